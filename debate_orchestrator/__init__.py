@@ -10,6 +10,7 @@ Functions:
 
     run, resume, rejudge    run a debate, continue one, judge one again (coroutines)
     open_debate             write the journal of a new debate and run nothing (a coroutine)
+    open_judging            the same of a judging
     step                    hand in replies of your own and get the turns now due
     read_journal            read and verify a journal
     fold                    the state that events add up to
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         find_risks,
         load_format,
         open_debate,
+        open_judging,
         read_journal,
         rejudge,
         render,
@@ -76,6 +78,7 @@ _MODULES = {
         "fold",
         "load_format",
         "open_debate",
+        "open_judging",
         "read_journal",
         "rejudge",
         "render",
@@ -130,6 +133,7 @@ __all__ = [
     "fold",
     "load_format",
     "open_debate",
+    "open_judging",
     "read_journal",
     "rejudge",
     "render",

@@ -58,12 +58,12 @@ def debate(here: Path, capfd: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def answers(here: Path) -> Path:
-    """An answers file for a strict debate of two rounds that the host runs."""
+    """An answers file for a strict debate of two rounds that the host runs, without issues and decision brief."""
     path = here / "answers.yaml"
     path.write_text(
         "topic: Tabs are better than spaces.\n"
         "positions: {a: Indent with tabs., b: Indent with spaces.}\n"
-        "rounds: 2\nstrictness: strict\noutput: report.md\n",
+        "rounds: 2\nstrictness: strict\noutput: report.md\nissues: false\nbrief: false\n",
         encoding="utf-8",
     )
     return path

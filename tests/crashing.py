@@ -20,6 +20,8 @@ BEGIN = (
     "--topic=T",
     "--position-a=It is so.",
     "--position-b=It is not so.",
+    "--no-issues",
+    "--no-brief",
     "--rounds=2",
     "--judge=anthropic:m",
     "--judge=anthropic:n",

@@ -43,7 +43,7 @@ def opening(
 ) -> Opened:
     """The event that opens an adversarial debate, with nothing left to chance; `how` is what else a setup has."""
     given = {"topic": "x", "positions": {"a": "x", "b": "y"}, "rounds": rounds, "strictness": strictness}
-    given |= {"first": first, "feedback": feedback, "insist": True}
+    given |= {"first": first, "feedback": feedback, "insist": True, "issues": False, "brief": False}
     made = make_opening(settings_from(given, loader.load("adversarial"), "report.md"))
     cast = cast or {"a": ("host",), "b": ("host",), "judge": ("host",) * judges}
     context = how.pop("context", ())

@@ -53,6 +53,7 @@ class Speaker:
 def begun(path: Path, judges: int = 1, rounds: int = 2, **more: Any) -> JournalWriter:
     """A journal with an opened debate."""
     given = {"topic": "T", "positions": {"a": "yes", "b": "no"}, "rounds": rounds, "cast": {"judge": ["host"] * judges}}
+    given |= {"issues": False, "brief": False}
     given |= more
     return JournalWriter.create(path, start.make_opening(settings_from(given, loader.load("adversarial"), "x.md")))
 

@@ -237,7 +237,17 @@ def _load() -> None:
         __import__(name)
     for name in ("controls", "replay", "run", "resume", "step", "open", "answers", "check", "report"):
         __import__(f"debate_orchestrator.cli.{name}")
-    setup = ("--topic=T", "--position-a=A", "--position-b=B", "--rounds=1", "--rehearse", "--quiet", "--output=r.md")
+    setup = (
+        "--topic=T",
+        "--position-a=A",
+        "--position-b=B",
+        "--no-issues",
+        "--no-brief",
+        "--rounds=1",
+        "--rehearse",
+        "--quiet",
+        "--output=r.md",
+    )
     shown = [os.dup(1), os.dup(2)]
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
         for stream in (1, 2):

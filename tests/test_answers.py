@@ -18,7 +18,10 @@ from debate_orchestrator.setup.settings import KEYS, Settings
 from debate_orchestrator.util.errors import BadSettings, DebateError
 
 RULES = loader.load("adversarial")
-BASE: dict[str, Any] = {"topic": "Tabs are better.", "positions": {"a": "Tabs.", "b": "Spaces."}}
+BASE: dict[str, Any] = {
+    **{"topic": "Tabs are better.", "positions": {"a": "Tabs.", "b": "Spaces."}},
+    **{"issues": False, "brief": False},
+}
 
 
 def settle(**given: Any) -> Settings:

@@ -20,8 +20,8 @@ from debate_orchestrator.setup import session
 from debate_orchestrator.setup.session import SetupProgress, SetupState
 from debate_orchestrator.storage.journal import JournalWriter, read
 
-SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\n"
-TYPED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1")
+SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\nissues: false\nbrief: false\n"
+TYPED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--no-issues", "--no-brief", "--rounds=1")
 J = "debate-report.journal.jsonl"
 MARKS = "command:sh -c 'touch marker; exit 1'"
 """A program that leaves a mark where it was run."""

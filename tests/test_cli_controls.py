@@ -18,7 +18,15 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
 J = "r.journal.jsonl"
-RUN = ("run", "--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md")
+RUN = (
+    "run",
+    "--topic=T",
+    "--position-a=It is so.",
+    "--position-b=It is not so.",
+    "--no-issues",
+    "--no-brief",
+    "--output=r.md",
+)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tellings import events, label
 from debate_orchestrator.cli import driving
 from debate_orchestrator.core.fold import fold
 
-POSITIONS = ("--topic", "Is it so?", "--position-a", "Yes.", "--position-b", "No.")
+POSITIONS = ("--topic", "Is it so?", "--position-a", "Yes.", "--position-b", "No.", "--no-issues", "--no-brief")
 
 
 def outcome(name: str, script: Any = None, **how: Any) -> dict[str, Any]:

@@ -12,7 +12,18 @@ from own_formats import EXTENDING, FORMAT, written
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
-SETUP = ["--topic", "Tea is better.", "--position-a", "Tea is.", "--position-b", "Coffee is.", "--output", "r.md"]
+SETUP = [
+    "--topic",
+    "Tea is better.",
+    "--position-a",
+    "Tea is.",
+    "--position-b",
+    "Coffee is.",
+    "--no-issues",
+    "--no-brief",
+    "--output",
+    "r.md",
+]
 
 
 @pytest.fixture

@@ -24,7 +24,14 @@ from debate_orchestrator.setup.settings import settings_from
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadSettings
 
-SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md")
+SETUP = (
+    "--topic=T",
+    "--position-a=It is so.",
+    "--position-b=It is not so.",
+    "--no-issues",
+    "--no-brief",
+    "--output=r.md",
+)
 OTHERS = ("--b=rehearse", "--judge=rehearse")
 
 

@@ -17,7 +17,16 @@ STAND_IN = "rehearse:anthropic:claude-opus-5-5"
 def test_a_debate_stops_and_goes_on_with_another_judge(debate: Run) -> None:
     """Without a usable ballot a run ends with exit 3 after four calls and without a report; `resume --judge` asks for
     what is missing and nothing else."""
-    setup = ("--topic=T", "--position-a=Yes.", "--position-b=No.", "--rounds=1", "--output=r.md", "--quiet")
+    setup = (
+        "--topic=T",
+        "--position-a=Yes.",
+        "--position-b=No.",
+        "--no-issues",
+        "--no-brief",
+        "--rounds=1",
+        "--output=r.md",
+        "--quiet",
+    )
     ran = debate("run", *setup, "--a", STAND_IN, "--b", STAND_IN, "--judge", "command:echo A wins")
     speeches = [event for event in read(J).events if isinstance(event, Spoke)]
 

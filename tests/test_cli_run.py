@@ -19,7 +19,14 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.journal import read
 
 J = "r.journal.jsonl"
-SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md")
+SETUP = (
+    "--topic=T",
+    "--position-a=It is so.",
+    "--position-b=It is not so.",
+    "--no-issues",
+    "--no-brief",
+    "--output=r.md",
+)
 
 
 @pytest.fixture
@@ -205,7 +212,7 @@ def settings(path: str) -> dict[str, Any]:
 def test_settings_come_from_file_and_flags(debate: Run, server: Server) -> None:
     """Search, retries and the shared cache are settings like others: of the file, overridden by flags, and kept."""
     answers = "topic: T\npositions: {a: x, b: y}\nrounds: 1\nsearch: true\nretry_for: 30\noutput: r.md\n"
-    Path("a.yaml").write_text(answers, encoding="utf-8")
+    Path("a.yaml").write_text(f"{answers}issues: false\nbrief: false\n", encoding="utf-8")
     debate("run", "--answers=a.yaml", "--retry-for=45", "--share-cache")
     kept = settings(J)
 
@@ -254,6 +261,16 @@ def test_a_missing_key_is_told_before_the_first_call(debate: Run, server: Server
 def test_the_answers_of_a_rehearsal_rehearse_again(debate: Run) -> None:
     """Where every seat has a stand-in for somebody else, the place of the real debate stays free."""
     seats = ("--a=rehearse:anthropic:m", "--b=rehearse:anthropic:m", "--judge=rehearse:anthropic:n")
-    ran = debate("run", "--topic=T", "--position-a=Yes.", "--position-b=No.", "--rounds=1", "--output=r.md", *seats)
+    ran = debate(
+        "run",
+        "--topic=T",
+        "--position-a=Yes.",
+        "--position-b=No.",
+        "--no-issues",
+        "--no-brief",
+        "--rounds=1",
+        "--output=r.md",
+        *seats,
+    )
 
     assert ran.code == 0 and Path("r.rehearsed.md").exists() and not Path("r.md").exists()

@@ -86,7 +86,8 @@ def test_hostile_topics_go_through(debate: Run, here: Path) -> None:
     it is, and forges nothing."""
     topic = "{{ 7*7 }} {% raw %} # x <script>alert(1)</script> | \u202egnp.exe \x1b[2J [a](javascript:b) {topic} ```"
     (here / "a.json").write_text(json.dumps({"topic": topic, "positions": {"a": topic, "b": topic[::-1]}, "rounds": 1}))
-    told = debate("open", "--answers", "a.json", "--output", "r.md", "--json").json
+    switches = ("--no-issues", "--no-brief")
+    told = debate("open", "--answers", "a.json", *switches, "--output", "r.md", "--json").json
     finish(debate, told, rounds=1)
     report = Path("r.md").read_text(encoding="utf-8")
 

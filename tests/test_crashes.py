@@ -20,7 +20,16 @@ from debate_orchestrator.storage.journal import read
 pytestmark = pytest.mark.slow
 
 J = "r.journal.jsonl"
-RUN = ("run", "--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1", "--output=r.md")
+RUN = (
+    "run",
+    "--topic=T",
+    "--position-a=It is so.",
+    "--position-b=It is not so.",
+    "--no-issues",
+    "--no-brief",
+    "--rounds=1",
+    "--output=r.md",
+)
 
 
 @pytest.fixture

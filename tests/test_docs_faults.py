@@ -101,7 +101,15 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def run(debate: Run, *flags: str, patience: float = 60) -> Ran:
     """A debate of one round, from flags alone."""
-    setup = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1", "--output=r.md")
+    setup = (
+        "--topic=T",
+        "--position-a=It is so.",
+        "--position-b=It is not so.",
+        "--no-issues",
+        "--no-brief",
+        "--rounds=1",
+        "--output=r.md",
+    )
     return debate("run", *setup, f"--retry-for={patience}", *flags)
 
 

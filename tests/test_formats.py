@@ -46,9 +46,9 @@ def test_what_hangs_together_in_every_shipped_format(name: str) -> None:
 def test_the_adversarial_format() -> None:
     """Two researchers and a judge; three rounds unless asked, six at most, eight for who insists."""
     made = loader.load("adversarial")
-    assert (list(made.seats), made.sides) == (["a", "b", "judge"], ("a", "b"))
+    assert (list(made.seats), made.sides) == (["a", "b", "judge", "rapporteur"], ("a", "b"))
     assert (made.rounds.default, made.rounds.most, made.rounds.insist) == (3, 6, 8)
-    assert [made.name_of(seat) for seat in made.seats] == ["Researcher A", "Researcher B", "Judge"]
+    assert [made.name_of(seat) for seat in made.seats] == ["Researcher A", "Researcher B", "Judge", "Rapporteur"]
     assert (made.rubric.name, made.rubric.least, made.rubric.most) == ("research", 1, 10)
     assert list(made.rubric.strictness) == ["lenient", "strict"]
     assert set(made.shapes["ballot"]["convergence"].fields["criteria"].of) == set(made.rubric.convergence)
@@ -168,17 +168,23 @@ def test_the_agenda_says_how_a_stage_comes_about() -> None:
     """Stages are told by their round, in turn or at once, and what depends on a finding says so."""
     shown = loader.unrolled(loader.load("adversarial"), 2, "lenient")
     assert shown[0] == ("before", "alone, only if asked for (blind)", ["start.blind.judge"])
-    shown = shown[1:]
+    assert shown[1] == ("before", "alone, only if asked for (issues)", ["start.issues.rapporteur"])
+    shown = shown[2:]
     assert shown[0] == ("round 1", "in turn", ["1.opening.a"])
     assert shown[2] == ("round 1", "at once", ["1.challenge.a", "1.challenge.b"])
     assert shown[5] == ("round 1", "only on convergence, those it names", ["1.divergence.a", "1.divergence.b"])
-    assert shown[-2:] == [
+    assert shown[-5:-3] == [
         ("closing", "alone", ["final.verdict.judge"]),
         ("closing", "alone", ["final.dissent.judge"]),
     ]
+    assert shown[-1] == (
+        "closing",
+        "only on findings, only if asked for (brief)",
+        ["final.brief-revised.rapporteur"],
+    )
 
 
 def test_one_round_has_no_forced_turn() -> None:
     """The agenda of a one-round debate holds nothing that could answer convergence."""
     stages = loader.unrolled(loader.load("adversarial"), 1, "strict")
-    assert not [how for _, how, _ in stages if how.startswith("only on")]
+    assert not [how for _, how, _ in stages if how.startswith("only on convergence")]

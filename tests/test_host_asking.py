@@ -38,7 +38,7 @@ def confirmed(debate: Run) -> Any:
 def test_ask_leads_from_topic_to_report(debate: Run) -> None:
     """The setup conversation makes an answers file that `open` takes, and the debate runs from it."""
     ready = confirmed(debate)
-    told = debate("open", "--answers", "setup.yaml", "--json").json
+    told = debate("open", "--answers", "setup.yaml", "--no-issues", "--no-brief", "--json").json
     told = finish(debate, told, rounds=1, strict=False)
 
     assert ready["status"] == "ready"

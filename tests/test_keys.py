@@ -30,6 +30,8 @@ SETUP = (
     "--topic=T",
     "--position-a=It is so.",
     "--position-b=It is not so.",
+    "--no-issues",
+    "--no-brief",
     "--rounds=1",
     "--output=r.md",
     "--answers=a.yaml",

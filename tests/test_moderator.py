@@ -15,7 +15,10 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.storage.journal import read
 
 DERIVED = json.dumps({"kind": "technical", "a": "Tabs it is.", "b": "Spaces it is."})
-SETUP = ("--topic=Tabs?", "--rounds=1", "--output=r.md", "--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:n")
+SETUP = (
+    *("--topic=Tabs?", "--rounds=1", "--output=r.md", "--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:n"),
+    *("--no-issues", "--no-brief"),
+)
 
 
 @pytest.fixture

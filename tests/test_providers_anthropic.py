@@ -23,7 +23,14 @@ from debate_orchestrator.providers.registry import make_provider
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ProviderFailed
 
-SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md")
+SETUP = (
+    "--topic=T",
+    "--position-a=It is so.",
+    "--position-b=It is not so.",
+    "--no-issues",
+    "--no-brief",
+    "--output=r.md",
+)
 KEY = "sk-test-0123456789abcdef"
 
 

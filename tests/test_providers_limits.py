@@ -25,7 +25,15 @@ from debate_orchestrator.util.errors import ExternalError, ProviderFailed, Trans
 
 pytestmark = pytest.mark.slow
 
-SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--output=r.md", "--rounds=1")
+SETUP = (
+    "--topic=T",
+    "--position-a=It is so.",
+    "--position-b=It is not so.",
+    "--no-issues",
+    "--no-brief",
+    "--output=r.md",
+    "--rounds=1",
+)
 SECONDS = 25.0
 """What stopping an endless answer may take here, on a busy machine."""
 

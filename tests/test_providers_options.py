@@ -225,7 +225,15 @@ def test_a_hopeless_server(debate: Run, here: Path) -> None:
     with answering(server_that(everything, lambda body: endless(" and so on"))) as server:
         spec = f"openai:x@{server.url}"
         models = (f"--a={spec}", f"--b={spec}", f"--judge={spec}")
-        setup = ("--topic=T", "--position-a=It is so.", "--position-b=It is not.", "--rounds=1", "--output=r.md")
+        setup = (
+            "--topic=T",
+            "--position-a=It is so.",
+            "--position-b=It is not.",
+            "--no-issues",
+            "--no-brief",
+            "--rounds=1",
+            "--output=r.md",
+        )
         ran = debate("run", *setup, *models, "--trust", "--retry-for=5")
     events = read("r.journal.jsonl").events
     judged = debate("resume", "r.journal.jsonl", "--judge=rehearse:anthropic:claude-opus-5-5")
@@ -250,7 +258,15 @@ def test_a_server_without_options_debates_well(debate: Run, here: Path) -> None:
     with answering(server_that(everything, said)) as server:
         spec = f"openai:x@{server.url}"
         models = (f"--a={spec}", f"--b={spec}", f"--judge={spec}")
-        setup = ("--topic=T", "--position-a=It is so.", "--position-b=It is not.", "--rounds=1", "--output=r.md")
+        setup = (
+            "--topic=T",
+            "--position-a=It is so.",
+            "--position-b=It is not.",
+            "--no-issues",
+            "--no-brief",
+            "--rounds=1",
+            "--output=r.md",
+        )
         ran = debate("run", *setup, *models, "--trust", "--retry-for=5")
 
     assert ran.code == 0, ran.err

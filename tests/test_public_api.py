@@ -27,7 +27,10 @@ from debate_orchestrator import (
 from debate_orchestrator.setup.settings import settings_from
 
 DOCS = Path(__file__).parent.parent / "docs" / "library.md"
-SETTINGS = {"topic": "Tabs?", "positions": {"a": "Tabs.", "b": "Spaces."}, "rounds": 1, "output": "r.md"}
+SETTINGS = {
+    **{"topic": "Tabs?", "positions": {"a": "Tabs.", "b": "Spaces."}, "rounds": 1, "output": "r.md"},
+    **{"issues": False, "brief": False},
+}
 
 
 def test_the_examples_run(here: Path) -> None:

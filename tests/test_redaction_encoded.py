@@ -273,7 +273,8 @@ def test_a_key_from_a_ballot_in_the_report(debate: Run, here: Path) -> None:
     topic = f"Is {KEY} or {KEY[:9]}\u200b{KEY[9:]} safe?"
     Path("notes.md").write_text(f"A key: {KEY}, and again {KEY[:9]}\u200b{KEY[9:]}.", encoding="utf-8")
     ran = debate(
-        "open", f"--topic={topic}", "--position-a=Yes.", "--position-b=No.", "--rounds=1", "--output=r.md",
+        "open", f"--topic={topic}", "--position-a=Yes.", "--position-b=No.", "--no-issues", "--no-brief",
+        "--rounds=1", "--output=r.md",
         "--context=notes.md", "--a=host", "--b=host", "--judge=host", "--json",
     )  # fmt: skip
     assert ran.code == 0, ran.err

@@ -23,7 +23,7 @@ RULES = loader.load("adversarial")
 
 
 def settled(**given: Any) -> settings.Settings:
-    base = {"topic": "Tabs are better.", "positions": {"a": "Tabs.", "b": "Spaces."}}
+    base = {"topic": "Tabs are better.", "positions": {"a": "Tabs.", "b": "Spaces."}, "issues": False, "brief": False}
     return settings.settings_from(base | given, RULES, "debate-report.md")
 
 

@@ -29,7 +29,18 @@ from debate_orchestrator.util.errors import BadFormat, ProviderFailed
 
 pytestmark = pytest.mark.slow
 
-SETUP = ("--topic", "Tea", "--position-a", "Tea is.", "--position-b", "It is not.", "--output", "r.md")
+SETUP = (
+    "--topic",
+    "Tea",
+    "--position-a",
+    "Tea is.",
+    "--position-b",
+    "It is not.",
+    "--no-issues",
+    "--no-brief",
+    "--output",
+    "r.md",
+)
 NAME = "formats/x/one.j2"
 
 

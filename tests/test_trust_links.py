@@ -18,7 +18,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.data import read_regular, read_text, real_path, system_owned
 from debate_orchestrator.util.errors import BadFile
 
-SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\n"
+SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nissues: false\nbrief: false\nrounds: 1\n"
 LEVELS = 22
 Deep = Callable[[str, Path | str], str]
 

@@ -14,7 +14,7 @@ from debate_orchestrator.reports.review_files import draft, gather_reviews
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadFile
 
-TYPED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1")
+TYPED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--no-issues", "--no-brief", "--rounds=1")
 SECRET = "aws_secret_access_key"
 
 

@@ -97,7 +97,8 @@ def _types(name: str) -> set[Any]:
     from debate_orchestrator.core.settings import Settings
 
     annotation = Settings.model_fields[name].annotation
-    return {annotation, get_origin(annotation), *get_args(annotation)}
+    parts = (annotation, *get_args(annotation))
+    return {*parts, *map(get_origin, parts), *(getattr(part, "__origin__", None) for part in parts)}
 
 
 def add_permissions(parser: argparse._ActionsContainer, prefix: str = "") -> None:

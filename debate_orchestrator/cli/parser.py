@@ -38,6 +38,7 @@ VERBS = {
     "formats": "list the formats, show one unrolled, or copy one to make your own of it",
     "ballot": "judge a finished debate yourself, blind, before you see the verdict; the report shows your ballot too",
     "compare": "set several debates of one topic, or several judgings of one debate, side by side",
+    "serve": "start, watch, read and compare the debates of this folder in a browser, and take seats in them",
     "tournament": "plan, run, rate, report and import many debates",
     "probe": (
         "test how often judges fall for length, polish, sources, orders and the like; without --judge, list the probes"

@@ -232,7 +232,7 @@ class Opened(Value):
     @model_validator(mode="after")
     def _covers_the_seats(self) -> Opened:
         missing = [side for side in self.format.sides if side not in self.setup.positions]
-        missing += [seat for seat in self.format.seated if not self.cast.get(seat)]
+        missing += [seat for seat in self.format.seats_taken(self.setup.options) if not self.cast.get(seat)]
         if missing:
             raise ValueError(f"no position or nobody in the seat: {', '.join(dict.fromkeys(missing))}")
         crowded = [seat for seat, who in self.cast.items() if len(who) > (MOST_JUDGES if seat == JUDGE else 1)]

@@ -14,14 +14,17 @@ from pydantic import Field as Default
 from pydantic import model_validator
 
 from debate_orchestrator.core.phases import (
+    BRIEF,
     CLERK,
     EVERYBODY,
+    ISSUES,
     JUDGE,
     MOST_PART_TURNS,
     MOST_PHASES,
     MOST_STRICTNESS,
     NAME,
     OUTCOMES,
+    RAPPORTEUR,
     SEATS,
     TAG,
     VOTES,
@@ -56,6 +59,7 @@ _JUDGED = {
     "convergence": "record",
     "feedback": "text",
     "conceded": "choice",
+    "dry": "flag",
     "strength": "choice",
     "rows": "list",
     "faults": "list",
@@ -64,7 +68,19 @@ _JUDGED = {
     "follow_up": "text",
 }
 _SPOKEN = {"refused": "flag", "url": "url", "quote": "text"}
-"""Fields by which the engine goes, with their kinds: in a judge's replies, and in a side's."""
+_REPORTED = {"cases": "list", "issues": "list", "unknowns": "list", "findings": "list"}
+_REPORTED |= {"recommendation": "record", "by_case": "list", "why": "list"}
+"""Fields by which the engine goes, with their kinds: in a judge's replies, in a side's and in the rapporteur's."""
+_BRIEF: dict[str, tuple[str, ...]] = {
+    "recommendation": ("do", "sure", "why_not_more", "sides_with"),
+    "by_case": ("if", "then", "sure"),
+    "why": ("consideration", "side", "mark", "turns"),
+    "not_argued": ("issue", "points_to"),
+    **dict.fromkeys(("weighing", "best_case_against", "would_change", "do_next", "trust"), ()),
+}
+"""The fields of a decision brief, and those within them, that reports show."""
+_ANSWERED = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
+"""What a phase may answer, to the field in which it is found and the part of the debate where both have their place."""
 _CONVERGENCE = {"detected": "flag", "side": "choice", "criteria": "choices"}
 
 Problem = tuple[tuple[str | int, ...], str]
@@ -132,12 +148,18 @@ class Format(Value):
     @property
     def sides(self) -> tuple[str, ...]:
         """The debaters, in the order of the format."""
-        return tuple(seat for seat in self.seats if seat not in (JUDGE, CLERK))
+        return tuple(seat for seat in self.seats if seat not in (JUDGE, CLERK, RAPPORTEUR))
 
     @property
     def seated(self) -> tuple[str, ...]:
-        """The seats that must be filled: those that take a turn."""
-        taken = {seat for phase in self.phases() for seat in phase.seats}
+        """The seats that must be filled: those that take a turn, whether or not the setup asks for the list of issues
+        and the decision brief."""
+        return self.seats_taken()
+
+    def seats_taken(self, options: Collection[str] = ()) -> tuple[str, ...]:
+        """The seats that must be filled in a debate with these options."""
+        phases = [phase for phase in self.phases() if phase.option not in {ISSUES, BRIEF} - set(options)]
+        taken = {seat for phase in phases for seat in phase.seats}
         return tuple(seat for seat in self.seats if seat in taken)
 
     @property
@@ -201,7 +223,6 @@ class Format(Value):
                 yield ("context_heard_by", n), f"context_heard_by names {seat!r}, no seat"
 
     def _phase_problems(self) -> Iterator[Problem]:
-        seen = False
         groups = (("before", self.before), ("round", self.round), ("after", self.after))
         if crowded := [(group, len(phases)) for group, phases in groups if len(phases) > MOST_PHASES]:
             yield from (((group,), f"{n:,} phases in `{group}`; at most {MOST_PHASES}") for group, n in crowded)
@@ -209,7 +230,7 @@ class Format(Value):
         for group, phases in groups:
             if (turns := sum(len(set(phase.seats)) for phase in phases)) > MOST_PART_TURNS:
                 yield (group,), f"{turns:,} turns in `{group}`; at most {MOST_PART_TURNS}"
-            names = set[str]()
+            names, found = set[str](), set[str]()
             for n, phase in enumerate(phases):
                 if phase.name in names:
                     yield (group, n, "name"), f"two phases are called {phase.name!r}"
@@ -222,12 +243,11 @@ class Format(Value):
                     )
                 if group == "before" and phase.option != "blind" and self.votes(phase):
                     yield (group, n), f"phase {phase.name!r} votes before the rounds without the option blind"
-                if phase.on and not (seen and group == "round"):
-                    problem = (
-                        f"phase {phase.name!r} answers {phase.on}, but no phase of the round before it looks for that"
-                    )
+                if phase.on and _ANSWERED[phase.on] not in {(field, group) for field in found}:
+                    part = "of the round" if phase.on == "convergence" else "after the rounds"
+                    problem = f"phase {phase.name!r} answers {phase.on}, but no phase {part} before it looks for that"
                     yield (group, n, "on"), problem
-                seen = seen or (group == "round" and "convergence" in self.shapes.get(phase.reply, {}))
+                found |= set(self.shapes.get(phase.reply, {}))
             yield from (((group, n), problem) for n, problem in self._double_votes(group, phases))
         if self.decided_by == "swing" and not any(phase.option == "blind" for phase in self.before):
             problem = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
@@ -266,8 +286,9 @@ class Format(Value):
                     yield (key, n), f"{which} is heard by {seat!r}, no seat"
         if phase.reply != "text" and phase.reply not in self.shapes:
             yield ("reply",), f"{which} wants the shape {phase.reply!r}, which is not among the shapes"
-        if CLERK in phase.seats and phase.reply == "text":
-            yield ("seats",), f"{which} has a clerk speak; a clerk gives a structured reply"
+        for seat in (CLERK, RAPPORTEUR):
+            if seat in phase.seats and phase.reply == "text":
+                yield ("seats",), f"{which} has a {seat} speak; a {seat} gives a structured reply"
         if phase.least_words and phase.most_words and phase.least_words > phase.most_words:
             problem = f"{which} asks for at least {phase.least_words} words and at most {phase.most_words}"
             yield ("least_words",), problem
@@ -306,6 +327,11 @@ class Format(Value):
         """What is wrong with the fields of a shape that mean something to the engine, with the keys that lead there."""
         seats = {seat for phase in self.phases() if phase.reply == name for seat in phase.seats}
         kinds = (_JUDGED if JUDGE in seats else {}) | (_SPOKEN if seats & {*self.sides} else {})
+        kinds |= _REPORTED if RAPPORTEUR in seats else {}
+        if RAPPORTEUR in seats and "recommendation" in shape:
+            for key, inner in _BRIEF.items():
+                if lacking := [key] * (key not in shape) or [n for n in inner if n not in shape[key].fields]:
+                    yield (key,), f"a decision brief without {', '.join(lacking)}; reports show that"
         for key, kind in kinds.items():
             if (field := shape.get(key)) is None:
                 continue
@@ -421,5 +447,5 @@ def calendar(rules: Format, rounds: int, strictness: str, options: Collection[st
         for phase in phases:
             if phase.option is not None and phase.option not in options:
                 continue
-            if phase.when.holds(rounds=rounds, strictness=strictness, round=round):
+            if phase.when.holds(rounds=rounds, strictness=strictness, round=round, options=options):
                 yield Slot(phase=phase, round=round, closing=closing)

@@ -20,8 +20,13 @@ TAG = r"^[a-z][a-z0-9_]{0,40}$"
 JUDGE = "judge"
 CLERK = "clerk"
 """Looks up what the sides cite; takes no part in the argument and has no vote."""
+RAPPORTEUR = "rapporteur"
+"""Draws up the list of issues and writes the decision brief; takes no part in the argument and has no vote. It hears
+and reads what the judge does."""
 EVERYBODY = ("a", "b", JUDGE)
-SEATS = (*EVERYBODY, CLERK)
+SEATS = (*EVERYBODY, CLERK, RAPPORTEUR)
+ISSUES, BRIEF = "issues", "brief"
+"""The options of the phases in which the rapporteur takes its turns."""
 VOTES = {"scores", "winner", "label"}
 """What makes a judge's shape a vote."""
 TIE = "tie"
@@ -103,16 +108,17 @@ class Phase(Value):
     """In turn, the second speaker has heard the first; at once, neither hears the other."""
     panel: Literal["every judge", "first judge"] = "every judge"
     when: Condition = Default(default_factory=Condition)
-    on: Literal["convergence"] | None = None
-    """Only as an answer to something found in the round: here, a fresh convergence."""
+    on: Literal["convergence", "findings"] | None = None
+    """Only as an answer to something found: a fresh convergence in the round, or faults in the decision brief."""
     reply: str = "text"
     """`text`, or the name of a shape of this format."""
     heard_by: tuple[str, ...] = EVERYBODY
     """Seats that find the turn in their transcript. A judge's ballots are in no other's."""
     refusals_heard_by: tuple[str, ...] = EVERYBODY
     """Those of them that hear of a refusal to argue in it."""
-    option: Literal["each round", "blind"] | None = None
-    """Only where the setup asks for it: the judge's verdict after each round, or before the first word."""
+    option: Literal["each round", "blind", "issues", "brief"] | None = None
+    """Only where the setup asks for it: the judge's verdict after each round, or before the first word; the list of
+    issues; the decision brief."""
     words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
     """About how many words are asked for."""
     tokens: int | None = Default(default=None, ge=1, le=LARGEST_COUNT)
@@ -240,13 +246,18 @@ class Turn(Value):
         return JUDGE if self.seat.startswith(JUDGE) else self.seat
 
     @property
+    def hears_as(self) -> str:
+        """The seat whose transcript and material it is given."""
+        return JUDGE if self.role == RAPPORTEUR else self.role
+
+    @property
     def judging(self) -> bool:
         return self.role == JUDGE
 
     @property
     def speaking(self) -> bool:
         """Whether a side speaks in it."""
-        return self.role not in (JUDGE, CLERK)
+        return self.role not in (JUDGE, CLERK, RAPPORTEUR)
 
 
 class Slot(Value):
@@ -269,8 +280,7 @@ class Slot(Value):
         if JUDGE in self.phase.seats:
             voting = panel if self.phase.panel == "every judge" else panel[:1]
             seats += [(judge, judge + MIRRORED) if mirror else (judge,) for judge in voting]
-        if CLERK in self.phase.seats:
-            seats.append((CLERK,))
+        seats += [(seat,) for seat in (CLERK, RAPPORTEUR) if seat in self.phase.seats]
         if self.phase.order == "at once":
             return [tuple(seat for group in seats for seat in group)] if seats else []
         return seats

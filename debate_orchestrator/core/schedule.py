@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from debate_orchestrator.core import hearing, tally
+from debate_orchestrator.core import decision, hearing, tally
 from debate_orchestrator.core.events import Rejected
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, NO_DECISION, Slot, Turn
 from debate_orchestrator.core.schema import ShapeContext
@@ -39,9 +39,25 @@ def next_stage(debate: DebateState) -> tuple[Stage, Cursor]:
         left = [] if skipped else _seats(debate, slot)[stage:]
         if left:
             return tuple(_turn(slot, seat) for seat in left[0]), Cursor(n, stage + 1, ended)
-        ended = ended or slot.turn_id("") == debate.closed_after or _refused(debate, n)
+        ended = ended or slot.turn_id("") == debate.closed_after or _refused(debate, n) or _ran_dry(debate, n)
         n, stage = n + 1, 0
     return (), Cursor(n, stage, ended)
+
+
+def _ran_dry(debate: DebateState, place: int) -> bool:
+    """Whether the debate ends with the phase at this place, the last one of a round in which the judges find no new
+    ground. Where a debate is judged again, its course is settled."""
+    slot, *after = debate.plan.calendar[place : place + 2]
+    if not debate.opened.setup.until_dry or debate.opened.course is not None or slot.round is None:
+        return False
+    return (not after or after[0].round != slot.round) and tally.dry(debate, slot.round)
+
+
+def dry_after(debate: DebateState) -> str | None:
+    """The place after which a debate ended because it found no new ground; None where it did not."""
+    calendar = debate.plan.calendar
+    places = [n for n, slot in enumerate(calendar[:-1]) if calendar[n + 1].round and _ran_dry(debate, n)]
+    return calendar[places[0]].turn_id("") if places else None
 
 
 def _refused(debate: DebateState, place: int) -> bool:
@@ -59,6 +75,10 @@ def _refused(debate: DebateState, place: int) -> bool:
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
     """The seats that take a turn in a slot, stage by stage."""
     order = debate.plan.speaking_order
+    if slot.phase.on == "findings" and not decision.findings(debate):
+        return []
+    if "findings" in debate.format.shapes.get(slot.phase.reply, {}) and decision.decision_brief(debate) is None:
+        return []  # nothing was written that could be checked
     if slot.phase.on == "convergence":
         if not tally.intervened(debate, slot.round or 0):
             return []
@@ -209,7 +229,7 @@ def heard(debate: DebateState, listener: Turn) -> list[Turn]:
         for turn in _earlier(debate, listener)
         if (turn.phase.reply == "text" or not turn.judging)
         and not isinstance(debate.answers.get(turn.id), Rejected)
-        and (listener.role in _hearers(debate, turn) or turn.seat == listener.seat)
+        and (listener.hears_as in _hearers(debate, turn) or turn.seat == listener.seat)
     ]
 
 
@@ -243,6 +263,7 @@ def own_ballots(debate: DebateState, turn: Turn) -> list[Turn]:
 def terms(debate: DebateState, turn: Turn, *, named: bool = True) -> ShapeContext:
     """What the fields of that turn's shape refer to; without the turns where none are `named`."""
     rubric, names = debate.format.rubric, [earlier.id for earlier in heard(debate, turn)] if named else []
+    issues = decision.issue_list(debate)
     return ShapeContext(
         sides=debate.format.sides,
         criteria=debate.criteria,
@@ -252,4 +273,6 @@ def terms(debate: DebateState, turn: Turn, *, named: bool = True) -> ShapeContex
         strictness=debate.opened.setup.strictness,
         turns=tuple(map(debate.exchange.turn_id, names) if turn.mirrored else names),
         scales={name: rubric.scale(name) for name in debate.criteria},
+        issues=tuple(issues.issues) if issues else (),
+        options=debate.opened.setup.conditions,
     )

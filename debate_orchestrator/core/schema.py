@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -39,8 +39,15 @@ class Condition(Value):
     """The rounds, by name, or one round by its number."""
     rounds_at_least: int | None = None
     strictness: str | None = None
+    option: tuple[str, ...] = ()
+    """Options of which the setup must ask for at least one."""
 
-    def holds(self, *, rounds: int, strictness: str, round: int | None = None) -> bool:
+    def holds(
+        self, *, rounds: int, strictness: str, round: int | None = None, options: Collection[str] | None = None
+    ) -> bool:
+        """Whether all conditions hold; those on options do where no `options` are given."""
+        if self.option and options is not None and not set(self.option) & set(options):
+            return False
         if self.rounds_at_least is not None and rounds < self.rounds_at_least:
             return False
         if self.strictness is not None and strictness != self.strictness:
@@ -84,11 +91,16 @@ class Field(Value):
     """The fields of a record, or of each item of a list."""
     least: float | None = None
     most: float | None = None
+    """The limits of a number. Those of the items of a list are asked for, and a reply beyond them is still one."""
     whole: bool = False
     words: int | None = None
     """The most words that a text may have."""
+    numbered: str = ModelField(default="", pattern=r"^[A-Z]?$")
+    """The letter by which the items of a list are called, with their number: `I` for I1, I2, ..."""
     per_side: bool = False
     """One value for each side instead of a single one."""
+    per_issue: bool = False
+    """One value for each item of the list of issues; the field is not asked for where there is no such list."""
     optional: bool = False
     """Whether null is allowed."""
     only_if: dict[str, bool | str] = {}
@@ -96,6 +108,15 @@ class Field(Value):
     unless: dict[str, bool | str] = {}
     """Sibling field to the value with which this field is left out, as null or empty."""
     when: Condition = ModelField(default_factory=Condition)
+
+    def keys(self, terms: ShapeContext) -> tuple[str, ...]:
+        """The keys under which there is one value each; empty for a single value."""
+        return terms.sides if self.per_side else terms.issues if self.per_issue else ()
+
+    @property
+    def single(self) -> Field:
+        """The field of one of these values."""
+        return self.model_copy(update={"per_side": False, "per_issue": False})
 
 
 Shape = dict[str, Field]
@@ -114,6 +135,10 @@ class ShapeContext(Value):
     """The turns that a reply may name."""
     scales: dict[str, tuple[float, float]] = {}
     """Criterion to its own least and most, if they are not those of the rubric."""
+    issues: tuple[str, ...] = ()
+    """The ids of the list of issues: I1, I2, ..."""
+    options: tuple[str, ...] = ()
+    """What the setup asks for, by the names that conditions have for it."""
 
     @cached_property
     def turn_ids(self) -> frozenset[str]:
@@ -135,7 +160,8 @@ def fields_asked(shape: Mapping[str, Field], terms: ShapeContext) -> Shape:
     return {
         name: field
         for name, field in shape.items()
-        if field.when.holds(rounds=terms.rounds, strictness=terms.strictness)
+        if field.when.holds(rounds=terms.rounds, strictness=terms.strictness, options=terms.options)
+        and (terms.issues or not field.per_issue)
     }
 
 
@@ -191,6 +217,8 @@ def _schema(field: Field, terms: ShapeContext, *, conditional: bool | None = Non
     schema = _plain(field, terms)
     if field.per_side:
         schema = _object(dict.fromkeys(terms.sides, schema))
+    elif field.per_issue:
+        schema = _object(dict.fromkeys(terms.issues, schema))
     if conditional is None:
         conditional = bool(field.only_if or field.unless or field.optional)
     if conditional and empty_value(field) is None:
@@ -231,7 +259,24 @@ def _plain(field: Field, terms: ShapeContext) -> dict[str, Any]:
 
 def empty_value(field: Field) -> Any:
     """The value of a field that is not filled in: an empty list for lists, else null."""
-    return [] if field.kind in ("choices", "turns", "list") and not field.per_side else None
+    return [] if field.kind in ("choices", "turns", "list") and not (field.per_side or field.per_issue) else None
+
+
+def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any]) -> list[str]:
+    """The lists of a reply that passes `check`, and have fewer or more items than were asked for. That alone makes no
+    reply useless."""
+    lists = {name: field for name, field in shape.items() if field.kind == "list"}
+    sizes = {name: len(value[name]) for name in lists if isinstance(value.get(name), list)}
+    return [
+        f"{name}: it has {size} items; write {_limits(lists[name])}."
+        for name, size in sizes.items()
+        if not (lists[name].least or 0) <= size <= (lists[name].most or MOST_ITEMS)
+    ]
+
+
+def _limits(field: Field) -> str:
+    words = [("at least", field.least), ("at most", field.most)]
+    return " and ".join(f"{word} {limit:g}" for word, limit in words if limit is not None)
 
 
 def check(shape: Mapping[str, Field], value: Any, terms: ShapeContext, where: str = "") -> list[str]:
@@ -300,21 +345,21 @@ def _or_nothing(field: Field) -> str:
 
 
 def _one(field: Field, value: Any, terms: ShapeContext, where: str, *, side: bool = True) -> list[str]:
-    if field.per_side and side:
-        return _each_side(value, terms, where, lambda item, at: _one(field, item, terms, at, side=False))
+    if side and (keys := field.keys(terms)):
+        return _each(keys, value, where, lambda item, at: _one(field, item, terms, at, side=False))
     if field.kind == "record":
         return check(field.fields, value, terms, f"{where}.")
     if field.kind == "scores":
-        return _each_side(value, terms, where, lambda item, at: _scores(item, terms, at))
+        return _each(terms.sides, value, where, lambda item, at: _scores(item, terms, at))
     if field.kind == "list":
         return _list(field, value, terms, where)
     return [] if _fits(field, value, terms) else [_mismatch(where, value, _expected(field, terms))]
 
 
-def _each_side(value: Any, terms: ShapeContext, where: str, check_one: Any) -> list[str]:
-    if not isinstance(value, dict) or set(value) != set(terms.sides):
-        return [_mismatch(where, value, f"an object with the keys {', '.join(terms.sides)}")]
-    return [error for name in terms.sides for error in check_one(value[name], f"{where}.{name}")]
+def _each(keys: Sequence[str], value: Any, where: str, check_one: Any) -> list[str]:
+    if not isinstance(value, dict) or set(value) != set(keys):
+        return [_mismatch(where, value, f"an object with the keys {', '.join(keys)}")]
+    return [error for name in keys for error in check_one(value[name], f"{where}.{name}")]
 
 
 def _scores(value: Any, terms: ShapeContext, where: str) -> list[str]:
@@ -384,7 +429,8 @@ def _all_of(value: Any, options: frozenset[str]) -> bool:
 def _expected(field: Field, terms: ShapeContext) -> str:
     """What a field must hold, in words."""
     single = _expected_one(field, terms)
-    return f"an object with the keys {', '.join(terms.sides)}, each {single}" if field.per_side else single
+    keys = field.keys(terms)
+    return f"an object with the keys {', '.join(keys)}, each {single}" if keys else single
 
 
 def _expected_one(field: Field, terms: ShapeContext) -> str:

@@ -17,7 +17,7 @@ from pydantic import Field, Strict, ValidationError, ValidationInfo, field_valid
 from pydantic.fields import FieldInfo
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.values import FREE, Text, Value
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr, with_hint
@@ -27,6 +27,7 @@ Source = Literal["user", "file", "flag", "default", "derived"]
 MODERATOR = "moderator"
 """The part of a cast that derives positions where none are given. It is no seat of the debate itself."""
 MOST_JUDGES = 9
+MOST_ISSUES = 20
 LARGEST_COST = 1e9
 """US dollars; a cap of as much or more could never be reached."""
 LARGEST_COUNT = 10**12
@@ -124,8 +125,11 @@ class Settings(Value):
     cast: Annotated[dict[str, tuple[str, ...]], Setting(
         "the models; by default an agent host takes the turns (`open`), or the best models there are (`run`)",
         "# {a: anthropic:claude-sonnet-5-5, b: anthropic:claude-sonnet-5-5, judge: [anthropic:claude-opus-5-5]}",
-        "MODEL", {"a": _MODEL.format("A"), "b": "the model that argues B", JUDGE: "the judge; repeat for a panel"},
-        wanted=lambda rules: f"a mapping of {', '.join((*rules.seated, MODERATOR))} to models",
+        "MODEL", {
+            "a": _MODEL.format("A"), "b": "the model that argues B", JUDGE: "the judge; repeat for a panel",
+            RAPPORTEUR: "the model that draws up the issues and the decision brief; the first judge's by default",
+        },
+        wanted=lambda rules: f"a mapping of {', '.join((*rules.seats, MODERATOR))} to models",
     )] = {}
     """Seat to its models; more than one judge makes a panel."""
     max_cost: Annotated[float | None, Field(ge=0, le=LARGEST_COST, strict=True), Setting(
@@ -160,6 +164,20 @@ class Settings(Value):
         "judges vote after every round, in formats that leave that open", "# true",
         from_format=lambda rules: rules.each_round, label="Votes after every round",
     )] = False
+    until_dry: Annotated[_Switch, Setting(
+        "end the debate after the round in which the judge finds no new ground; rounds: auto does this too", "# true",
+        label="Until dry",
+    )] = False
+    issues: Annotated[Annotated[bool, Strict()] | tuple[str, ...], FREE, Setting(
+        "draw up a list of issues before round 1; in a file, also a list of your own, the weightiest first", "true",
+        wanted="true, false or a list of questions", from_format=lambda rules: ISSUES in rules.options,
+        label="List of issues",
+    )] = False
+    """Whether the rapporteur draws it up; or the questions, the weightiest first."""
+    brief: Annotated[_Switch, Setting(
+        "write a decision brief after the verdict", "true",
+        from_format=lambda rules: BRIEF in rules.options, label="Decision brief",
+    )] = False
     one_agent: Annotated[_Switch, Setting("record that one agent takes every turn", "# true")] = False
     sources: dict[str, Source] = {}
     """Where some of the answers came from."""
@@ -174,7 +192,14 @@ class Settings(Value):
     @property
     def options(self) -> tuple[str, ...]:
         """The optional phases that are asked for."""
-        return tuple(name for name, asked in (("each round", self.each_round), ("blind", self.blind)) if asked)
+        asked = {"each round": self.each_round, "blind": self.blind, ISSUES: self.issues is True, BRIEF: self.brief}
+        return tuple(name for name in asked if asked[name])
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The options as the conditions in shapes name them: also a list of issues that the user brought."""
+        own = (ISSUES,) if isinstance(self.issues, tuple) else ()
+        return (*self.options, *own, *(("until dry",) if self.until_dry else ()))
 
     @field_validator("*", mode="wrap")
     @classmethod
@@ -287,6 +312,11 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], rules: Format) -
                 yield f"quorum: {value} votes can't count where the panel has {panel} judge{'s' * (panel > 1)}."
         case "mirror" | "blind" | "each_round":
             yield from _voting_problems(name, value, rules)
+        case "issues" | "brief":
+            yield from _decision_problems(name, value, rules)
+        case "until_dry":
+            if value and not any("dry" in rules.shapes.get(phase.reply, {}) for phase in rules.round):
+                yield f"until_dry: judges of the format {rules.name} do not say when a debate is dry; give the rounds."
 
 
 def _position_problems(positions: Mapping[str, str], rules: Format) -> Iterator[str]:
@@ -306,7 +336,7 @@ def _position_problems(positions: Mapping[str, str], rules: Format) -> Iterator[
 
 
 def _cast_problems(cast: Mapping[str, tuple[str, ...]], rules: Format) -> Iterator[str]:
-    seats = (*rules.seated, MODERATOR)
+    seats = (*rules.seats_taken(rules.options), MODERATOR)
     if unseated := [seat for seat in cast if seat not in seats]:
         hint = "`debate judge` to judge a debate that is over" if JUDGE in unseated else ""
         problem = f"cast: the format {rules.name} has no seat {short_repr(unseated)[1:-1]}"
@@ -334,6 +364,16 @@ def _voting_problems(name: str, value: bool, rules: Format) -> Iterator[str]:
         yield f"{name}: the format {rules.name} leaves no such vote open, so it must be false."
     elif name == "blind" and not value and rules.decided_by == "swing":
         yield "blind: the votes before and after tell the winner, so it must be true."
+
+
+def _decision_problems(name: str, value: Any, rules: Format) -> Iterator[str]:
+    if value and name not in rules.options:
+        yield f"{name}: the format {rules.name} has no such phase, so it must be false."
+    elif isinstance(value, tuple):
+        if not 1 <= len(value) <= MOST_ISSUES:
+            yield f"issues: there are {len(value)}; write 1 to {MOST_ISSUES} questions."
+        for number, question in enumerate(value, start=1):
+            yield from line_problems(f"issues.{number}", question)
 
 
 def _is_text(value: str) -> bool:

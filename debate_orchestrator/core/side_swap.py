@@ -85,8 +85,9 @@ class SideSwap:
         if value is None:
             return None
         if field.per_side and isinstance(value, Mapping):
-            single = field.model_copy(update={"per_side": False})
-            return {name: self._field(single, value[self.side(name)]) for name in value}
+            return {name: self._field(field.single, value[self.side(name)]) for name in value}
+        if field.per_issue and isinstance(value, Mapping):
+            return {name: self._field(field.single, held) for name, held in value.items()}
         match field.kind:
             case "text":
                 return self.text(value)

@@ -141,6 +141,11 @@ class DebateState:
         return self.opened.format
 
     @property
+    def seated(self) -> tuple[str, ...]:
+        """The seats that take a turn in this debate."""
+        return self.format.seats_taken(self.opened.setup.options)
+
+    @property
     def rounds(self) -> int:
         return self.opened.setup.rounds
 

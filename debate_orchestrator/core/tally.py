@@ -157,6 +157,12 @@ def advice(debate: DebateState, side: str, round: int) -> list[str]:
     return [ballot.ballot["feedback"][side] for ballot in cast if ballot.ballot.get("feedback")]
 
 
+def dry(debate: DebateState, round: int) -> bool:
+    """Whether more than half of the ballots of a round say that the debate finds no new ground."""
+    cast = ballots(debate, round)
+    return 2 * sum(ballot.ballot.get("dry") is True for ballot in cast) > len(cast)
+
+
 def result(debate: DebateState, round: int) -> RoundResult | None:
     """The scores and the winner of a round; None until it is judged."""
     return debate.judged[round].result if round in debate.judged else None

@@ -119,9 +119,9 @@ def _under(label: str, lines: Sequence[str]) -> list[str]:
 
 def _held(field: Field, value: Any) -> list[str]:
     """What a field holds, in lines; the first one is empty where they begin under its label."""
-    if field.per_side and isinstance(value, Mapping):
-        single = field.model_copy(update={"per_side": False})
-        return ["", *(line for side, held in value.items() for line in _under(f"{side}: ", _held(single, held)))]
+    if (field.per_side or field.per_issue) and isinstance(value, Mapping):
+        single = field.single
+        return ["", *(line for key, held in value.items() for line in _under(f"{key}: ", _held(single, held)))]
     if field.kind == "record":
         return ["", *_fields(field.fields, value)]
     if field.kind == "scores":
@@ -129,7 +129,8 @@ def _held(field: Field, value: Any) -> list[str]:
         return ["; ".join(f"{side}: {given}" for side, given in marks.items())]
     if field.kind == "list":
         items = [_fields(field.fields, item) if field.fields else _lines(item) for item in value]
-        return ["", *(line for item in items for line in _under("- ", item))]
+        heads = [f"{field.numbered}{n}. " if field.numbered else "- " for n in range(1, len(items) + 1)]
+        return ["", *(line for head, item in zip(heads, items, strict=True) for line in _under(head, item))]
     if isinstance(value, list):
         return [", ".join(map(str, value))]
     if isinstance(value, bool):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BudgetChanged, Noted, Opened, Reopened, RetryForChanged
+from debate_orchestrator.core.events import BudgetChanged, Declined, Noted, Opened, Reopened, RetryForChanged, Spoke
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
@@ -181,7 +181,48 @@ async def rejudge(
     Example:
         result = await rejudge("debate-report.journal.jsonl", ["anthropic:claude-opus-5-5", "openai:gpt-5"])
     """
-    path, panel = os.fspath(source), (judges,) if isinstance(judges, str) else tuple(judges)
+    path = os.fspath(source)
+    opened, speeches, files = _judging(path, judges, output, strictness, topic, positions, trust)
+    with _write_judging(opened, speeches, files) as (journal, current):
+        return await _drive(journal, current, files, on_event, on_text)
+
+
+def open_judging(
+    source: Path,
+    judges: str | Sequence[str],
+    *,
+    output: str | None = None,
+    strictness: str | None = None,
+    trust: bool = False,
+) -> DebateFiles:
+    """Write the journal of a judging as `rejudge` runs it, and ask for no ballot yet: `resume` does.
+
+    Args:
+        source, judges, output, strictness, trust: as in `rejudge`.
+
+    Returns:
+        The paths of the judging's files.
+
+    Raises:
+        BadSettings, BadJournal: as in `rejudge`.
+    """
+    opened, speeches, files = _judging(os.fspath(source), judges, output, strictness, None, None, trust)
+    with _write_judging(opened, speeches, files) as (journal, _):
+        journal.sync()
+    return files
+
+
+def _judging(
+    path: str,
+    judges: str | Sequence[str],
+    output: str | None,
+    strictness: str | None,
+    topic: str | None,
+    positions: Mapping[str, str] | None,
+    trust: bool,
+) -> tuple[Opened, Sequence[Spoke | Declined], DebateFiles]:
+    """The opening of a judging, the speeches that follow it at once, and where its files will lie."""
+    panel = (judges,) if isinstance(judges, str) else tuple(judges)
     must_be_callable({JUDGE: panel})
     if path.endswith(".jsonl"):
         if topic is not None or positions is not None:
@@ -191,12 +232,20 @@ async def rejudge(
         opened, speeches = _from_transcript(path, panel, strictness, topic, positions)
     files = DebateFiles.of_output(output or rejudging.output_path(path))
     files.must_be_new()
-    current = CurrentState(fold([opened := opened.with_settings(output=os.path.basename(files.report))]))
+    return opened.with_settings(output=os.path.basename(files.report)), speeches, files
+
+
+@contextmanager
+def _write_judging(
+    opened: Opened, speeches: Sequence[Spoke | Declined], files: DebateFiles
+) -> Iterator[tuple[JournalWriter, CurrentState]]:
+    """The journal of a judging with its speeches, and its state."""
+    current = CurrentState(fold([opened]))
     registry.make_providers(current)  # raises before anything is written
     with JournalWriter.create(files.journal, opened) as journal:
         for event in speeches:
             record_event(journal, current, event)
-        return await _drive(journal, current, files, on_event, on_text)
+        yield journal, current
 
 
 def _from_journal(path: str, judges: tuple[str, ...], strictness: str | None, trust: bool) -> rejudging.Opening:
@@ -220,7 +269,9 @@ def _from_transcript(
     return rejudging.of_transcript(transcript, path, digest, judges, strictness, topic, positions)
 
 
-async def open_debate(settings: Settings | Mapping[str, Any]) -> DebateFiles:
+async def open_debate(
+    settings: Settings | Mapping[str, Any], *, rehearse: bool = False, people: bool = False
+) -> DebateFiles:
     """Write the journal of a new debate and ask for no turn yet. This is a coroutine.
 
     Use it with `step` when your program, and not a provider, answers the turns. A seat without a model is filled by
@@ -228,6 +279,8 @@ async def open_debate(settings: Settings | Mapping[str, Any]) -> DebateFiles:
 
     Args:
         settings: as in `run`.
+        rehearse: as in `run`.
+        people: whether the caller can ask the people in the seats that are filled by `human`.
 
     Returns:
         The paths of the debate's files.
@@ -240,7 +293,7 @@ async def open_debate(settings: Settings | Mapping[str, Any]) -> DebateFiles:
         files = await open_debate({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}})
         print(step(files.journal).turns)
     """
-    return await _open(_settings(settings, lambda seat: model_spec.HOST))
+    return await _open(_settings(settings, lambda seat: model_spec.HOST), rehearse=rehearse, people=people)
 
 
 def read_journal(path: Path) -> JournalContents:
@@ -321,11 +374,11 @@ def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk,
     return risks.of_going_on(debate.opened, debate.cast)
 
 
-async def _open(settings: Settings, *, rehearse: bool = False) -> DebateFiles:
+async def _open(settings: Settings, *, rehearse: bool = False, people: bool = False) -> DebateFiles:
     files = DebateFiles.of_output(settings.output)
     if rehearse:
         settings, files = start.rehearsed(settings), files.beside(".rehearsed")
-    start.check_settings(settings, files, _people(settings.cast))
+    start.check_settings(settings, files, [] if people else _people(settings.cast))
     questionnaire = Questionnaire(question_texts(), format_check.load(settings.format), REPORT)
     settings, derived = await start.settle_positions(settings, questionnaire, lambda message: None)
     opened = start.make_opening(settings, derived)

@@ -16,7 +16,7 @@ from debate_orchestrator import __version__
 from debate_orchestrator.core.events import HEARING, Context, Event, Opened, Reply
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE, Turn
+from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, Turn
 from debate_orchestrator.core.schema import Condition, Shape
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
@@ -51,6 +51,8 @@ class DryRunCourse(NamedTuple):
     """Whether the first speaker concedes at once."""
 
 
+_STORMY: Mapping[str, str | bool] = {"detected": True, "side": "both", "findings": True}
+"""What stand-ins find in a stormy debate."""
 CALM = DryRunCourse("a calm debate")
 UNUSUAL = (DryRunCourse("a stormy debate", stormy=True), DryRunCourse("a short debate", ends=True))
 
@@ -60,7 +62,7 @@ def opened(
 ) -> Opened:
     """The opening of a debate by a format, with stand-ins in all seats."""
     sides = made.sides
-    cast: dict[str, tuple[str, ...]] = dict.fromkeys(made.seated, (rehearse.KIND,))
+    cast: dict[str, tuple[str, ...]] = dict.fromkeys(made.seats_taken(made.options), (rehearse.KIND,))
     cast |= {JUDGE: (rehearse.KIND,) * 2} if course.stormy and JUDGE in cast else {}
     context = (Context(name="material.md", text="Something to draw on."),) if course.stormy else ()
     setup = Settings(
@@ -75,6 +77,8 @@ def opened(
         cast=cast,
         mirror=course.stormy and made.can_be_mirrored,
         each_round=course.stormy and "each round" in made.options,
+        issues=ISSUES in made.options,
+        brief=BRIEF in made.options,
         blind=made.decided_by == "swing" or (course.stormy and "blind" in made.options),
     )
     return Opened(
@@ -194,7 +198,7 @@ class _Trial:
         text = f"A stand-in speaks in {turn.id}."
         text = " ".join([text] * (1 + (turn.phase.least_words or 0) // len(text.split())))
         if debate.shape(turn) is not None:
-            text = rehearse.said(debate, turn, {"detected": True, "side": "both"} if self.course.stormy else {})
+            text = rehearse.said(debate, turn, _STORMY if self.course.stormy else {})
         elif self._quiet and turn.speaking and (self.course.stormy or self.course.ends):
             self._quiet = False
             lines = debate.format.lines

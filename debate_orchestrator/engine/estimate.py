@@ -153,7 +153,7 @@ def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
     A stand-in counts as the model it stands for.
     """
     debate = fold(map(_with_real_cast, [opened, *given]))
-    seated = [spec for seat in debate.format.seated for spec in debate.cast[seat]]
+    seated = [spec for seat in debate.seated for spec in debate.cast[seat]]
     persons = model_spec.HUMAN in seated
     waits = persons or model_spec.HOST in seated
     searches = opened.setup.search

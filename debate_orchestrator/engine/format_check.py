@@ -12,7 +12,7 @@ from string import Formatter
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE, MOST_ROUNDS, OUTCOMES, Phase
+from debate_orchestrator.core.phases import JUDGE, MOST_ROUNDS, OUTCOMES, RAPPORTEUR, Phase
 from debate_orchestrator.core.schema import Condition, Field
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats.validation import Keys
@@ -95,14 +95,14 @@ def _template_errors(draft: source.FormatSource, carried: dict[str, str]) -> lis
         sample = loader.load(_SAMPLE)
         debate = fold([dry_run.opened(sample, {})])
     names = briefs.names(debate)
-    seated = [given for role, given in names.items() if role != JUDGE or JUDGE in sample.seated]
+    seated = [given for role, given in names.items() if role == "debater" or role in sample.seats]
     system = f"formats/{draft.name}/{source.SYSTEM}"
     entries = {system: templates.EntryTemplate(seated, draft.where(()))}
     for keys, phase in source.phases(draft.data):
         file, seats = phase.get("template") or phase.get("name"), phase.get("seats")
         path = f"formats/{file if '/' in str(file) else f'{draft.name}/{file}'}{source.ENDING}"
         if isinstance(seats, list):
-            roles = {JUDGE if seat == JUDGE else "debater" for seat in seats}
+            roles = {seat if seat in (JUDGE, RAPPORTEUR) else "debater" for seat in seats}
             kinds = entries.setdefault(path, templates.EntryTemplate([], draft.where(keys))).kinds
             kinds += [given for role, given in names.items() if role in roles and given not in kinds]
     return rendering.check_templates(texts, entries)
@@ -144,7 +144,7 @@ def _phase_errors(format: Format, phase: Phase) -> Iterator[FormatError]:
         yield ("seats",), f"A seat is named twice in {seats}."
     if phase.words and phase.most_words and phase.words > phase.most_words:
         yield ("words",), f"{phase.words} is more than most_words ({phase.most_words}), and no more are heard."
-    if phase.on and (JUDGE in phase.seats or phase.reply != "text"):
+    if phase.on == "convergence" and (JUDGE in phase.seats or phase.reply != "text"):
         yield ("on",), f"Only a speech of the sides can answer {phase.on}, not a judge's turn or one with a shape."
     if JUDGE in phase.seats and len(phase.seats) > 1 and phase.reply != "text":
         yield ("seats",), f"{seats} can't share a shape: judges vote in a phase of their own."

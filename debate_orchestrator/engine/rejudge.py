@@ -86,7 +86,9 @@ def of_journal(
     if errors:
         raise BadSettings(errors)
     recording = (f"replay:{path}",)
-    cast = {**{seat: recording for seat in old.format.seated if seat != JUDGE}, JUDGE: tuple(judges)}
+    setup = setup.model_copy(update={"brief": False})  # a brief is on a verdict, and this one is still to come
+    seated = old.format.seats_taken(setup.options)
+    cast = {**{seat: recording for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
     calls = {name: Settings.model_fields[name].default for name in ("max_cost", "retry_for", "share_cache")}
     opened = _opened(
         old.format,
@@ -139,7 +141,7 @@ def _course(debate: DebateState, source: str, digest: str) -> EarlierCourse:
         source=source,
         digest=digest,
         root=before.debated if before else digest,
-        closed_after=debate.closed_after,
+        closed_after=debate.closed_after or schedule.dry_after(debate),
         interventions={number: tally.diverging_sides(debate, number) for number in rounds if number in answered},
         conceded={number: side for number in rounds if (side := tally.conceded_in(debate, number)) is not None},
         speakers=before.speakers if before else speakers,

@@ -92,7 +92,9 @@ def unrolled(made: Format, rounds: int, strictness: str, panel: int = 1) -> list
         part = f"round {slot.round}" if slot.round is not None else "closing" if slot.closing else "before"
         taken = slot.stages(made.sides, judges(panel))
         how = "alone" if sum(len(seats) for seats in taken) < 2 else str(slot.phase.order)
-        how = f"only on {slot.phase.on}, those it names" if slot.phase.on else how
+        how = (
+            f"only on {slot.phase.on}{', those it names' * (slot.phase.on == 'convergence')}" if slot.phase.on else how
+        )
         how = f"{how}, only if asked for ({slot.phase.option})" if slot.phase.option else how
         stages += [(part, how, [slot.turn_id(seat) for seat in seats]) for seats in taken]
     return stages

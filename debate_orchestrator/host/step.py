@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from debate_orchestrator.core import hearing, schedule
-from debate_orchestrator.core.events import Asked, Noted, Reply, Voted
+from debate_orchestrator.core.events import Answer, Asked, Noted, Rejected, Reply, Voted
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
@@ -229,7 +229,7 @@ class _Stepper:
             )
             raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
         reply = replies.storable(Reply(text=text, brief=asked.digest, by=model_spec.HOST))
-        event = replies.parse_reply(self.debate, turn, reply)
+        event = self._parsed(turn, asked, reply)
         if turn_id not in self.debate.answers:
             self._ask_once(turn, asked)
         if record_event(self.journal, self.current, event):
@@ -238,6 +238,16 @@ class _Stepper:
             words = sanitize.count_words(hearing.public(self.debate, text))
             changes = (event.changes if isinstance(event, Voted) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
+
+    def _parsed(self, turn: Turn, asked: Brief, reply: Reply) -> Answer:
+        """What a reply amounts to. One sent back for shortcomings goes on record: the next is taken as it is."""
+        try:
+            return replies.parse_reply(self.debate, turn, reply)
+        except replies.Shortcomings as error:
+            self._ask_once(turn, asked)
+            rejected = Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=False)
+            record_event(self.journal, self.current, rejected)
+            raise
 
     def _refuse(self, turn_id: str, complaints: list[str]) -> None:
         self.refused.add(turn_id)

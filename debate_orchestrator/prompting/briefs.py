@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from debate_orchestrator.core import hearing, schedule, tally, transcript
+from debate_orchestrator.core import decision, hearing, schedule, tally, transcript
 from debate_orchestrator.core.events import Answer, Rejected, Voted
-from debate_orchestrator.core.phases import JUDGE, MIRRORED, Turn
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.core.state import DebateState, Plan
 from debate_orchestrator.core.transcript import TranscriptEntry
@@ -156,9 +156,9 @@ def _render(name: str | tuple[str, ...], values: Mapping[str, Any], own: Mapping
 
 def names(debate: DebateState) -> dict[str, templates.KnownNames]:
     """The names that templates may use, under `debater` in a debater's brief and under `judge` in a judge's: those
-    that there would be if the first turn due were theirs."""
+    that there would be if the first turn due were theirs; likewise the rapporteur's."""
     first, made = debate.due[0], {}
-    for role, seat in {"debater": debate.format.sides[0], JUDGE: JUDGE}.items():
+    for role, seat in {"debater": debate.format.sides[0], JUDGE: JUDGE, RAPPORTEUR: RAPPORTEUR}.items():
         if seat not in debate.format.seats:
             continue
         given = {
@@ -188,7 +188,7 @@ def _context(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "holder": {who: side for side, who in real.items()},
         "names": _names(debate),
         "side_labels": {side: rules.seats[who].side for side, who in real.items()},
-        "context": debate.opened.context if turn.role in rules.context_heard_by else (),
+        "context": debate.opened.context if turn.hears_as in rules.context_heard_by else (),
         "rounds": setup.rounds,
         "strictness_name": setup.strictness,
         "strictness": rules.rubric.strictness[setup.strictness],
@@ -200,9 +200,26 @@ def _context(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "floor": [{"question": renamed(one.text), "new": one.new} for one in schedule.questions_put_to(debate, turn)],
         "search": setup.search and turn.speaking and shape is None,
         "schema": json_schema(shape, schedule.terms(debate, turn)) if shape is not None else None,
+        "until_dry": setup.until_dry,
+        "own_issues": isinstance(setup.issues, tuple),
+        **_issues(debate, renamed),
     }
-    made = common | (_for_judge(debate, turn, common) if turn.judging else _for_debater(debate, turn, common))
+    own = {JUDGE: _for_judge, RAPPORTEUR: _for_rapporteur}.get(turn.role, _for_debater)
+    made = common | own(debate, turn, common)
     return {name: rendering.plain_data(value) for name, value in made.items()}
+
+
+def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any]:
+    """The list of issues, where there is one, and which of them neither side has dealt with."""
+    listed = decision.issue_list(debate)
+    if listed is None:
+        return {"issues": None, "untouched": ()}
+    issues = {
+        "cases": [renamed(case) for case in listed.cases],
+        "issues": {name: renamed(question) for name, question in listed.issues.items()},
+        "unknowns": [renamed(fact) for fact in listed.unknowns],
+    }
+    return {"issues": issues, "untouched": decision.untouched(debate)}
 
 
 def _turn(debate: DebateState, turn: Turn) -> dict[str, Any]:
@@ -247,6 +264,7 @@ def _for_judge(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[
         "scales": {name: rubric.scale(name) for name in debate.criteria},
         "criteria": {name: rubric.criteria[name] for name in debate.criteria},
         "convergence": rubric.convergence,
+        "may_be_dry": bool({"issues", "until dry"} & set(debate.opened.setup.conditions)),
         "round_turns": [one["turn"]["id"] for one in heard if one["turn"]["round"] == turn.round],
         "declined": [one["turn"] for one in heard if one["declined"]],
         "ballots": [_own(debate, one) for one in schedule.own_ballots(debate, turn)],
@@ -256,6 +274,19 @@ def _for_judge(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[
         "played": len(results),
         "conceded": conceded,
         "persisted": bool(tally.persisted(debate)),
+    }
+
+
+def _for_rapporteur(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[str, Any]:
+    """What templates of the rapporteur's turn may name: the result, and no ballot."""
+    verdict = tally.verdict(debate)
+    return {
+        "declined": [shown["turn"] for shown in common["heard"] if shown["declined"]],
+        "totals": tally.totals(debate),
+        "result": {"winner": verdict.winner, "strength": verdict.strength} if verdict else None,
+        "standings": decision.standings(debate),
+        "dissent": decision.dissent_rows(debate),
+        "findings": decision.findings(debate),
     }
 
 

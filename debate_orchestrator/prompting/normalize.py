@@ -7,7 +7,7 @@ the check of the reply finds it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator.core.schema import MOST_ITEMS, Field, ShapeContext, applies, empty_value, fields_asked
@@ -109,25 +109,26 @@ class _Reading:
     def _field(self, field: Field, value: Any, where: str) -> Any:
         if field.optional and _means_nothing(field, value):
             return self._changed(where, value, empty_value(field))
-        if value is None and not field.per_side and field.kind in ("list", "choices", "turns"):
+        keys = field.keys(self.terms)
+        if value is None and not keys and field.kind in ("list", "choices", "turns"):
             return self._changed(where, value, [])
-        if field.per_side:
-            return self._each_side(value, where, lambda item, at: self._single(field, item, at))
+        if keys:
+            return self._each(keys, value, where, lambda item, at: self._single(field, item, at))
         return self._single(field, value, where)
 
-    def _each_side(self, value: Any, where: str, read: Any) -> Any:
+    def _each(self, keys: Sequence[str], value: Any, where: str, read: Any) -> Any:
         value = self._decoded(value, dict, where)
         if not isinstance(value, dict):
             return value
-        keyed = self._keyed(value, self.terms.sides, f"{where}.")
-        return {side: read(item, f"{where}.{side}") for side, item in keyed.items()}
+        keyed = self._keyed(value, keys, f"{where}.")
+        return {key: read(item, f"{where}.{key}") for key, item in keyed.items()}
 
     def _single(self, field: Field, value: Any, where: str) -> Any:
         match field.kind:
             case "record":
                 return self.record(field.fields, value, f"{where}.")
             case "scores":
-                return self._each_side(value, where, self._marks)
+                return self._each(self.terms.sides, value, where, self._marks)
             case "list" | "choices" | "turns":
                 return self._list(field, value, where)
         read = self._scalar(field, value)

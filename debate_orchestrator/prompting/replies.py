@@ -11,9 +11,9 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from debate_orchestrator.core import hearing, schedule
+from debate_orchestrator.core import decision, hearing, schedule
 from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
-from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.json_object import PrivateAlone, find_object
@@ -24,6 +24,10 @@ LARGEST = 256 * 1024
 """Bytes that a reply may have: about 40,000 words, eighty times what any phase asks for."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class Shortcomings(BadReply):
+    """A reply has its shape, and should be written again once, for the reasons given."""
 
 
 def decode(turn_id: str, data: bytes) -> str:
@@ -76,6 +80,10 @@ def _read(debate: DebateState, turn: Turn, shape: Shape, text: str) -> tuple[dic
     ballot, more = normalize(shape, found, terms, _sides(debate, turn))
     if complaints := check(shape, ballot, terms):
         raise BadReply([f"{turn.id}: {complaint}" for complaint in complaints])
+    # Asked once only: what its writer leaves as it is has its shape, and the report says what is wrong with it.
+    first = turn.role == RAPPORTEUR and not debate.rejected.get(turn.id)
+    if first and (found := decision.shortcomings(debate, turn, ballot)):
+        raise Shortcomings([f"{turn.id}: {shortcoming}" for shortcoming in found])
     return ballot, [*changes, *more]
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Usage
-from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.pricing import Caching
@@ -141,9 +141,10 @@ def family(debate: DebateState, phase: Phase, seat: str) -> Hashable:
     role = JUDGE if seat.startswith(JUDGE) else seat
     own = seat if debate.format.history == "dialogue" and role != JUDGE else ""
     speeches = [other for other in debate.format.phases() if other.reply == "text" or {*other.seats} - {JUDGE}]
-    hears = tuple(role in other.heard_by or (seat if role in other.seats else "") for other in speeches)
+    hearing = JUDGE if role == RAPPORTEUR else role
+    hears = tuple(hearing in other.heard_by or (seat if role in other.seats else "") for other in speeches)
     mirrored = seat.endswith(MIRRORED)
-    return filler(debate, seat), phase.reply, own, role in debate.format.context_heard_by, hears, mirrored
+    return filler(debate, seat), phase.reply, own, hearing in debate.format.context_heard_by, hears, mirrored
 
 
 def seconds(spec: str, phase: Phase) -> float:

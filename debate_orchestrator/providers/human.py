@@ -1,8 +1,9 @@
-"""A person: asked for one turn after the other, however many are due at once, since there is one terminal."""
+"""A person: at a terminal asked for one turn after the other, however many are due at once."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Reply
@@ -23,6 +24,7 @@ class Human:
 
     def __init__(self, current: CurrentState):
         self.person: Person | None = None
+        self.one_at_a_time = True
         self._current = current
         self._terminal = asyncio.Lock()
 
@@ -30,7 +32,7 @@ class Human:
         """What the person says. ProviderFailed where there is no terminal to ask at, Paused where the person leaves."""
         if self.person is None:
             raise ProviderFailed(f"{brief.turn} is a person's turn, and there is no terminal to ask at. {_AS_FILES}")
-        async with self._terminal:
+        async with self._terminal if self.one_at_a_time else nullcontext():
             text = await self.person.answer(self._current.state, schedule.turn(self._current.state, brief.turn), brief)
         on_text(text)
         return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)

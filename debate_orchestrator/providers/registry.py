@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
-from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, Turn, judges
+from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR, Turn, judges
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, ExternalError, TransientError, short_repr
@@ -82,7 +82,7 @@ class Entry(NamedTuple):
     api: Api | None = None
 
 
-_TALKERS = (*EVERYBODY, model_spec.REHEARSE)
+_TALKERS = (*EVERYBODY, RAPPORTEUR, model_spec.REHEARSE)
 """The seats of a person: a person argues or judges, and is neither moderator nor clerk."""
 
 
@@ -173,7 +173,9 @@ class Personal(Protocol):
     """A provider that asks a person."""
 
     person: Person | None
-    """The person; None until the terminal provides one."""
+    """The person; None until the terminal or the browser provides one."""
+    one_at_a_time: bool
+    """Whether turns that are due together are asked for one after the other, since all share a terminal."""
 
 
 class Person(Protocol):

@@ -14,10 +14,10 @@ from itertools import count
 from typing import Any
 from zlib import crc32
 
-from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core import decision, schedule, tally
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
-from debate_orchestrator.core.phases import CLERK, MIRRORED, Turn
+from debate_orchestrator.core.phases import CLERK, MIRRORED, RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Field, ShapeContext, applies, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import DECISIVE, score_gap
@@ -33,6 +33,8 @@ _WORDS = 200
 """Words of a speech for which no length is asked."""
 _WORDS_OF_A_FIELD, _ITEMS = 50, 3
 """Of a structured reply's texts and lists: with these it is about as long as a real one."""
+_WORDS_OF_A_REPORT = 15
+"""Of each text in what the rapporteur writes."""
 _SENTENCES = (
     "Here the speaker would state a claim and give the reason for it.",
     "Evidence would follow, with the source from which it was taken.",
@@ -100,13 +102,39 @@ def said(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] = {})
     strength = "decisive" if gap is not None and gap > DECISIVE else "narrow"
     chosen = {"winner": leader(totals), "strength": strength, **prefer}
     straight = schedule.turn(debate, turn.id.removesuffix(MIRRORED))
-    ballot = filled(shape, schedule.terms(debate, straight), straight.id, chosen)
+    terms = schedule.terms(debate, straight)
+    if turn.role == RAPPORTEUR:
+        return json.dumps(_reported(debate, shape, terms, turn, prefer), ensure_ascii=False, indent=1)
+    ballot = filled(shape, terms, straight.id, chosen)
     ballot = debate.exchange.ballot(shape, ballot) if turn.mirrored else ballot
     return json.dumps(ballot, ensure_ascii=False, indent=1)
 
 
+def _reported(
+    debate: DebateState, shape: Mapping[str, Field], terms: ShapeContext, turn: Turn, prefer: Mapping[str, str | bool]
+) -> dict[str, Any]:
+    """The rapporteur's reply: a list of issues, a check that finds nothing unless that is preferred, or a brief that
+    the record bears out."""
+    reply = filled(shape, terms, turn.id, {"mark": "not challenged"}, words=_WORDS_OF_A_REPORT)
+    if "findings" in reply and not prefer.get("findings"):
+        reply["findings"] = []
+    if "recommendation" in reply:
+        reply["by_case"][-1] |= {"if": decision.OTHERWISE, "sure": reply["recommendation"]["sure"]}
+        speeches = [heard for heard in schedule.heard(debate, turn) if heard.speaking]
+        for number, row in enumerate(reply["why"]):
+            speech = speeches[number % len(speeches)]
+            row |= {"side": speech.seat, "turns": [speech.id]}
+            if decision.mark_problems(debate, row):  # the dissent record says that it was disputed
+                row |= {"mark": "weakened", "turns": [found.id for found in speeches]}
+    return reply
+
+
 def filled(
-    shape: Mapping[str, Field], terms: ShapeContext, about: str, prefer: Mapping[str, str | bool]
+    shape: Mapping[str, Field],
+    terms: ShapeContext,
+    about: str,
+    prefer: Mapping[str, str | bool],
+    words: int = _WORDS_OF_A_FIELD,
 ) -> dict[str, Any]:
     """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, except by
     `prefer`, and a ballot names the side to which it gives more."""
@@ -120,7 +148,7 @@ def filled(
             beside = {other: value(other) for other in (*field.only_if, *field.unless) if other in wanted}
             if applies(field, beside) and not field.optional:
                 chosen = _ahead(value("scores")) if name == "winner" and "scores" in wanted else prefer.get(name)
-                values[name] = _value(field, terms, f"{about}, {name}", chosen, prefer)
+                values[name] = _value(field, terms, f"{about}, {name}", chosen, prefer, words)
         return values[name]
 
     return {name: value(name) for name in wanted}
@@ -155,20 +183,25 @@ def _ahead(scores: dict[str, dict[str, float]]) -> str:
 
 
 def _nothing(field: Field) -> Any:
-    return [] if field.kind in ("choices", "turns", "list") and not field.per_side else None
+    return [] if field.kind in ("choices", "turns", "list") and not (field.per_side or field.per_issue) else None
 
 
 def _value(
-    field: Field, terms: ShapeContext, about: str, chosen: str | bool | None, prefer: Mapping[str, str | bool]
+    field: Field,
+    terms: ShapeContext,
+    about: str,
+    chosen: str | bool | None,
+    prefer: Mapping[str, str | bool],
+    words: int,
 ) -> Any:
-    if field.per_side:
-        single = field.model_copy(update={"per_side": False})
-        return {side: _value(single, terms, f"{about} of {side}", chosen, prefer) for side in terms.sides}
+    if keys := field.keys(terms):
+        return {key: _value(field.single, terms, f"{about} of {key}", chosen, prefer, words) for key in keys}
     options = field.of or terms.sides
+    items = round(max(field.least or 0, min(_ITEMS, field.most or _ITEMS)))
     match field.kind:
         case "text":
-            most = field.words or _WORDS_OF_A_FIELD
-            text = _text(_field(about), min(most, _WORDS_OF_A_FIELD))
+            most = field.words or words
+            text = _text(_field(about), min(most, words))
             return text if len(text.split()) <= most else " ".join(text.split()[:most])
         case "url":
             return f"https://example.org/{_draw(about)}"
@@ -187,11 +220,11 @@ def _value(
         case "list" if not terms.turns and any(part.kind in ("turn", "turns") for part in field.fields.values()):
             return []  # there is no turn yet that it could be about
         case "list" if field.fields:
-            return [filled(field.fields, terms, f"{about} {n}", prefer) for n in range(1, _ITEMS + 1)]
+            return [filled(field.fields, terms, f"{about} {n}", prefer, words) for n in range(1, items + 1)]
         case "list":
-            return [_text(_field(f"{about} {n}"), _WORDS_OF_A_FIELD) for n in range(1, _ITEMS + 1)]
+            return [_text(_field(f"{about} {n}"), words) for n in range(1, items + 1)]
         case "record":
-            return filled(field.fields, terms, about, prefer)
+            return filled(field.fields, terms, about, prefer, words)
     marks = {side: [(name, f"{about} {side} {name}") for name in terms.criteria] for side in terms.sides}
     return {side: {name: _number(key, *terms.scale(name)) for name, key in keys} for side, keys in marks.items()}
 

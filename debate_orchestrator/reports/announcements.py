@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
-from debate_orchestrator.core import hearing, tally
+from debate_orchestrator.core import decision, hearing, tally
 from debate_orchestrator.core.events import Voted
-from debate_orchestrator.core.phases import CLERK, NO_DECISION, Turn, fill_label
+from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, fill_label
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.reports import wording
@@ -32,6 +32,8 @@ Kind = Literal[
     "votes",  # how the votes count, and which do not
     "reason",  # a judge's own words
     "dissent",  # the count of the dissent record
+    "issues",  # the list of issues
+    "brief",  # what the decision brief recommends
 ]
 
 
@@ -50,6 +52,14 @@ class Announcement(NamedTuple):
         return self.kind in ("round", "final") or (self.kind == "intervention" and self.severity == "warning")
 
 
+class StageAnnouncements(NamedTuple):
+    """What a stage is announced with, and what it brings once all of its turns are settled."""
+
+    stage: Stage
+    before: tuple[Announcement, ...]
+    after: tuple[Announcement, ...]
+
+
 class Announcer:
     """Makes the announcements of a debate that goes on. What was announced is not worked out again, so that the work
     for all of them grows with the debate."""
@@ -65,19 +75,24 @@ class Announcer:
 
     def new(self, debate: DebateState) -> list[Announcement]:
         """What is announced since the last call, in order; everything so far on the first."""
-        found: list[Announcement] = []
-        if not self._started:
-            self._started = True
-            found += _rehearsed(debate)
+        return [line for stage in self.new_stages(debate) for line in (*stage.before, *stage.after)]
+
+    def new_stages(self, debate: DebateState) -> list[StageAnnouncements]:
+        """The same, stage by stage, the one that is due last."""
+        found: list[StageAnnouncements] = []
+        before = [] if self._started else list(_rehearsed(debate))
+        self._started = True
         stages = debate.stages
         for n in range(self._settled, len(stages)):
             if stages[n] != self._opened:
                 self._opened = stages[n]
-                found += self._begun(debate, stages[n])
-            if any(turn.id not in debate.answers for turn in stages[n]):
+                before += self._begun(debate, stages[n])
+            settled = all(turn.id in debate.answers for turn in stages[n])
+            after = _brought(debate, stages, n) if settled else ()
+            found.append(StageAnnouncements(stages[n], tuple(before), tuple(after)))
+            if not settled:
                 break
-            self._settled = n + 1
-            found += _brought(debate, stages, n)
+            self._settled, before = n + 1, []
         return found
 
     def _begun(self, debate: DebateState, stage: Stage) -> Iterator[Announcement]:
@@ -87,13 +102,18 @@ class Announcer:
             self._round = first.round
             banner = fill_label(debate.format.labels.round, round=first.round, rounds=debate.rounds)
             yield Announcement("round", banner)
-        if first.phase.on is not None:
+        if first.phase.on == "convergence":
             yield from _intervention(debate, stage)
 
 
 def announcements(debate: DebateState) -> list[Announcement]:
     """Everything announced so far, in order."""
     return Announcer().new(debate)
+
+
+def announced_stages(debate: DebateState) -> list[StageAnnouncements]:
+    """Everything announced so far, stage by stage."""
+    return Announcer().new_stages(debate)
 
 
 def _rehearsed(debate: DebateState) -> Iterator[Announcement]:
@@ -151,9 +171,28 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         yield Announcement("conduct", text, "warning", turn.id)
     if turn.id in debate.answers and (ignored := hearing.ignored_line(debate, turn, debate.reply(turn))):
         yield Announcement("conduct", f'{name} wrote "{ignored}" where it does not count ({turn.id}).', turn=turn.id)
+    if turn.role == RAPPORTEUR:
+        yield from _reported(debate, turn)
     if turn.role == CLERK:
         for row in rows(debate, turn, "checks"):
             yield Announcement("evidence", one_line(f"Evidence {row.get('turn')}: {row.get('state')}"), turn=turn.id)
+
+
+def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
+    """The list of issues, or what the decision brief recommends."""
+    reply = debate.ballot(turn.id)
+    if reply is None:
+        return
+    if turn.phase.option == ISSUES and (listed := decision.issue_list(debate)):
+        for name, question in listed.issues.items():
+            yield Announcement("issues", f"{name}. {one_line(question)}", turn=turn.id)
+    if "findings" in reply.ballot:
+        count = len(reply.ballot["findings"])
+        found = f"{count} fault{'s' * (count != 1)} found; it is written again" if count else "no fault found"
+        yield Announcement("brief", f"Check of the decision brief: {found}.", turn=turn.id)
+    if advice := reply.ballot.get("recommendation"):
+        text = f"Recommendation ({advice['sure']} % sure): {one_line(advice['do'])}"
+        yield Announcement("brief", text, turn=turn.id)
 
 
 def _voted(debate: DebateState, turn: Turn) -> Iterator[Announcement]:

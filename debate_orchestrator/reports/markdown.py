@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
 from debate_orchestrator.core.phases import JUDGE, fill_label
-from debate_orchestrator.reports import compare, markup, reviewers, sections, verdict_text, wording
+from debate_orchestrator.reports import brief, compare, markup, reviewers, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.markup import ParseBudget
 from debate_orchestrator.reports.model import ReportModel
@@ -88,6 +88,9 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
     }
     if not report.bare:
         values |= {
+            "brief": report.brief,
+            "marked": brief.MARKED,
+            "result_line": verdict_text.result_line(report),
             "contents": _contents(report),
             "headline": verdict_text.headline(report),
             "outcome": verdict_text.outcome(report),
@@ -173,7 +176,7 @@ def _links(report: ReportModel, anchors: dict[str, str], turns: list[str]) -> st
 def _contents(report: ReportModel) -> str:
     """Links to the sections that a reader looks for first, on one line."""
     final = report.judging.final_fields
-    titles = ["Final Verdict", "Debate Transcript"]
+    titles = [*(["Decision Brief"] if report.brief else []), "Final Verdict", "Debate Transcript"]
     titles += ["Per-Round Score Summary"] if report.judging.round_fields else []
     titles += ["Dissent Record"] if "rows" in final else []
     titles += ["Key Unresolved Questions"] if "unresolved_questions" in final else []
@@ -185,7 +188,9 @@ def _anchors(report: ReportModel) -> dict[str, str]:
     """Turn id to the fragment of its heading, as GitHub numbers headings that recur. The list of headings
     follows the template's order."""
     seen: dict[str, int] = {}
-    for title in ("Debate Transcript",) if report.bare else ("Debate Report", "Final Verdict", "Debate Transcript"):
+    first = ("Debate Report", "Decision Brief") if report.brief else ("Debate Report",)
+    titles = ("Debate Transcript",) if report.bare else (*first, "Final Verdict", "Debate Transcript")
+    for title in titles:
         markup.anchor(title, seen)
     found: dict[str, str] = {}
     if report.before and not report.bare:

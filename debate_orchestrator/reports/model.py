@@ -9,20 +9,20 @@ from typing import Any, Literal
 from pydantic import Field
 
 from debate_orchestrator.core import hearing, schedule, tally, transcript
-from debate_orchestrator.core.costs import CostLine, Costs, costs_of
+from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Spoke, Voted
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.phases import CLERK, JUDGE, MIRRORED, NO_DECISION, Slot, Turn
+from debate_orchestrator.core.phases import CLERK, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.core.votes import BallotReading, Vote
-from debate_orchestrator.reports import citations, wording
+from debate_orchestrator.reports import brief, citations, wording
+from debate_orchestrator.reports.brief import BriefReport, IssuesReport
+from debate_orchestrator.reports.costs import costs_report
 from debate_orchestrator.reports.parts import (
-    DOLLAR_DECIMALS,
     ArgumentLink,
     BallotResult,
-    CostReport,
     CostsReport,
     DisputedClaim,
     EvidenceReport,
@@ -36,7 +36,6 @@ from debate_orchestrator.reports.parts import (
     RecordedDebate,
     RoundReport,
     SearchPage,
-    TokenCounts,
     TurnReport,
     VerdictReport,
     VoteReport,
@@ -102,6 +101,10 @@ class ReportModel(Part):
     """How the judges' votes are taken."""
     votes: tuple[VoteReport, ...]
     """What each judge's ballots come to, in the order of the debate."""
+    issues: IssuesReport | None = None
+    """What was to be answered; null where no list of issues was drawn up (yet)."""
+    brief: BriefReport | None = None
+    """What to do, by the rapporteur; null where no decision brief was written (yet)."""
     dissent: tuple[DisputedClaim, ...] | None
     """The dissent record; null where there is none (yet)."""
     questions: tuple[str, ...] = Field(serialization_alias="unresolved_questions")
@@ -111,7 +114,8 @@ class ReportModel(Part):
     links: tuple[ArgumentLink, ...] = ()
     """Which turn attacks or answers which, in the order of the debate."""
     turns: tuple[TurnReport, ...]
-    """The transcript: every turn that was taken, in the order of the debate, the dissent record last."""
+    """The transcript: every turn that was taken, in the order of the debate, with the dissent record and the decision
+    brief last."""
     evidence: EvidenceReport | None = None
     """Null where no clerk has a place."""
     costs: CostsReport | None = None
@@ -166,7 +170,9 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
     before = tuple(turns[turn.id] for turn in settled if turn.round is None and not turn.closing)
     finals = tuple(turns[turn.id] for turn in settled if turn.closing and turns[turn.id].votes)
     records = [turn for turn in turns.values() if turn.kind == "record"]
-    after = tuple(turns[turn.id] for turn in settled if turn.closing and turns[turn.id] not in (*finals, *records))
+    briefs = [turns[turn] for turn in turns if turn in brief.brief_turns(debate)]
+    elsewhere = (*finals, *records, *briefs)
+    after = tuple(turns[turn.id] for turn in settled if turn.closing and turns[turn.id] not in elsewhere)
     record = records[0] if records and records[0].fields else None
     report = ReportModel(
         **_setup(debate),
@@ -181,11 +187,13 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         rounds=rounds,
         judging=judging,
         votes=tuple(_vote(vote, judging.scales.certain) for vote in votes),
+        issues=brief.issues_report(debate),
+        brief=brief.brief_report(debate),
         dissent=tuple(_disputed(record.fields or {}, rules.sides)) if record else None,
         questions=tuple(_questions(finals)),
         follow_up=tuple(_follow_up(finals)),
         links=tuple(link for turn in settled if turn.speaking for link in _links(debate, turn)),
-        turns=(*before, *_in_rounds(rounds), *after, *finals, *([record] if record else [])),
+        turns=(*before, *_in_rounds(rounds), *after, *finals, *([record] if record else []), *briefs),
         evidence=citations.evidence(debate),
         costs=costs_report(costs_of(debate)),
         recorded=recorded_debate(debate.opened.course) if debate.opened.course else None,
@@ -224,7 +232,8 @@ def _in_rounds(rounds: Sequence[RoundReport]) -> list[TurnReport]:
 def _setup(debate: DebateState) -> dict[str, Any]:
     """The fields that were settled before the first word."""
     rules, setup, arguing = debate.format, debate.opened.setup, arguing_sides(debate)
-    seats = (*rules.sides, *debate.judges, *((CLERK,) if CLERK in rules.seats else ()))
+    others = ((CLERK, CLERK in rules.seats), (RAPPORTEUR, RAPPORTEUR in debate.cast))
+    seats = (*rules.sides, *debate.judges, *(seat for seat, taken in others if taken))
     return {
         "topic": setup.topic,
         "positions": setup.positions,
@@ -446,29 +455,6 @@ def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
     yield from (ArgumentLink(turn=turn.id, how="answers", to=other.id) for other in (challenges or heard)[-1:])
 
 
-def costs_report(costs: Costs) -> CostsReport | None:
-    if not costs.lines:
-        return None
-    return CostsReport(
-        lines=tuple(cost_report(line, line.seat, line.phase) for line in costs.lines),
-        seats=tuple(cost_report(line, seat, None) for seat, line in costs.of_seats().items()),
-        total=cost_report(costs.total, None, None),
-    )
-
-
-def cost_report(line: CostLine, seat: str | None, phase: str | None) -> CostReport:
-    known = round(line.cost, DOLLAR_DECIMALS)
-    return CostReport(
-        seat=seat,
-        phase=phase,
-        calls=line.calls,
-        usd=None if line.unknown else known,
-        usd_known=None if line.unknown == line.calls else known,
-        calls_unknown=line.unknown,
-        tokens=TokenCounts.of(line.usage),
-    )
-
-
 def closing_line(report: ReportModel, path: str | None) -> str:
     """The line that confirms a finished debate, and where its report went if it was written."""
     document = "Transcript" if report.bare else "Report"
@@ -476,6 +462,7 @@ def closing_line(report: ReportModel, path: str | None) -> str:
         return f"Debate paused. {document} so far written to {path}." if path else "Debate paused."
     sentences = ["Debate rehearsed." if report.run.rehearsed else "Debate complete."]
     sentences += [f"{document} written to {path}."] if path else []
+    sentences += [brief.recommendation_line(report.brief)] if report.brief else []
     if not report.bare and report.verdict is None:
         return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])
     if report.verdict is not None:

@@ -72,7 +72,7 @@ class TurnReport(Part):
     id: str
     """`ROUND.PHASE.SEAT`, with `start` or `final` outside the rounds."""
     kind: Literal["speech", "ballot", "finding", "record"] = "speech"
-    """A side's speech, a judge's vote, what a clerk or a judge found, or the dissent record."""
+    """A side's speech, a judge's vote, what a clerk, a judge or the rapporteur found, or the dissent record."""
     seat: str
     """The seat that took it."""
     round: int | None = None

@@ -208,7 +208,7 @@ def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str
     """Seat to who fills it, every judge of a panel apart."""
     return {
         seat: spec
-        for role in debate.format.seated
+        for role in debate.seated
         for seat, spec in zip(judges(len(cast[role])) if role == JUDGE else (role,), cast[role], strict=True)
     }
 
@@ -238,7 +238,7 @@ def _people(debate: DebateState) -> Iterator[str]:
 
 def _cast(debate: DebateState) -> str:
     """Who fills the seats. Who looks things up is told with what was found."""
-    cast = {seat: specs for seat, specs in debate.cast.items() if seat in debate.format.seated and seat != CLERK}
+    cast = {seat: specs for seat, specs in debate.cast.items() if seat in debate.seated and seat != CLERK}
     if debate.opened.course is not None:
         return f"Judge: {public_cast(cast[JUDGE])}; the speeches are those on record."
     if all(spec == model_spec.HOST for specs in cast.values() for spec in specs):
@@ -292,7 +292,7 @@ def run_report(debate: DebateState) -> RunReport:
         rehearsed=bool(_rehearsal(debate)),
         cast={seat: tuple(map(model_spec.public_name, specs)) for seat, specs in debate.cast.items()},
         models={seat: tuple(names) for seat, names in models.items()},
-        role_names={role: debate.format.name_of(role) for role in debate.format.seated},
+        role_names={role: debate.format.name_of(role) for role in debate.seated},
         settings=dict(_settings(debate)),
         context=tuple(file.name for file in opened.context),
         prompts=dict(sorted(opened.prompts.items())),
@@ -350,7 +350,7 @@ def _kind(debate: DebateState) -> RunKind:
     """What all who have a seat, or have spoken, have in common. A clerk only looks things up, and the speakers of a
     recorded debate were not called."""
     again = debate.opened.course is not None
-    seats = [seat for seat in debate.format.seated if (seat == JUDGE if again else seat != CLERK)]
+    seats = [seat for seat in debate.seated if (seat == JUDGE if again else seat != CLERK)]
     specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}
     specs |= {debate.reply(turn).by for turn in schedule.settled(debate) if turn.role in seats}
     kinds = {_KINDS.get(model_spec.kind(spec), "called") for spec in specs}

@@ -176,15 +176,20 @@ class FieldText:
 
     def _points(self, label: str, field: Field, value: Any) -> Iterator[FieldPart]:
         if field.per_side and isinstance(value, Mapping):
-            of_side = field.model_copy(update={"per_side": False})
+            of_side = field.single
             for side, own in value.items():
                 yield self._part(f"{label}, {self._seats.get(side, side)}", of_side, own)
+        elif field.per_issue and isinstance(value, Mapping):
+            each = [joined(" ", [plain(key), self._inline(field.single, own)]) for key, own in value.items()]
+            yield FieldPart("line", label, joined(", ", each))
         else:
             yield self._part(label, field, value)
 
     def _part(self, label: str, field: Field, value: Any) -> FieldPart:
         if field.kind == "list" and isinstance(value, list):
             items = [self.row(field.fields, item) if field.fields else prose(str(item)) for item in value]
+            if letter := field.numbered:
+                items = [joined(" ", [phrase(f"{letter}{n}."), item]) for n, item in enumerate(items, start=1)]
             return FieldPart("list", label, items=tuple(items))
         return FieldPart("line", label, self._inline(field, value))
 

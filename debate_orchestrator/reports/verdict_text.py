@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.verdict import Remark
-from debate_orchestrator.reports import wording
+from debate_orchestrator.reports import brief, wording
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import RecordedDebate, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, Table, cell, joined, literal, phrase, resting, strong
@@ -69,6 +69,12 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
     if report.judging.measured:
         totals = [f"{report.seats[side]}: {decimals(total)}" for side, total in verdict.totals.items()]
         yield "Overall Scores", phrase(" | ".join(totals) if report.scored else "none, since no round was scored")
+
+
+def result_line(report: ReportModel) -> str:
+    """Who argued better, and whether the advice of the decision brief follows it; empty where there is no brief."""
+    strength = report.verdict.strength if report.verdict else None
+    return brief.result_line(report.brief, report.names, strength) if report.brief else ""
 
 
 def outcome(report: ReportModel) -> Phrase:

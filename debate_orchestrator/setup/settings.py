@@ -8,7 +8,7 @@ from typing import Any
 import pydantic
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE
+from debate_orchestrator.core.phases import BRIEF, CLERK, EVERYBODY, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import (
     DECLARED,
     FORMER_NAMES,
@@ -24,7 +24,7 @@ from debate_orchestrator.core.settings import (
 )
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import BadSettings, short_repr, suggest, with_hint
-from debate_orchestrator.util.model_spec import FETCH, HOST
+from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN
 
 __all__ = ["MODERATOR", "Settings", "duplicate_positions"]
 
@@ -34,6 +34,8 @@ SOURCED = ("topic", "positions", "rounds", "strictness", "output", "first", "for
 """Answers whose source is on record."""
 VOTING = ("mirror", "quorum", "blind", "each_round")
 """Settings of how judges vote."""
+AUTO = "auto"
+"""As many rounds as there is new ground for, up to the most that the format allows."""
 _SAMPLE_COLUMN = 27
 _SAMPLE_HEAD = """\
 # Answers for `debate run --answers FILE` (models speak) and `debate open --answers FILE` (an agent host does).
@@ -65,10 +67,15 @@ def settings_from(
         del values["positions"]
     elif values.get("positions") == {}:
         problems.append(unwanted("positions", {}, rules))
+    if values["rounds"] == AUTO:
+        values |= {"rounds": rules.rounds.most, "until_dry": True}
     values["rounds"] = rounds(values["rounds"], 999) or values["rounds"]
+    if isinstance(values["issues"], list):
+        values["issues"] = tuple(values["issues"])
     context = values.get("context")
     values["context"] = [context] if isinstance(context, str) else () if context is None else context
     values["cast"] = _seated(values.get("cast"), rules, filler, problems)
+    _seat_rapporteur(values, rules)
     noted = values.get("sources") or {}
     if isinstance(noted, dict):
         noted = {key: noted.get(key, "file" if key in given else "default") for key in SOURCED}
@@ -104,13 +111,13 @@ def _seated(cast: Any, rules: Format, filler: Callable[[str], str], problems: li
     if not (cast is None or isinstance(cast, dict)):
         return cast
     seated = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in (cast or {}).items()}
-    order = (*rules.seated, MODERATOR)
+    order = (*rules.seats_taken(rules.options), MODERATOR)
     if not seated.keys() <= set(order):
         return seated
     for seat in order:
         if seat in seated and not all(isinstance(model, str) for model in seated[seat]):
             problems += model_problems(seat, seated.pop(seat))
-        elif seat not in seated and seat != MODERATOR:
+        elif seat not in seated and seat in rules.seated:
             try:
                 model = FETCH if seat == CLERK else filler(seat)
             except BadSettings as error:
@@ -118,6 +125,20 @@ def _seated(cast: Any, rules: Format, filler: Callable[[str], str], problems: li
                 continue
             seated[seat] = (model,) * (rules.panel if seat == JUDGE else 1)
     return {seat: seated[seat] for seat in order if seat in seated}
+
+
+def _seat_rapporteur(values: dict[str, Any], rules: Format) -> None:
+    """Seats the first judge's model as rapporteur where one is needed and none is named; where that judge is a person,
+    a side's model. A rapporteur that has nothing to do is left out."""
+    cast, options = values["cast"], {name for name in (ISSUES, BRIEF) if values[name] is True}
+    if not isinstance(cast, dict):
+        return
+    if RAPPORTEUR not in rules.seats_taken(options):
+        if RAPPORTEUR in rules.seats_taken(rules.options):
+            cast.pop(RAPPORTEUR, None)
+    elif RAPPORTEUR not in cast and cast:
+        seated = [cast[seat][0] for seat in (JUDGE, *rules.sides) if cast.get(seat)]
+        cast[RAPPORTEUR] = (next((model for model in seated if model != HUMAN), HUMAN),)
 
 
 def judging_settings(given: Mapping[str, Any], rules: Format, panel: int) -> Settings:

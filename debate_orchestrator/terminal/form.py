@@ -7,8 +7,8 @@ from typing import Any
 
 from debate_orchestrator.core import transcript
 from debate_orchestrator.core.schema import Shape, ShapeContext
+from debate_orchestrator.prompting.fields import Place, Step, completed, label, read, readable, steps, value, written
 from debate_orchestrator.terminal.drafts import Keeping
-from debate_orchestrator.terminal.fields import Place, Step, completed, label, read, readable, steps, value, written
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question
 from debate_orchestrator.util.errors import BadReply, short_repr
 from debate_orchestrator.util.terminal_text import Back, numbered

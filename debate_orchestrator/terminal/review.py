@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.prompting.fields import Place, Step, hint, read, readable, steps, written
 from debate_orchestrator.reports.reviews import FINAL, WORDS, ReviewForm, ReviewTexts, scale
 from debate_orchestrator.terminal.drafts import Keeping
-from debate_orchestrator.terminal.fields import Place, Step, hint, read, readable, steps, written
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import Prompter, Question, Status, unknown_choice
 from debate_orchestrator.util.sanitize import one_line

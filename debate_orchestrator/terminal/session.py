@@ -230,5 +230,5 @@ def _cast_by_seat(draft: SetupState, rules: Format) -> SetupState:
         cast = dict.fromkeys(seats(rules), cast)
     if not isinstance(cast, dict):
         return without_answers(draft, _CAST)
-    known = {seat: who for seat, who in cast.items() if seat in (*rules.seated, MODERATOR)}
+    known = {seat: who for seat, who in cast.items() if seat in (*rules.seats_taken(rules.options), MODERATOR)}
     return draft.model_copy(update={"given": draft.given | {_CAST: known}})

@@ -17,13 +17,13 @@ from debate_orchestrator.core.events import Asked, Event, Reply
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.brief_pieces import Piece, limits, pieces
 from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.prompting.fields import Place, Step, hint, label, shortened
 from debate_orchestrator.providers import caching
 from debate_orchestrator.storage.files import make_folder
 from debate_orchestrator.terminal import briefing
-from debate_orchestrator.terminal.briefing import Piece
 from debate_orchestrator.terminal.drafts import Drafts, Keeping
-from debate_orchestrator.terminal.fields import Place, Step, hint, label, shortened
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question, Status, editor
 from debate_orchestrator.util import model_spec
@@ -173,7 +173,7 @@ class Speech:
         """What to know before it is handed in: its length, and what its last line does."""
         debate, turn = self._at.debate, self._at.turn
         words, dropped = self._counted(self._text)
-        remarks = [f"{words:,} word{'s' * (words != 1)}. {briefing.limits(turn).capitalize()}".rstrip()]
+        remarks = [f"{words:,} word{'s' * (words != 1)}. {limits(turn).capitalize()}".rstrip()]
         if dropped:
             remarks.append(
                 f"The last {dropped:,} words are over the limit: they are on record, and no seat hears them."
@@ -385,14 +385,14 @@ class Person:
     def _show(self, at: PersonTurn) -> None:
         """Shows the brief, with what is new to them in full."""
         self._prompter.tell(Line(""), *briefing.readable(at.debate, at.turn, at.brief, self._read))
-        self._read |= {piece for piece in briefing.pieces(at.brief, at.debate.opened.nonce) if piece.kind}
+        self._read |= {piece for piece in pieces(at.brief, at.debate.opened.nonce) if piece.kind}
         for path in self._drafts.others(at.brief):
             self._prompter.tell(f"What was written for this turn before, and is not offered, is in {path}.")
 
 
 def human_seats(debate: DebateState) -> list[str]:
     """The seats that a person has now, every judge of a panel apart."""
-    seats = (seat for role in debate.format.seated for seat in (debate.judges if role == JUDGE else (role,)))
+    seats = (seat for role in debate.seated for seat in (debate.judges if role == JUDGE else (role,)))
     return [seat for seat in seats if caching.filler(debate, seat) == model_spec.HUMAN]
 
 

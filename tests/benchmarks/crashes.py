@@ -34,7 +34,16 @@ from debate_orchestrator.util.errors import DebateError
 
 FIRST, WHOLE = 0.1, 0.25
 """Seconds until the server's answers begin and end."""
-SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=3", "--output=r.md", "--quiet")
+SETUP = (
+    "--topic=T",
+    "--position-a=It is so.",
+    "--position-b=It is not so.",
+    "--no-issues",
+    "--no-brief",
+    "--rounds=3",
+    "--output=r.md",
+    "--quiet",
+)
 SEATS = ("--a=anthropic:m", "--b=anthropic:m", *("--judge=anthropic:m",) * 3)
 START = 2.0
 """Seconds before which a process is rarely killed, since it has only begun to load its libraries."""

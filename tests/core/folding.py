@@ -33,6 +33,7 @@ def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **s
     context = setup.pop("context", ())
     given = {"strictness": "strict", "first": rules.sides[0]} | setup
     given["cast"] = {seat: ("host",) * (judges if seat == "judge" else 1) for seat in rules.seated}
+    given["cast"] |= {"rapporteur": ("host",)} if given.get("issues") or given.get("brief") else {}
     given["context"] = tuple(file.name for file in context)
     positions = {side: f"{side} says so" for side in rules.sides}
     return Opened(
@@ -96,9 +97,8 @@ def filled(shape: Shape, terms: ShapeContext) -> dict[str, Any]:
 
 
 def _plain(field: Field, terms: ShapeContext) -> Any:
-    if field.per_side:
-        one = field.model_copy(update={"per_side": False})
-        return {side: _plain(one, terms) for side in terms.sides}
+    if keys := field.keys(terms):
+        return {key: _plain(field.single, terms) for key in keys}
     options = list(field.of or terms.sides)
     middle = (terms.least + terms.most) / 2
     return {

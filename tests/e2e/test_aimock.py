@@ -25,7 +25,15 @@ from .npm import program
 pytestmark = pytest.mark.slow
 
 VERSION = "1.43.0"
-SETUP = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--rounds=1", "--output=r.md")
+SETUP = (
+    "--topic=T",
+    "--position-a=It is so.",
+    "--position-b=It is not so.",
+    "--no-issues",
+    "--no-brief",
+    "--rounds=1",
+    "--output=r.md",
+)
 SAID = {
     "# Your task: Opening Statement": "This is what is said, and this is why it is so, and why it matters.",
     "# Your task: Judge Verdict": json.dumps(puppets.ballot(rounds=1)),

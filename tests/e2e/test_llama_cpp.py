@@ -100,7 +100,15 @@ def test_a_debate(spec: str, debate: Run, here: Path) -> None:
         return chunks([{"content": messages_server.answer({"messages": [{"content": [{"text": last}]}]})}])
 
     with answering(judge) as server:
-        setup = ("--topic=T", "--position-a=It is so.", "--position-b=It is not.", "--rounds=1", "--output=r.md")
+        setup = (
+            "--topic=T",
+            "--position-a=It is so.",
+            "--position-b=It is not.",
+            "--no-issues",
+            "--no-brief",
+            "--rounds=1",
+            "--output=r.md",
+        )
         models = (f"--a={spec}", f"--b={spec}", f"--judge=openai:judge@{server.url}")
         ran = debate("run", *setup, *models, "--trust")
     events = read("r.journal.jsonl").events

@@ -21,7 +21,18 @@ from .tmux import Screen, awaited, screen
 
 pytestmark = pytest.mark.slow
 
-SETUP = ("--topic", "Tabs", "--position-a", "Use tabs.", "--position-b", "Use spaces.", "--output", "r.md")
+SETUP = (
+    "--topic",
+    "Tabs",
+    "--position-a",
+    "Use tabs.",
+    "--position-b",
+    "Use spaces.",
+    "--no-issues",
+    "--no-brief",
+    "--output",
+    "r.md",
+)
 J = "r.journal.jsonl"
 PLAIN = {"VISUAL": "", "EDITOR": "", "PAGER": "cat"}
 BALLOT = ("7 6", "5 5", "A began well.", "B began well.", "a", "A did better.")

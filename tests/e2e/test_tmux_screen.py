@@ -20,7 +20,18 @@ from .tmux import Screen, awaited, screen
 
 pytestmark = pytest.mark.slow
 
-SETUP = ("--topic", "Tabs", "--position-a", "Use tabs.", "--position-b", "Use spaces.", "--output", "r.md")
+SETUP = (
+    "--topic",
+    "Tabs",
+    "--position-a",
+    "Use tabs.",
+    "--position-b",
+    "Use spaces.",
+    "--no-issues",
+    "--no-brief",
+    "--output",
+    "r.md",
+)
 J = "r.journal.jsonl"
 PLAIN = {0, 1, 2, 39, 49}
 """Codes of what is bold, dim or as usual."""

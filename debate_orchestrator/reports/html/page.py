@@ -14,7 +14,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from debate_orchestrator.core.phases import fill_label
-from debate_orchestrator.reports import decision, markdown, markup, reviewers, sections, verdict_text, wording
+from debate_orchestrator.reports import brief, decision, markdown, markup, reviewers, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.html.excerpts import gist, opening, shortened
 from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, literal_html
@@ -86,6 +86,8 @@ def _rendered(template: str, values: dict[str, Any]) -> str:
 def _report(report: ReportModel, fields: FieldText) -> dict[str, Any]:
     """What a report has beside the transcript."""
     return {
+        "marked": brief.MARKED,
+        "result_line": verdict_text.result_line(report),
         "decision": decision.decision(report),
         "splits": decision.splits(report),
         "path": partial(_path, report),

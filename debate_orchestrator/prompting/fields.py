@@ -261,17 +261,18 @@ def _record(shape: Shape, terms: ShapeContext, entered: Entered, place: Place, f
 
 def _field(field: Field, terms: ShapeContext, entered: Entered, place: Place, *, must: bool) -> Filled:
     """A field that is to be filled in; `must` says that an empty list of choices will not do."""
-    compound = field.per_side or field.kind in ("record", "scores")
+    keys = field.keys(terms) or (terms.sides if field.kind == "scores" else ())
+    compound = bool(keys) or field.kind == "record"
     if field.optional and compound:
         there = yield from _leaf(Step((*place, GATE), Field(kind="flag"), field.about), terms, entered)
         if there is not True:
             return None if there is False else _MISSING
-    if not field.per_side and field.kind != "scores":
+    if not keys:
         return (yield from _one(field, terms, entered, place, must=must))
     filled = {}
-    for side in terms.sides:
-        of_side = field.model_copy(update={"per_side": False, "optional": False})
-        filled[side] = yield from _one(of_side, terms, entered, (*place, side), must=False)
+    single = field.single.model_copy(update={"optional": False})
+    for key in keys:
+        filled[key] = yield from _one(single, terms, entered, (*place, key), must=False)
     return _MISSING if _MISSING in filled.values() else filled
 
 

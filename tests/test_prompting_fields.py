@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from debate_orchestrator.core import transcript
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check
 from debate_orchestrator.formats import loader
-from debate_orchestrator.terminal import fields
-from debate_orchestrator.terminal.fields import GATE, Place, Step
+from debate_orchestrator.prompting import fields
+from debate_orchestrator.prompting.fields import GATE, Place, Step
 from debate_orchestrator.util.errors import BadReply
 
 TERMS = ShapeContext(

@@ -1,0 +1,188 @@
+"""The list of issues and the decision brief: what they hold, and what in a brief the record does not bear out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from debate_orchestrator.core import tally
+from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, Phase, Turn
+from debate_orchestrator.core.schema import Shape, beyond_limits
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.values import Value
+from debate_orchestrator.util.sanitize import count_words
+
+UNTOUCHED = "untouched"
+"""What a ballot says of an issue that neither side has dealt with."""
+OTHERWISE = "otherwise"
+"""The condition of a brief's last case, which holds where none of the others does."""
+_NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
+"""A number that was written before a question."""
+SPARE = 1.1
+"""How far a brief may go beyond the words it was asked for before it is sent back."""
+
+
+class IssueList(Value):
+    """What a careful decider needs answered."""
+
+    cases: tuple[str, ...] = ()
+    """The kinds of decider for whom the answer may differ."""
+    issues: Mapping[str, str]
+    """Id to question, the weightiest first: I1, I2, ..."""
+    unknowns: tuple[str, ...] = ()
+    """What no one in the debate can measure."""
+
+
+def issue_list(debate: DebateState) -> IssueList | None:
+    """The list of issues of a debate, the user's own or the rapporteur's; None where there is none (yet)."""
+    own = debate.opened.setup.issues
+    if isinstance(own, tuple):
+        return IssueList(issues=_numbered(own))
+    reply = next(_replies(debate, ISSUES), None)
+    if reply is None or not reply.ballot.get("issues"):
+        return None
+    cases, unknowns = (tuple(reply.ballot.get(name) or ()) for name in ("cases", "unknowns"))
+    return IssueList(cases=cases, issues=_numbered(reply.ballot["issues"]), unknowns=unknowns)
+
+
+def _numbered(questions: Sequence[str]) -> dict[str, str]:
+    return {f"I{n}": _NUMBER.sub("", question) for n, question in enumerate(questions, start=1)}
+
+
+def _replies(debate: DebateState, option: str) -> Iterator[Voted]:
+    """The rapporteur's replies in the phases with this option, in order."""
+    for slot in debate.plan.slots.get(None, ()):
+        if slot.phase.option == option and JUDGE not in slot.phase.seats:
+            for seat in slot.phase.seats:
+                if (reply := debate.ballot(slot.turn_id(seat))) is not None:
+                    yield reply
+
+
+def standings(debate: DebateState) -> dict[str, str]:
+    """Issue to who has the better of it by the ballots of the last judged round: a side, `even` or `untouched`. In a
+    panel, by most judges; where they are divided, `even`. Empty where no ballot says."""
+    rounds = [n for n in sorted(debate.judged) if _stood(tally.ballots(debate, n))]
+    if not rounds or (issues := issue_list(debate)) is None:
+        return {}
+    cast = _stood(tally.ballots(debate, rounds[-1]))
+    found = {}
+    for issue in issues.issues:
+        (first, most), *others = Counter(ballot[issue] for ballot in cast if issue in ballot).most_common() or [("", 0)]
+        if first:
+            found[issue] = "even" if others and others[0][1] == most else first
+    return found
+
+
+def _stood(ballots: Sequence[Voted]) -> list[Mapping[str, str]]:
+    return [voted.ballot["issues"] for voted in ballots if isinstance(voted.ballot.get("issues"), Mapping)]
+
+
+def untouched(debate: DebateState) -> tuple[str, ...]:
+    """The issues that neither side has dealt with so far, the weightiest first."""
+    return tuple(issue for issue, standing in standings(debate).items() if standing == UNTOUCHED)
+
+
+def decision_brief(debate: DebateState) -> Voted | None:
+    """The reply with the decision brief as it was written last; None where there is none (yet)."""
+    briefs = [reply for reply in _replies(debate, BRIEF) if "recommendation" in reply.ballot]
+    return briefs[-1] if briefs else None
+
+
+def findings(debate: DebateState) -> list[Any]:
+    """What the check of the decision brief found, in the order of the check."""
+    return [finding for reply in _replies(debate, BRIEF) for finding in reply.ballot.get("findings") or ()]
+
+
+def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
+    """The rows of the dissent record."""
+    places = [slot for slot in debate.plan.slots.get(None, ()) if slot.closing and JUDGE in slot.phase.seats]
+    ballots = [debate.ballot(slot.turn_id(judge)) for slot in places for judge in debate.judges]
+    return [row for ballot in ballots if ballot is not None for row in ballot.ballot.get("rows") or ()]
+
+
+def shortcomings(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> list[str]:
+    """Why a reply of the rapporteur that has its shape should be written again, a sentence each: lists that are too
+    short or too long, and what in a brief its own table or the record does not bear out."""
+    shape = debate.shape(turn) or {}
+    found = beyond_limits(shape, reply)
+    if "recommendation" not in reply:
+        return found
+    found += [*_table_problems(reply), *_length_problems(shape, turn.phase, reply)]
+    for number, reason in enumerate(reply.get("why") or (), start=1):
+        found += [f"why[{number}]: {problem}" for problem in mark_problems(debate, reason)]
+    return found
+
+
+def _table_problems(brief: Mapping[str, Any]) -> Iterator[str]:
+    """Where the headline and the table of cases do not agree in form."""
+    cases: Sequence[Mapping[str, Any]] = brief.get("by_case") or ()
+    default = [case for case in cases if case["if"].strip(" .").casefold() == OTHERWISE]
+    if len(default) != 1 or cases[-1] is not default[0]:
+        yield f'by_case: there must be one row with `if` "{OTHERWISE}", the last one: it is the recommendation itself.'
+    elif default[0]["sure"] != brief["recommendation"]["sure"]:
+        numbers = f"{default[0]['sure']:g} % sure and the recommendation {brief['recommendation']['sure']:g} %"
+        yield f'by_case: the row "{OTHERWISE}" is {numbers}; they are one and the same advice.'
+
+
+def _length_problems(shape: Shape, phase: Phase, brief: Mapping[str, Any]) -> Iterator[str]:
+    words = _words(shape, brief)
+    if phase.words and words > SPARE * phase.words:
+        yield f"the reply: it has {words} words; write at most {phase.words}, and drop what carries least."
+
+
+def _words(shape: Shape, record: Mapping[str, Any]) -> int:
+    """The words in all texts of a reply."""
+    words = 0
+    for name, field in shape.items():
+        values = record.get(name)
+        for value in values if isinstance(values, list) else [values]:
+            if isinstance(value, Mapping):
+                words += _words(field.fields, value)
+            elif isinstance(value, str) and field.kind in ("text", "list"):
+                words += count_words(value)
+    return words
+
+
+def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
+    """Where the turns that a consideration cites, or the dissent record, do not bear out its mark."""
+    return [*_citation_problems(debate, reason), *_dissent_problems(reason, dissent_rows(debate))]
+
+
+def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterator[str]:
+    side, mark, sides = reason["side"], reason["mark"], debate.format.sides
+    other = next((name for name in sides if name != side), side)
+    cited = {turn.rpartition(".")[2] for turn in reason["turns"]}
+    if mark == "not challenged" and side not in cited:
+        yield f"it is marked {mark}, and no turn of {side} is cited, where {side} would have said it."
+    if mark in ("granted", "weakened") and other not in cited:
+        did = "granted it" if mark == "granted" else "shook it"
+        yield f"it is marked {mark}, and no turn of {other} is cited in which {other} {did}."
+    if mark == "held" and not {side, other} <= cited:
+        yield f"it is marked held: cite where {other} challenged it and where {side} answered."
+
+
+def _dissent_problems(reason: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The row is the one that the consideration names, or else one that cites all of its turns, where they are several:
+    a single speech makes many points."""
+    number, turns = reason.get("dissent_row"), set(reason["turns"])
+    if number is not None and not 1 <= number <= len(rows):
+        yield f"dissent_row {number:g}: the dissent record has {len(rows)} rows."
+        return
+    named = rows[int(number) - 1] if number is not None else None
+    same = next((row for row in rows if len(turns) > 1 and turns <= set(row.get("turns") or ())), None)
+    if (row := named or same) is not None:
+        yield from _contradiction(reason["mark"], row, rows.index(row) + 1)
+
+
+def _contradiction(mark: str, row: Mapping[str, Any], number: int) -> Iterator[str]:
+    """Where a row of the dissent record says something else than a mark."""
+    status = row.get("status")
+    if mark == "not challenged":
+        yield f"it is marked {mark}, and row {number} of the dissent record says that it was disputed ({status})."
+    elif mark == "granted" and status == "unresolved":
+        yield f"it is marked granted, and row {number} of the dissent record says that it is unresolved."
+    elif mark == "held" and status == "resolved by consensus":
+        yield f"it is marked held, and row {number} of the dissent record says that both agree on it: that is granted."

@@ -1,0 +1,143 @@
+"""A brief taken apart into what a person reads: instructions and documents, without fences, codes and schemas."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.prompting.briefs import Brief
+
+BALLOT = "BALLOT"
+_TASK = "# Your task"
+"""Begins the section of a brief that says what to do now."""
+_HEADS = {
+    "MOTION": "The motion",
+    "POSITIONS": "",
+    "MATERIAL": "Material",
+    "ADVICE": "The judge's advice",
+    "COMPLAINTS": "What was wrong with the last reply",
+    "REPLY": "The last reply",
+    "PAGES": "Pages",
+}
+_ITEM = re.compile(r"\s*(?:[-*]|\d+\.) ")
+
+
+class Piece(NamedTuple):
+    """A part of a brief: an instruction, or a document that somebody wrote."""
+
+    kind: str
+    """The word that a document begins with, such as the id of a turn; empty for an instruction."""
+    head: str
+    body: str
+
+
+def pieces(brief: Brief, nonce: str) -> list[Piece]:
+    """All that a brief holds, in its order, without the shape in which machines reply."""
+    found = list(_parsed(_unexplained(brief.system, nonce), nonce))
+    for message in brief.messages:
+        for part in message.parts:
+            if message.role == "assistant":
+                found.append(Piece("own.words", "You said", part))
+            else:
+                found += _parsed(_shapeless(part, brief), nonce)
+    return found
+
+
+def limits(turn: Turn) -> str:
+    """How long the speech of a turn should be, and how long it may be; empty where the format sets none."""
+    phase = turn.phase
+    parts = [f"about {phase.words:,} words are asked for"] if phase.words else []
+    parts += [f"{phase.least_words:,} at least"] if phase.least_words else []
+    parts += [f"what comes after {phase.most_words:,} is not heard"] if phase.most_words else []
+    return f"{', '.join(parts)}." if parts else ""
+
+
+def tasks(text: str, *, short: bool) -> list[str]:
+    """The sections of an instruction that say what to do now; of a speech only the first paragraph of each, since what
+    follows tells models how to write."""
+    sections = re.split(r"(?m)^(?=# )", text)
+    found = [section.strip() for section in sections if section.startswith(_TASK)]
+    return ["\n\n".join(re.split(r"\n\s*\n", task)[:2]) for task in found] if short else found
+
+
+def _parsed(text: str, nonce: str) -> Iterator[Piece]:
+    """The instructions and the documents in a text. Only a line with the nonce opens a document, or closes it."""
+    plain: list[str] = []
+    opened: tuple[str, str] | None = None
+    inside: list[str] = []
+    for line in text.split("\n"):
+        if opened is not None:
+            if line == f"END {nonce} >>>":
+                yield _document(*opened, "\n".join(inside).strip("\n"))
+                opened, inside = None, []
+            else:
+                inside.append(line)
+        elif line.startswith("<<< ") and nonce in line:
+            yield from _instruction(plain)
+            kind, _, remark = line[4:].partition(nonce)
+            opened, plain = (kind.strip(), remark.strip()), []
+        else:
+            plain.append(f"Note: {line.removeprefix(f'{nonce}: ')}" if line.startswith(f"{nonce}: ") else line)
+    yield from _instruction(plain)
+
+
+def _document(kind: str, remark: str, body: str) -> Piece:
+    if kind == BALLOT:
+        return Piece(kind, f"Your ballot in {remark}", _spelled(body))
+    head = _HEADS.get(kind, f"{remark} ({kind})" if "." in kind else kind.capitalize())
+    return Piece(kind, f"{head} {remark}".strip() if kind in _HEADS else head, body)
+
+
+def _instruction(lines: list[str]) -> Iterator[Piece]:
+    """What stands between documents, with the lines of a paragraph put together."""
+    made: list[str] = []
+    for line in "\n".join(lines).strip().split("\n"):
+        begins = not line.strip() or line.startswith("# ") or _ITEM.match(line)
+        if begins or not made or not made[-1] or made[-1].startswith("# "):
+            made += [] if not line.strip() and made[-1:] == [""] else [line.rstrip()]
+        else:
+            made[-1] = f"{made[-1]} {line.strip()}"
+    if any(made):
+        yield Piece("", "", "\n".join(made))
+
+
+def _unexplained(system: str, nonce: str) -> str:
+    """The system text without the paragraph that explains the fences, which a person is not shown."""
+    paragraphs = re.split(r"\n\s*\n", system)
+    return "\n\n".join(one for one in paragraphs if nonce not in one or one.startswith("<<< "))
+
+
+def _shapeless(part: str, brief: Brief) -> str:
+    """A part without the JSON Schema of the reply, and without the paragraph that asks for it: a form does that."""
+    if brief.json_schema is None:
+        return part
+    before, found, after = part.partition(json.dumps(brief.json_schema, ensure_ascii=False, indent=1))
+    if not found:
+        return part
+    asked = before.rstrip().rpartition("\n\n")
+    return f"{asked[0] or asked[2]}\n\nA form asks for all of that, field by field.{after}"
+
+
+def _spelled(body: str) -> str:
+    try:
+        return "\n".join(_fields(json.loads(body)))
+    except (ValueError, RecursionError):
+        return body
+
+
+def _fields(value: Any) -> Iterator[str]:
+    """A value of JSON in lines that people read."""
+    if isinstance(value, dict):
+        for name, one in value.items():
+            lines = list(_fields(one))
+            nested = isinstance(one, dict | list) and bool(one)
+            yield f"{transcript.title(str(name))}:{'' if nested else ' ' + ' '.join(lines)}".rstrip()
+            yield from (f"  {line}" for line in lines if nested)
+    elif isinstance(value, list):
+        yield from (f"- {' '.join(_fields(one))}" for one in value)
+    else:
+        yield "none" if value is None else ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -1,0 +1,237 @@
+"""The list of issues and the decision brief as every form of report tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from debate_orchestrator.core import decision, hearing, tally
+from debate_orchestrator.core.phases import BRIEF
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.reports.parts import Part
+from debate_orchestrator.util.sanitize import one_line
+
+MARKED: dict[str, str] = {
+    "held": "held when it was challenged",
+    "granted": "granted by the other side",
+    "weakened": "weakened by a challenge",
+    "not challenged": "not challenged",
+}
+"""What each mark of a consideration means to a reader."""
+
+
+class IssueReport(Part):
+    """One issue of the list."""
+
+    id: str
+    """`I1`, `I2`, ...: the first is the weightiest."""
+    question: str
+    """What is to be answered."""
+    standing: str | None
+    """Who had the better of it by the judges' last ballots: a side, `even` or `untouched`; null where none says."""
+
+
+class IssuesReport(Part):
+    """What was to be answered, drawn up before the first round."""
+
+    cases: tuple[str, ...]
+    """The kinds of decider for whom the answer may differ."""
+    issues: tuple[IssueReport, ...]
+    """The weightiest first."""
+    unknowns: tuple[str, ...]
+    """What no one in the debate could measure."""
+    by: Literal["rapporteur", "user"]
+    """Who drew it up."""
+
+
+class CaseReport(Part):
+    """What to do in one case."""
+
+    condition: str = Field(serialization_alias="if")
+    """What readers can check about their own situation; `otherwise` in the last row."""
+    then: str
+    """What to do then."""
+    sure: int
+    """Percent."""
+
+
+class ConsiderationReport(Part):
+    """A reason that carries the recommendation."""
+
+    consideration: str
+    """The reason, in a sentence."""
+    side: str
+    """The side that put it forward."""
+    mark: str
+    """What the debate made of it: `held`, `granted`, `weakened` or `not challenged`."""
+    turns: tuple[str, ...]
+    """The turns that show it."""
+    dissent_row: int | None
+    """The row of the dissent record about it, from 1; null where none is."""
+
+
+class NotArguedReport(Part):
+    """An issue that the debate left out. The rapporteur's own words."""
+
+    issue: str
+    """What was left out."""
+    points_to: str
+    """Which way it points."""
+
+
+class BriefReport(Part):
+    """The decision brief: what to do, in which case otherwise, how sure, and why."""
+
+    turn: str
+    """The turn in which it was written."""
+    do: str
+    """What to do by default."""
+    sure: int
+    """The rapporteur's credence, in percent."""
+    why_not_more: str
+    """What keeps the rapporteur from being surer."""
+    sides_with: str | None
+    """The side whose position the advice comes closest to; null where it is neither's."""
+    argued_better: str | None
+    """The side that won the debate, which is another question; null where neither did."""
+    differs: bool
+    """Whether the advice goes against the side that argued better."""
+    held_exchanged: bool | None
+    """Whether the result held when judges saw the sides exchanged; null where they did not."""
+    judges_for: tuple[int, int] | None
+    """How many judges of the panel voted for the result, and how many there are; null for a single judge."""
+    by_case: tuple[CaseReport, ...]
+    """In order of precedence; the last holds where none before it does."""
+    weighing: str
+    """Why the considerations for it outweigh those against it."""
+    why: tuple[ConsiderationReport, ...]
+    """The considerations that carry it, the weightiest first."""
+    best_case_against: str
+    """The other course, as its ablest advocate would put it."""
+    not_argued: tuple[NotArguedReport, ...]
+    """What the debate left out."""
+    would_change: tuple[str, ...]
+    """Observations that would change the answer."""
+    do_next: tuple[str, ...]
+    """Steps, the first doable at once."""
+    trust: str
+    """How far it is to be trusted: what was checked."""
+    shortcomings: tuple[str, ...]
+    """What in it its own table or the record does not bear out; it was asked for again because of that."""
+
+
+def issues_report(debate: DebateState) -> IssuesReport | None:
+    """The list of issues; None where there is none (yet)."""
+    listed = decision.issue_list(debate)
+    if listed is None:
+        return None
+    stand = decision.standings(debate)
+    return IssuesReport(
+        cases=_heard(debate, listed.cases),
+        issues=tuple(
+            IssueReport(id=name, question=_text(debate, question), standing=stand.get(name))
+            for name, question in listed.issues.items()
+        ),
+        unknowns=_heard(debate, listed.unknowns),
+        by="user" if isinstance(debate.opened.setup.issues, tuple) else "rapporteur",
+    )
+
+
+def brief_turns(debate: DebateState) -> Collection[str]:
+    """The turns in which the decision brief is written and checked."""
+    slots = [slot for slot in debate.plan.calendar if slot.phase.option == BRIEF]
+    return {slot.turn_id(seat) for slot in slots for seat in slot.phase.seats}
+
+
+def brief_report(debate: DebateState) -> BriefReport | None:
+    """The decision brief; None where there is none (yet)."""
+    written = decision.decision_brief(debate)
+    if written is None:
+        return None
+    turn, brief = written.turn, _heard_fields(debate, written.ballot)
+    advice, verdict = brief["recommendation"], tally.verdict(debate)
+    winner = verdict.winner if verdict and verdict.winner in debate.format.sides else None
+    sides_with = advice["sides_with"] if advice["sides_with"] in debate.format.sides else None
+    return BriefReport(
+        turn=turn,
+        do=advice["do"],
+        sure=advice["sure"],
+        why_not_more=advice["why_not_more"].rstrip(" .") + ".",
+        sides_with=sides_with,
+        argued_better=winner,
+        differs=None not in (winner, sides_with) and winner != sides_with,
+        held_exchanged=_held_exchanged(debate),
+        judges_for=_judges_for(debate),
+        by_case=tuple(CaseReport(condition=row["if"], then=row["then"], sure=row["sure"]) for row in brief["by_case"]),
+        weighing=brief["weighing"],
+        why=tuple(_consideration(debate, row) for row in brief["why"]),
+        best_case_against=brief["best_case_against"],
+        not_argued=tuple(NotArguedReport(**row) for row in brief["not_argued"]),
+        would_change=tuple(brief["would_change"]),
+        do_next=tuple(brief["do_next"]),
+        trust=brief["trust"],
+        shortcomings=tuple(decision.shortcomings(debate, debate.turns[turn], written.ballot)),
+    )
+
+
+def _consideration(debate: DebateState, row: Mapping[str, Any]) -> ConsiderationReport:
+    """A consideration, with those of its turns that are speeches: the others are not in the transcript."""
+    spoken = [turn for turn in row["turns"] if turn in debate.turns and debate.turns[turn].speaking]
+    return ConsiderationReport(**{**row, "turns": tuple(spoken)})
+
+
+def _held_exchanged(debate: DebateState) -> bool | None:
+    pairs = [vote for vote in tally.final_votes(debate) if vote.twice and not vote.absent]
+    return all(vote.stable for vote in pairs) if pairs else None
+
+
+def _judges_for(debate: DebateState) -> tuple[int, int] | None:
+    verdict, cast = tally.verdict(debate), tally.final_votes(debate)
+    if verdict is None or len(cast) < 2:
+        return None
+    return sum(vote.winner == verdict.winner for vote in cast), len(cast)
+
+
+def result_line(brief: BriefReport, names: Mapping[str, str], strength: str | None) -> str:
+    """Who argued better, what that is worth, and whether the advice follows it. `names` are those of the sides."""
+    if brief.argued_better is None:
+        sentences = ["Neither side argued better in the judges' eyes"]
+    else:
+        firmly = f" ({strength})" if strength else ""
+        sentences = [f"{names[brief.argued_better]} argued better{firmly}"]
+    tried = {True: "yes", False: "no", None: "not tried"}[brief.held_exchanged]
+    sentences.append(f"Held with sides exchanged: {tried}")
+    if brief.judges_for is not None:
+        sentences.append("Judges for this result: {} of {}".format(*brief.judges_for))
+    if brief.differs and brief.sides_with:
+        sentences.append(f"The recommendation goes against that, and comes closest to {names[brief.sides_with]}")
+    return ". ".join(sentences) + "."
+
+
+def recommendation_line(brief: BriefReport) -> str:
+    """The recommendation as a closing line names it."""
+    return f"Recommendation ({brief.sure} % sure): {one_line(brief.do).rstrip('.')}."
+
+
+def standing_word(standing: str | None, names: Mapping[str, str]) -> str:
+    """Who had the better of an issue, in words."""
+    return names.get(standing or "", standing or "not judged")
+
+
+def _text(debate: DebateState, text: str) -> str:
+    return hearing.text_heard(debate, text).text
+
+
+def _heard(debate: DebateState, texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(_text(debate, text) for text in texts)
+
+
+def _heard_fields(debate: DebateState, value: Any) -> Any:
+    """A structured reply as it is heard."""
+    if isinstance(value, str):
+        return _text(debate, value)
+    if isinstance(value, list):
+        return [_heard_fields(debate, item) for item in value]
+    return {name: _heard_fields(debate, item) for name, item in value.items()} if isinstance(value, Mapping) else value

@@ -1,0 +1,75 @@
+"""The web application: which address is answered by which view, behind the guard."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from debate_orchestrator.util.errors import BadFile, DebateError
+from debate_orchestrator.web import pages
+from debate_orchestrator.web.desk import Desk
+from debate_orchestrator.web.guard import Guard
+from debate_orchestrator.web.replies import html_response
+from debate_orchestrator.web.runs import Runs
+from debate_orchestrator.web.seats import Seats
+from debate_orchestrator.web.tokens import Tokens
+
+
+def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -> Guard:
+    """The application for the debates of the working folder. `hosts` are the names under which it is asked for, with
+    their ports; `runs` are ended with it."""
+    runs = runs or Runs()
+    desk, seats = Desk(tokens, runs), Seats(tokens, runs)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        runs.go_on()
+        yield
+        await runs.shutdown()
+
+    routes = [
+        Route("/", desk.debates),
+        Route("/enter", desk.enter),
+        Route("/new", desk.new, methods=["GET", "POST"]),
+        Route("/search", desk.search),
+        Route("/compare", desk.compare),
+        Route("/static/{name}", static),
+        Route("/debates/{name}", desk.debate),
+        Route("/debates/{name}/stream", desk.stream),
+        Route("/debates/{name}/report", desk.report),
+        Route("/debates/{name}/{action}", desk.act, methods=["POST"]),
+        Route("/seat/{name}/{seat}/{token}", seats.seat, methods=["GET", "POST"]),
+        Route("/seat/{name}/{seat}/{token}/stream", seats.stream),
+        Route("/seat/{name}/{seat}/{token}/report", seats.report),
+    ]
+    handlers: dict[Any, Any] = {DebateError: failed, HTTPException: not_found}
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    return Guard(app, tokens=tokens, hosts=frozenset(host.lower() for host in hosts))
+
+
+async def static(request: Request) -> Response:
+    """A file that pages load."""
+    name = request.path_params["name"]
+    if name not in pages.STATIC:
+        raise HTTPException(404)
+    headers = {"cache-control": "max-age=300"}
+    return Response(pages.static(name), media_type=pages.STATIC[name], headers=headers)
+
+
+async def failed(request: Request, error: DebateError) -> Response:
+    """The page of an error that a view did not show beside a field."""
+    status = 404 if isinstance(error, BadFile) else 409
+    return html_response("error.html.j2", status, title="This did not work", complaints=error.complaints)
+
+
+async def not_found(request: Request, error: HTTPException) -> Response:
+    """The page of an address that leads nowhere."""
+    complaints = ["There is no such page." if error.status_code == 404 else str(error.detail)]
+    return html_response("error.html.j2", error.status_code, title="Not found", complaints=complaints)

@@ -1,0 +1,116 @@
+"""A debate so far as the blocks of a page: what was announced, each speech and each ballot, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from debate_orchestrator.core import hearing, schedule, transcript
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.phases import JUDGE, Turn
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.providers.caching import filler
+from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.announcements import Announcement, announced_stages
+from debate_orchestrator.reports.html import writer as html
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.web import pages
+
+
+class Block(NamedTuple):
+    """One part of the page of a debate under way."""
+
+    id: str
+    announcement: Announcement | None = None
+    turn: Turn | None = None
+
+
+def outline(debate: DebateState) -> Iterator[Block]:
+    """The blocks so far, without those that are held back."""
+    for n, (stage, before, after) in enumerate(announced_stages(debate)):
+        held = hides(debate, stage)
+        for k, line in enumerate(before):
+            yield Block(f"before-{n}-{k}", announcement=line)
+        for turn in stage:
+            if turn.id in debate.answers and not held:
+                yield Block(f"turn-{turn.id}", turn=turn)
+        for k, line in enumerate(() if held else after):
+            yield Block(f"after-{n}-{k}", announcement=line)
+
+
+def hides(debate: DebateState, stage: tuple[Turn, ...]) -> bool:
+    """Whether a stage is held back: a person still writes in it and must not hear it yet, or its ballots must not be
+    seen by a person who is one of several judges."""
+    if any(turn.id not in debate.answers and filler(debate, turn.seat) == model_spec.HUMAN for turn in stage):
+        return True
+    panel = debate.cast.get(JUDGE, ())
+    sealed = model_spec.HUMAN in panel and len(panel) > 1 and not debate.complete
+    return sealed and stage[0].judging
+
+
+def rendered(debate: DebateState, block: Block) -> str:
+    """The block as HTML."""
+    if block.turn is None:
+        return pages.render("block.html.j2", block=block, line=block.announcement)
+    turn, rules = block.turn, debate.format
+    answer = debate.answers[turn.id]
+    values: dict[str, Any] = {"body": "", "scores": None, "fields": ()}
+    if isinstance(answer, Voted):
+        values |= _ballot(debate, turn, answer.ballot)
+    else:
+        values["body"] = html.speech(hearing.visible(debate, turn).text).html
+    heading = rules.heading_of(turn)
+    return pages.render("block.html.j2", block=block, line=None, side=side(debate, turn), heading=heading, **values)
+
+
+def side(debate: DebateState, turn: Turn) -> str:
+    """The class of a turn: its side, or `judge`."""
+    return turn.seat if turn.seat in debate.format.sides else "judge"
+
+
+def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[str, Any]:
+    """The scores of a ballot as rows with what they are out of, and its other fields with their titles."""
+    terms, shape = schedule.terms(debate, turn), debate.shape(turn) or {}
+    fields = []
+    for name in shape:
+        if name not in ("scores", "refused") and ballot.get(name) not in (None, [], "", {}):
+            text = transcript.as_text({name: shape[name]}, {name: ballot[name]})
+            lines = text.partition(":")[2].strip("\n").split("\n")
+            fields.append((transcript.title(name), [html.line(line) for line in lines]))
+    scores, marks = None, ballot.get("scores")
+    if isinstance(marks, Mapping):
+        criteria = debate.format.rubric.criteria
+        rows = [
+            (criteria[name].title, terms.scale(name)[1], [marks[side].get(name) for side in terms.sides])
+            for name in terms.criteria
+        ]
+        scores = {"sides": [(one, debate.format.name_of(one)) for one in terms.sides], "rows": rows}
+    return {"scores": scores, "fields": fields}
+
+
+def status(debate: DebateState, *, running: bool, stopping: bool, complaints: list[str]) -> str:
+    """Where the debate stands, as HTML."""
+    *_, stage = debate.stages
+    rules, total = debate.format, costs_of(debate).total
+    parts = [f"Round {stage[0].round} of {debate.rounds}"] if stage[0].round and debate.due else []
+    parts += [stage[0].phase.title] if debate.due else []
+    waiting = [rules.name_of(turn.seat) for turn in debate.due if filler(debate, turn.seat) == model_spec.HUMAN]
+    hosted = [turn.id for turn in debate.due if filler(debate, turn.seat) == model_spec.HOST]
+    if total.calls:
+        parts.append(f"${total.cost:.4f}" + (" and calls of unknown price" if total.unknown else ""))
+    if debate.complete:
+        word = "Writing the report" if running else "Complete"
+    elif running:
+        word = "Pausing after this turn" if stopping else "Running"
+    else:
+        word = "Paused"
+    return pages.render(
+        "status.html.j2",
+        word=word,
+        parts=parts,
+        waiting=waiting if running else (),
+        hosted=hosted if not running else (),
+        complaints=complaints,
+        questions=[(one.question, wording.names(debate, one.to)) for one in debate.questions],
+    )

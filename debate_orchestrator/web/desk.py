@@ -1,0 +1,250 @@
+"""The desk: the pages on which this user lists, starts, watches, steers, compares and searches debates."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from debate_orchestrator.core.events import EndedEarly
+from debate_orchestrator.core.schedule import will_hear
+from debate_orchestrator.engine import format_check
+from debate_orchestrator.engine.api import find_risks, open_debate, open_judging
+from debate_orchestrator.reports.compare import compare
+from debate_orchestrator.reports.html import page as html_page
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.setup import risks as risks_module
+from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util.errors import BadSettings, DebateError
+from debate_orchestrator.web import blocks, folder, new_debate, people
+from debate_orchestrator.web.guard import COOKIE
+from debate_orchestrator.web.live import EventStream, message
+from debate_orchestrator.web.replies import form, go_to, html_response, own_page, report_page
+from debate_orchestrator.web.runs import Runs, can_end_early, question
+from debate_orchestrator.web.tokens import Tokens, same
+
+
+class Desk:
+    """The views of the desk."""
+
+    def __init__(self, tokens: Tokens, runs: Runs):
+        self._tokens, self._runs = tokens, runs
+        self._offered: list[new_debate.Offered] = []
+        """What was found, once it was looked for."""
+
+    def _page(self, template: str, code: int = 200, **values: Any) -> Response:
+        return html_response(template, code, form_token=self._tokens.form, **values)
+
+    async def enter(self, request: Request) -> Response:
+        """Takes the token of the link that was printed, and keeps it in a cookie."""
+        if not same(self._tokens.desk, request.query_params.get("key", "")):
+            raise HTTPException(401, "This is not the link that `debate serve` printed at its start.")
+        response = go_to("/")
+        secure = request.url.scheme == "https"
+        year = 365 * 24 * 3600
+        response.set_cookie(COOKIE, self._tokens.desk, httponly=True, samesite="lax", secure=secure, max_age=year)
+        return response
+
+    async def debates(self, request: Request) -> Response:
+        """The debates of the folder."""
+        rows = await asyncio.to_thread(folder.listed)
+        running = {row.name for row in rows if self._runs.running(f"{row.name}{JOURNAL}")}
+        return self._page("list.html.j2", rows=rows, running=running)
+
+    async def search(self, request: Request) -> Response:
+        """Where some words stand in all speeches."""
+        words = request.query_params.get("q", "")[:200]
+        found = await asyncio.to_thread(folder.search, words)
+        return self._page("search.html.j2", words=words, found=found)
+
+    async def compare(self, request: Request) -> Response:
+        """Some debates side by side."""
+        names = request.query_params.getlist("debate")
+        if len(names) < 2:
+            raise BadSettings("A comparison needs two debates at least.", hint="tick two of them in the list")
+
+        def compared() -> str:
+            journals = [folder.journal_of(name) for name in names[:20]]
+            reports = [(path, build_report(folder.load(path)[0].entries)) for path in journals]
+            return html_page.render_comparison(compare(reports))
+
+        return own_page(await asyncio.to_thread(compared))
+
+    # A new debate
+
+    async def new(self, request: Request) -> Response:
+        """The form of a new debate; then what it would cost and do; then its start."""
+        if not self._offered:
+            self._offered.append(await asyncio.to_thread(new_debate.look))
+        offered = self._offered[0]
+        if request.method != "POST":
+            return self._form(dict(request.query_params), [])
+        sent = await form(request, self._tokens.form)
+        action = sent.pop("action", "cost")
+        if action in ("format", "back"):
+            return self._form(sent, [])
+        try:
+            prepared = await asyncio.to_thread(new_debate.prepare, sent, offered)
+            risks = find_risks(prepared.settings)
+            if action == "start" and _agreed(sent, risks):
+                return await self._start(prepared)
+            problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
+            expected = await asyncio.to_thread(new_debate.expected, prepared)
+            told = risks_module.told(risks)
+        except DebateError as error:
+            return self._form(sent, error.complaints)
+        fields = {name: text for name, text in sent.items() if name not in ("agree", "risk")}
+        rules = format_check.load(prepared.settings.format)
+        return self._page(
+            "confirm.html.j2",
+            settings=prepared.settings,
+            sides={side: rules.name_of(side) for side in rules.sides},
+            derives=prepared.derives,
+            expected=expected,
+            report=prepared.files.report,
+            risks=[line.strip().removeprefix("- ") for line in told],
+            digests=[risk.digest for risk in risks],
+            problem=problem,
+            fields=fields,
+        )
+
+    def _form(self, sent: Mapping[str, str], complaints: list[str]) -> Response:
+        """The form with what was sent, and every problem beside its field."""
+        offered = self._offered[0]
+        try:
+            rules = new_debate.rules_of(sent)
+        except DebateError as error:
+            complaints, sent = error.complaints, {**sent, "format": new_debate.DEFAULT_FORMAT}
+            rules = new_debate.rules_of(sent)
+        fields = new_debate.more_fields(rules)
+        seats = {seat: new_debate.cast_options(seat, rules, offered) for seat in new_debate.seats(rules)}
+        names = {"topic", "positions", "rounds", "format", "cast", *(field.name for field in fields)}
+        names |= {f"cast.{seat}" for seat in seats} | {f"positions.{side}" for side in rules.sides}
+        problems = new_debate.by_field(complaints, names.__contains__)
+        return self._page(
+            "new.html.j2",
+            422 if complaints else 200,
+            sent=sent,
+            rules=rules,
+            formats=new_debate.formats(),
+            seats=seats,
+            chosen={seat: sent.get(f"cast.{seat}") or new_debate.default_of(seat, rules, offered) for seat in seats},
+            fields=fields,
+            open=any(sent.get(field.name) or problems.get(field.name) for field in fields),
+            problems=problems,
+        )
+
+    async def _start(self, prepared: new_debate.Prepared) -> Response:
+        """Opens the debate and runs it. What was paid for its positions is on record, however the browser leaves."""
+        opening = asyncio.ensure_future(open_debate(prepared.settings, rehearse=prepared.rehearsal, people=True))
+        files = await asyncio.shield(opening)
+        self._runs.start(files.journal)
+        return go_to(f"/debates/{quote(files.journal.removesuffix(JOURNAL), safe='')}")
+
+    # One debate
+
+    async def debate(self, request: Request) -> Response:
+        """A debate: as it runs, or as far as it is."""
+        path = folder.journal_of(request.path_params["name"])
+        run = self._runs.of(path)
+        live = run if run is not None and run.running else None
+        contents, state = await asyncio.to_thread(folder.load, path)
+        if live is not None and live.current is not None:
+            state = live.current.state
+        complaints = run.complaints if run else []
+        running, stopping = live is not None, live is not None and live.stopping
+        body = await asyncio.to_thread(lambda: [blocks.rendered(state, block) for block in blocks.outline(state)])
+        rules = state.format
+        name, first = request.path_params["name"], contents.entries[0].hash
+        hearers = [seat for seat in state.askable if will_hear(state, seat)] if state.due else []
+        return self._page(
+            "debate.html.j2",
+            name=name,
+            setup=state.opened.setup,
+            sides={side: rules.name_of(side) for side in rules.sides},
+            state=state,
+            running=running,
+            stopping=stopping,
+            body=body,
+            status=blocks.status(state, running=running, stopping=stopping, complaints=complaints),
+            seats=[
+                (rules.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(first, seat)}")
+                for seat in people.seats(state)
+            ],
+            hearers=[(seat, rules.name_of(seat) if seat in rules.sides else "the judges") for seat in hearers],
+            closable=state.due and can_end_early(state),
+            judged=bool(state.judges) and state.complete,
+        )
+
+    async def stream(self, request: Request) -> Any:
+        """What happens in a debate, as it happens."""
+        run = self._runs.running(folder.journal_of(request.path_params["name"]))
+        if run is None:
+            return EventStream(None, lambda: [message("over", {})])
+        return EventStream(run.audience, run.first)
+
+    async def report(self, request: Request) -> Response:
+        """The finished page, as `debate report` writes it."""
+        return await report_page(folder.journal_of(request.path_params["name"]))
+
+    async def act(self, request: Request) -> Response:
+        """What the buttons of a debate do."""
+        name, action = request.path_params["name"], request.path_params["action"]
+        path = folder.journal_of(name)
+        sent = await form(request, self._tokens.form)
+        here = f"/debates/{quote(name, safe='')}"
+        match action:
+            case "pause":
+                if run := self._runs.running(path):
+                    run.pause()
+            case "continue":
+                risks = await asyncio.to_thread(find_risks, path)
+                if not _agreed(sent, risks):
+                    return self._consent(f"{here}/continue", risks, sent)
+                self._runs.start(path)
+            case "question":
+                text, to = sent.get("question", "").strip(), sent.get("to", "")
+                self._runs.record(path, lambda debate: question(debate, text, to))
+            case "close":
+                self._runs.record(path, lambda debate: EndedEarly())
+            case "judge":
+                return await self._judge(path, sent)
+            case _:
+                raise HTTPException(404)
+        return go_to(here)
+
+    def _consent(
+        self, address: str, risks: tuple[Risk, ...], sent: Mapping[str, str], kept: Mapping[str, str] | None = None
+    ) -> Response:
+        """The page that asks for consent to what a journal does beyond the debate, and sends the form again."""
+        told = [line.strip().removeprefix("- ") for line in risks_module.told(risks)]
+        digests = [risk.digest for risk in risks]
+        return self._page(
+            "consent.html.j2", address=address, risks=told, digests=digests, tried="risk" in sent, kept=kept or {}
+        )
+
+    async def _judge(self, path: str, sent: Mapping[str, str]) -> Response:
+        """Judges a finished debate again, by the models that were named."""
+        judges = [line.strip() for line in sent.get("judges", "").splitlines() if line.strip()]
+        if not judges:
+            raise BadSettings("judges: name a model, such as anthropic:claude-opus-5-5, or several, a line each.")
+        risks = risks_module.of_judging([entry.event for entry in folder.load(path)[0].entries])
+        risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
+        here = f"/debates/{quote(path.removesuffix(JOURNAL), safe='')}"
+        if not _agreed(sent, risks):
+            return self._consent(f"{here}/judge", risks, sent, {"judges": "\n".join(judges)})
+        files = await asyncio.to_thread(open_judging, path, judges, trust=True)
+        self._runs.start(files.journal)
+        return go_to(f"/debates/{quote(files.journal.removesuffix(JOURNAL), safe='')}")
+
+
+def _agreed(sent: Mapping[str, str], risks: tuple[Risk, ...]) -> bool:
+    """Whether the form agrees to all of these risks: those that were shown on its page."""
+    shown = {digest.strip() for digest in sent.get("risk", "").split(",")}
+    return not risks or (sent.get("agree") == "yes" and {risk.digest for risk in risks} <= shown)

@@ -1,0 +1,134 @@
+"""The debates of the working folder: listed, found by name, and searched."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from debate_orchestrator.core import hearing, tally
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.reports import wording
+from debate_orchestrator.storage.journal import JournalContents, read
+from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
+from debate_orchestrator.util.data import is_link
+from debate_orchestrator.util.errors import BadFile, DebateError
+from debate_orchestrator.util.sanitize import one_line
+
+_AROUND = 120
+"""Characters that are shown on each side of what was searched for."""
+_SLUG = 48
+"""Characters of a topic in the name of its report."""
+
+
+class Listed(NamedTuple):
+    """A debate as the list shows it."""
+
+    name: str
+    topic: str
+    format: str
+    date: str
+    """When it was opened, as YYYY-MM-DD."""
+    outcome: str
+    cost: str
+    trouble: str = ""
+    """Why the journal can't be read; empty where it can."""
+
+
+class Found(NamedTuple):
+    """A place in a debate where the words stand."""
+
+    name: str
+    topic: str
+    turn: str
+    heading: str
+    before: str
+    words: str
+    after: str
+
+
+def names() -> list[str]:
+    """The debates here, the newest first. A link is none of them: it may lead anywhere."""
+    found = [one for one in os.listdir() if one.endswith(JOURNAL) and not is_link(one) and os.path.isfile(one)]
+    found.sort(key=lambda one: (-os.path.getmtime(one), one))
+    return [one.removesuffix(JOURNAL) for one in found]
+
+
+def journal_of(name: str) -> str:
+    """The journal of the debate of that name; BadFile where there is none in this folder, whatever the name says."""
+    if name not in names():
+        raise BadFile("There is no such debate in this folder.", hint="go back to the list")
+    return f"{name}{JOURNAL}"
+
+
+def load(path: str) -> tuple[JournalContents, DebateState]:
+    """A journal and its state. Raises BadJournal."""
+    there = os.stat(path)
+    return _loaded(path, there.st_mtime_ns, there.st_size)
+
+
+@lru_cache(maxsize=128)
+def _loaded(path: str, changed: int, size: int) -> tuple[JournalContents, DebateState]:
+    contents = read(path)
+    return contents, fold(contents.events)
+
+
+def listed() -> list[Listed]:
+    """All debates of the folder, those that can't be read too."""
+    rows = []
+    for name in names():
+        try:
+            contents, debate = load(f"{name}{JOURNAL}")
+        except (DebateError, OSError) as error:
+            rows.append(Listed(name, name, "", "", "", "", str(error)))
+            continue
+        total = costs_of(debate).total
+        cost = f"${total.cost:.2f}" if total.calls else ""
+        setup, date = debate.opened.setup, contents.entries[0].at[:10]
+        rows.append(Listed(name, one_line(setup.topic), debate.format.title, date, outcome(debate), cost))
+    return rows
+
+
+def outcome(debate: DebateState) -> str:
+    """What was decided, or how far it is, in a line."""
+    if not debate.complete:
+        count = len(debate.answers)
+        return f"not finished: {count} turn{'s' * (count != 1)} on record"
+    verdict = tally.verdict(debate)
+    return one_line(wording.outcome_line(verdict, debate.format)) if verdict else "complete, without a verdict"
+
+
+def search(words: str, most: int = 100) -> list[Found]:
+    """Where these words stand in the speeches and ballots of all debates here, at most `most` places."""
+    found: list[Found] = []
+    wanted = re.compile(re.escape(one_line(words)), re.IGNORECASE)
+    for name in names() if words.strip() else ():
+        try:
+            _, debate = load(f"{name}{JOURNAL}")
+        except (DebateError, OSError):
+            continue
+        for turn_id, answer in debate.answers.items():
+            turn = debate.turns[turn_id]
+            text = one_line(hearing.public(debate, answer.reply.text))
+            if not (place := wanted.search(text)) or not turn.speaking:
+                continue
+            before, after = text[max(0, place.start() - _AROUND) : place.start()], text[place.end() :][:_AROUND]
+            heading = debate.format.heading_of(turn)
+            topic = one_line(debate.opened.setup.topic)
+            found.append(Found(name, topic, turn_id, heading, before, place[0], after))
+            if len(found) == most:
+                return found
+    return found
+
+
+def free_files(topic: str, mark: str = "") -> DebateFiles:
+    """The files of a new debate, named after its topic, in names that nothing has yet; `mark` is added to them."""
+    words = re.sub(r"[^a-z0-9]+", "-", topic.lower())[:_SLUG].strip("-") or "debate"
+    for number in range(1, 10_000):
+        files = DebateFiles.named_by(f"{words}{'' if number == 1 else f'-{number}'}{mark}.md")
+        if not files.there():
+            return files
+    raise BadFile(f"There are too many debates named {words}.", hint="move some to another folder")

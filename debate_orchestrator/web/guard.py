@@ -1,0 +1,143 @@
+"""What every request is checked for before a view sees it, and the headers that every answer carries.
+
+Written against ASGI itself, so that nothing is read of a body before its sender, size and speed are known to be right.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+
+from debate_orchestrator.web.tokens import Tokens, same
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+COOKIE = "debate_desk"
+LARGEST_BODY = 2_000_000
+"""Bytes of a request; a speech may have up to a million characters."""
+BODY_SECONDS = 20.0
+"""Seconds in which a request has to arrive whole."""
+_FORM = "application/x-www-form-urlencoded"
+_OPEN = ("/enter", "/static/", "/seat/")
+"""Where the desk's cookie is not needed: seats have tokens of their own."""
+_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+"""On every answer; a view's own header of the same name stays."""
+
+
+class Refused(Exception):
+    """A request that is not let in: its HTTP status, and a sentence for the person who sent it."""
+
+    def __init__(self, status: int, sentence: str):
+        super().__init__(sentence)
+        self.status, self.sentence = status, sentence
+
+
+class Guard:
+    """Lets requests through to the app that come from this user's own browser, or to a seat."""
+
+    def __init__(self, app: App, *, tokens: Tokens, hosts: frozenset[str]):
+        """`hosts` are the values of the Host header that are this server's, in small letters."""
+        self._app, self._tokens, self._hosts = app, tokens, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = {name for name, _ in message.get("headers", ())}
+                more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in own]
+                message["headers"] = [*message.get("headers", ()), *more]
+            await send(message)
+
+        try:
+            self._check(scope, headers)
+            if scope["method"] == "POST":
+                receive = await _whole(receive, headers)
+        except Refused as refusal:
+            await _refuse(send_with_headers, refusal)
+            return
+        await self._app(scope, receive, send_with_headers)
+
+    def _check(self, scope: Scope, headers: dict[str, str]) -> None:
+        """Raises Refused for a request that is not for this server, or not from this user's browser."""
+        host = headers.get("host", "").lower()
+        if host not in self._hosts:
+            raise Refused(421, "This server does not go by that name. Use the address that it printed at its start.")
+        if scope["method"] not in ("GET", "HEAD", "POST"):
+            raise Refused(405, "Only GET, HEAD and POST are known here.")
+        if scope["method"] == "POST":
+            origin = headers.get("origin", "")
+            other_site = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+            if other_site or (origin and origin.partition("://")[2].lower() != host):
+                raise Refused(403, "This form was sent from another site.")
+            if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+                raise Refused(415, f"Only forms are taken here ({_FORM}).")
+        path = scope["path"]
+        if not path.startswith(_OPEN) and not same(self._tokens.desk, _cookie(headers)):
+            raise Refused(401, "Open the desk with the link that `debate serve` printed at its start.")
+
+
+def _cookie(headers: dict[str, str]) -> str:
+    try:
+        held = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return ""
+    return held.value if held else ""
+
+
+async def _whole(receive: Receive, headers: dict[str, str]) -> Receive:
+    """The same request with its body read. Raises Refused where it is too large, or takes too long."""
+    too_large = Refused(413, f"A form may have {LARGEST_BODY:,} bytes. Nothing was taken; go back to what you wrote.")
+    if headers.get("content-length", "0").isdigit() and int(headers.get("content-length", "0")[:12]) > LARGEST_BODY:
+        raise too_large
+    body = bytearray()
+
+    async def read() -> None:
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Refused(400, "The request ended before it was whole.")
+            body.extend(message.get("body", b""))
+            if len(body) > LARGEST_BODY:
+                raise too_large
+            more = message.get("more_body", False)
+
+    try:
+        await asyncio.wait_for(read(), BODY_SECONDS)
+    except TimeoutError:
+        raise Refused(408, f"The request did not arrive within {BODY_SECONDS:.0f} s. Send it again.") from None
+    waiting: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+    async def again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return again
+
+
+async def _refuse(send: Send, refusal: Refused) -> None:
+    body = f"{refusal.sentence}\n".encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,112 @@
+"""Server-sent events: what happens in a debate, to everybody who watches it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any
+
+from debate_orchestrator.web.guard import Receive, Scope, Send
+
+MOST_VIEWERS = 1_000
+"""Streams that are open at once in the whole server."""
+_MOST_WAITING = 2_000
+"""Messages that wait for a viewer who reads slowly; with more the stream ends, and the browser opens another."""
+_BEAT_SECONDS = 15.0
+"""Seconds after which a silent stream says that it is alive."""
+_SEND_SECONDS = 20.0
+"""Seconds that a viewer may take to read what was sent."""
+_open = 0
+
+
+def message(kind: str, data: Any) -> bytes:
+    """One event of a stream."""
+    return f"event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
+
+
+class Audience:
+    """The viewers of one debate. None of them can hold up the debate, or another viewer."""
+
+    def __init__(self) -> None:
+        self._viewers: set[asyncio.Queue[bytes | None]] = set()
+
+    def tell(self, kind: str, data: Any) -> None:
+        """Sends an event to all."""
+        if self._viewers:
+            self._put(message(kind, data))
+
+    def close(self) -> None:
+        """Ends all streams."""
+        self._put(None)
+
+    def _put(self, sent: bytes | None) -> None:
+        for viewer in list(self._viewers):
+            if sent is not None and viewer.qsize() >= _MOST_WAITING:
+                self._viewers.discard(viewer)
+                sent = None
+            viewer.put_nowait(sent)
+
+    def join(self) -> asyncio.Queue[bytes | None]:
+        viewer: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._viewers.add(viewer)
+        return viewer
+
+    def leave(self, viewer: asyncio.Queue[bytes | None]) -> None:
+        self._viewers.discard(viewer)
+
+
+class EventStream:
+    """The answer to a request for a stream: first how things stand, then what happens."""
+
+    def __init__(self, audience: Audience | None, first: Callable[[], Iterable[bytes]]):
+        """`first` makes the events that tell how things stand; without an audience nothing follows them."""
+        self._audience, self._first = audience, first
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        global _open  # noqa: PLW0603
+        full = _open >= MOST_VIEWERS
+        headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
+        await send({"type": "http.response.start", "status": 503 if full else 200, "headers": headers})
+        if full:
+            await send({"type": "http.response.body", "body": b""})
+            return
+        _open += 1
+        gone = asyncio.ensure_future(_disconnected(receive))
+        sending = asyncio.ensure_future(self._send(send))
+        try:
+            await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            _open -= 1
+            for task in (gone, sending):
+                task.cancel()
+            with suppress(asyncio.CancelledError, TimeoutError, OSError):
+                await sending
+
+    async def _send(self, send: Send) -> None:
+        async def write(body: bytes, *, more: bool = True) -> None:
+            sent = {"type": "http.response.body", "body": body, "more_body": more}
+            await asyncio.wait_for(send(sent), _SEND_SECONDS)
+
+        viewer = self._audience.join() if self._audience else None
+        try:
+            for body in self._first():
+                await write(body)
+            while viewer is not None:
+                try:
+                    next_message = await asyncio.wait_for(viewer.get(), _BEAT_SECONDS)
+                except TimeoutError:
+                    next_message = b": still here\n\n"
+                if next_message is None:
+                    break
+                await write(next_message)
+            await write(b"", more=False)
+        finally:
+            if self._audience and viewer is not None:
+                self._audience.leave(viewer)
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,229 @@
+"""The form of a new debate: the settings as fields, what was sent as settings, and every problem beside its field."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import CLERK, JUDGE
+from debate_orchestrator.core.settings import DECLARED, Settings
+from debate_orchestrator.engine import format_check, start
+from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.providers import discovery, pricing
+from debate_orchestrator.setup.plain_positions import plain_positions
+from debate_orchestrator.setup.settings import SOURCED, settings_from
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util import model_spec, resources
+from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.web import folder
+
+DEFAULT_FORMAT = "adversarial"
+_OWN_FIELDS = ("topic", "positions", "format", "cast", "output", "one_agent", "sources", "rounds")
+"""Settings that have a field of their own in the form, or none."""
+_REHEARSED = ".rehearsed"
+_MOST_LISTED = 8
+"""Models of one server that are offered; others can be typed."""
+
+
+class FormField(NamedTuple):
+    """One field."""
+
+    name: str
+    label: str
+    help: str
+    kind: str
+    """text, lines, number or choice."""
+    options: tuple[tuple[str, str], ...] = ()
+
+
+class Offered(NamedTuple):
+    """Who can take a seat from here."""
+
+    models: tuple[tuple[str, str], ...]
+    """Model specs with what is known of each."""
+    usual: dict[str, str]
+    """Seat to the model that takes it unless another is chosen; empty where nothing can be called."""
+
+
+def look() -> Offered:
+    """What can be asked from here. Servers are asked for their models, which takes seconds where one is slow."""
+    found: dict[str, str] = {}
+    for way in discovery.available():
+        kind = model_spec.kind(way.seat)
+        if not way.ready or kind in (model_spec.HOST, model_spec.HUMAN, model_spec.REHEARSE, model_spec.REPLAY):
+            continue
+        if kind == model_spec.COMMAND:
+            found |= {} if "PROGRAM" in way.seat else {way.seat: way.about}
+        elif way.seat.endswith(":MODEL"):
+            known = way.models or pricing.models(kind)
+            found |= {f"{kind}:{name}": kind for name in known[:_MOST_LISTED]}
+    usual: dict[str, str] = {}
+    try:
+        usual = {seat: discovery.default(seat) for seat in ("a", "b", JUDGE)}
+    except BadSettings:
+        pass
+    return Offered(tuple((found | dict.fromkeys(usual.values(), "the default")).items()), usual)
+
+
+def rules_of(sent: Mapping[str, str]) -> Format:
+    """The format that was chosen. Raises BadFormat or BadSettings."""
+    return format_check.load(sent.get("format") or DEFAULT_FORMAT)
+
+
+def formats() -> list[tuple[str, str]]:
+    """The shipped formats and their titles."""
+    return [(name, format_check.load(name).title) for name in resources.format_names()]
+
+
+def seats(rules: Format) -> tuple[str, ...]:
+    """The seats that a person chooses somebody for."""
+    return tuple(seat for seat in rules.seated if seat != CLERK)
+
+
+def cast_options(seat: str, rules: Format, offered: Offered) -> tuple[tuple[str, str], ...]:
+    """Who may take a seat, as the values and the words of a list."""
+    stand_in = model_spec.stand_in(offered.usual.get(seat) or discovery.unlimited(JUDGE if seat == JUDGE else "a"))
+    models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in offered.models)
+    others = ((stand_in, "a stand-in: calls no model, costs nothing"), (model_spec.HUMAN, "a person, in a browser"))
+    return (*models, *others)
+
+
+def default_of(seat: str, rules: Format, offered: Offered) -> str:
+    """Who takes a seat unless another is chosen."""
+    return offered.usual.get(seat) or dict(cast_options(seat, rules, offered)).popitem()[0].replace(
+        model_spec.HUMAN, model_spec.stand_in(discovery.unlimited(JUDGE if seat == JUDGE else "a"))
+    )
+
+
+def more_fields(rules: Format) -> list[FormField]:
+    """The fields of the settings that most people leave as they are."""
+    found = []
+    for name, declared in DECLARED.items():
+        if name in _OWN_FIELDS:
+            continue
+        kind, options = _kind(name), list[tuple[str, str]]()
+        if kind == "flag":
+            kind, options = "choice", [("", "as usual"), ("yes", "yes"), ("no", "no")]
+        elif name == "strictness":
+            kind, options = "choice", [("", "as usual"), *((mode, mode) for mode in rules.rubric.strictness)]
+        elif name == "first":
+            kind, options = "choice", [("", "as usual"), *((side, rules.name_of(side)) for side in rules.sides)]
+        if kind:
+            found.append(FormField(name, name.replace("_", " ").capitalize(), declared.help, kind, tuple(options)))
+    return found
+
+
+def _kind(name: str) -> str:
+    """The kind of field that a setting takes by its type; empty where a form can't give it."""
+    annotation = Settings.model_fields[name].annotation
+    union = get_args(annotation) if get_origin(annotation) in (types.UnionType, Union) else (annotation,)
+    parts = [get_args(part)[0] if get_origin(part) is Annotated else part for part in union]
+    if bool in parts:
+        return "flag"
+    if int in parts or float in parts:
+        return "number"
+    if str in parts:
+        return "text"
+    return "lines" if any(get_origin(part) is tuple for part in parts) else ""
+
+
+def given(sent: Mapping[str, str], rules: Format, offered: Offered) -> dict[str, Any]:
+    """What was sent as answers: the keys of an answers file, and values of the types that it would have."""
+    answers: dict[str, Any] = {"topic": sent.get("topic", "").strip(), "format": sent.get("format") or DEFAULT_FORMAT}
+    positions = {side: text for side in rules.sides if (text := sent.get(f"positions.{side}", "").strip())}
+    if positions:
+        answers["positions"] = positions
+    answers["cast"] = {seat: _cast(sent, seat, rules, offered) for seat in seats(rules)}
+    for name in ("rounds", *(field.name for field in more_fields(rules))):
+        text = sent.get(name, "").strip()
+        if not text:
+            continue
+        kind = _kind(name)
+        answers[name] = (
+            text == "yes"
+            if kind == "flag"
+            else _number(name, text)
+            if kind == "number"
+            else [line.strip() for line in text.splitlines() if line.strip()]
+            if kind == "lines"
+            else text
+        )
+    answers["output"] = str(folder.free_files(answers["topic"]).report)
+    answers["sources"] = {key: "user" for key in SOURCED if key in answers and key != "output"}
+    return answers
+
+
+def _cast(sent: Mapping[str, str], seat: str, rules: Format, offered: Offered) -> list[str]:
+    """Who takes a seat: the models that were typed, else the one that was chosen, as often as the format has judges."""
+    typed = [line.strip() for line in sent.get(f"other.{seat}", "").splitlines() if line.strip()]
+    chosen = sent.get(f"cast.{seat}") or default_of(seat, rules, offered)
+    return typed or [chosen] * (rules.panel if seat == JUDGE else 1)
+
+
+def _number(name: str, text: str) -> Any:
+    """A number of the type that the setting wants; the text itself where it is none, which is then a problem."""
+    annotation = Settings.model_fields[name].annotation
+    whole = annotation is int or int in get_args(annotation)
+    try:
+        return int(text) if whole else float(text)
+    except ValueError:
+        return text
+
+
+class Prepared(NamedTuple):
+    """A debate that can be started."""
+
+    settings: Settings
+    files: DebateFiles
+    rehearsal: bool
+    """Whether stand-ins take every seat."""
+    derives: bool
+    """Whether a model is to derive the positions when it starts."""
+
+
+def prepare(sent: Mapping[str, str], offered: Offered) -> Prepared:
+    """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written."""
+    rules = rules_of(sent)
+    answers = given(sent, rules, offered)
+    settings = settings_from(answers, rules, answers["output"])
+    speakers = [spec for seat in seats(rules) for spec in settings.cast.get(seat, ())]
+    rehearsal = all(model_spec.kind(spec) == model_spec.REHEARSE for spec in speakers)
+    settings = start.rehearsed(settings) if rehearsal else settings
+    if not settings.positions and not any(map(model_spec.is_called, speakers)):
+        settings = settings.model_copy(update={"positions": plain_positions(settings.topic, rules.sides)})
+    files = folder.free_files(settings.topic, _REHEARSED if rehearsal else "")
+    start.check_settings(settings, files)
+    output = f"{files.report.removesuffix('.md').removesuffix(_REHEARSED)}.md" if rehearsal else files.report
+    settings = settings.model_copy(update={"output": output})
+    return Prepared(settings, files, rehearsal, derives=not settings.positions)
+
+
+def expected(prepared: Prepared) -> str:
+    """What the debate is expected to take, in a sentence. It is played through for that, which takes a while."""
+    settings = prepared.settings
+    if not prepared.rehearsal:
+        if not any(model_spec.is_called(spec) for specs in settings.cast.values() for spec in specs):
+            return "nothing: no model is called"
+        cast = {  # stand-ins beside models cost nothing, as people do
+            seat: tuple(spec if model_spec.is_called(spec) else model_spec.HUMAN for spec in specs)
+            for seat, specs in settings.cast.items()
+        }
+        settings = settings.model_copy(update={"cast": cast})
+    if not settings.positions:
+        rules = format_check.load(settings.format)
+        settings = settings.model_copy(update={"positions": plain_positions(settings.topic, rules.sides)})
+    found = estimate(start.make_opening(settings)).said()
+    return f"nothing: it is a rehearsal. The real debate: {found}" if prepared.rehearsal else found
+
+
+def by_field(complaints: list[str], known: Callable[[str], bool]) -> dict[str, list[str]]:
+    """Problems by the field that they stand beside; under an empty name those of no field."""
+    found: dict[str, list[str]] = {}
+    for complaint in complaints:
+        name, _, rest = complaint.partition(":")
+        if name == "cast" and (seat := rest.strip().partition(":")[0]):
+            name = f"cast.{seat}" if known(f"cast.{seat}") else name
+        found.setdefault(name if known(name) else "", []).append(complaint)
+    return found

@@ -1,0 +1,216 @@
+"""People in the seats of a debate, each in a browser: their turns wait here until a reply comes that will do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from debate_orchestrator.core import hearing, schedule, transcript
+from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, Turn
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting import brief_pieces, fields, replies
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers.caching import filler
+from debate_orchestrator.reports.html import writer as html
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadReply, Paused
+from debate_orchestrator.web.live import Audience
+
+
+class Asking(NamedTuple):
+    """A turn that waits for a person."""
+
+    debate: DebateState
+    turn: Turn
+    brief: Brief
+    reply: asyncio.Future[str]
+
+
+class People:
+    """The people of one debate. A provider asks them as it asks the person at a terminal."""
+
+    def __init__(self) -> None:
+        self.asking: dict[str, Asking] = {}
+        """By turn id, the turns that wait for their person."""
+        self.audience = Audience()
+        """Those who look at the page of a seat: told only that something has changed."""
+        self._left = False
+
+    async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
+        """The reply that is handed in for a turn. Raises Paused where the debate is paused before."""
+        if self._left:
+            raise _paused(turn.id)
+        asking = Asking(debate, turn, brief, asyncio.get_running_loop().create_future())
+        self.asking[turn.id] = asking
+        self.audience.tell("change", {})
+        try:
+            return await asking.reply
+        finally:
+            del self.asking[turn.id]
+
+    def tidy(self, debate: DebateState) -> None:
+        """Does nothing: drafts are kept by the browser."""
+
+    def tell(self, debate: DebateState) -> None:
+        """The debate has changed."""
+        self.audience.tell("change", {})
+
+    def leave(self) -> None:
+        """The debate is paused: no reply is waited for."""
+        self._left = True
+        for asking in list(self.asking.values()):
+            if not asking.reply.done():
+                asking.reply.set_exception(_paused(asking.turn.id))
+
+    def end(self) -> None:
+        """The debate runs no more."""
+        self.audience.tell("change", {})
+        self.audience.close()
+
+    def of(self, seat: str) -> Asking | None:
+        """The turn that waits for the person of a seat; None where none does."""
+        waiting = (asking for asking in self.asking.values() if not asking.reply.done())
+        return next((asking for asking in waiting if asking.turn.seat.removesuffix(MIRRORED) == seat), None)
+
+    def hand_in(self, asking: Asking, text: str) -> None:
+        """Takes a reply. Raises BadReply with what is wrong with it."""
+        if problems := _problems(asking, text):
+            raise BadReply(problems)
+        asking.reply.set_result(text)
+
+
+def _paused(turn_id: str) -> Paused:
+    return Paused(f"{turn_id}: the debate was paused before it was handed in. What was typed is kept in the browser.")
+
+
+def _problems(asking: Asking, text: str) -> list[str]:
+    reply = Reply(text=text, brief=asking.brief.digest, by=model_spec.HUMAN)
+    try:
+        replies.parse_reply(asking.debate, asking.turn, reply)
+    except BadReply as error:
+        return [problem.removeprefix(f"{asking.turn.id}: ") for problem in error.complaints]
+    return []
+
+
+def seats(debate: DebateState) -> list[str]:
+    """The seats that people have, every judge of a panel apart."""
+    all_seats = (seat for role in debate.format.seated for seat in (debate.judges if role == JUDGE else (role,)))
+    return [seat for seat in all_seats if filler(debate, seat) == model_spec.HUMAN]
+
+
+def heard(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
+    """The speeches that the taker of a turn has heard, as they are shown to everybody who takes it."""
+    rules = debate.format
+    return [
+        {
+            "id": entry.turn.id,
+            "heading": rules.heading_of(entry.turn),
+            "side": entry.turn.seat if entry.turn.seat in rules.sides else "judge",
+            "body": html.speech(entry.text).html,
+        }
+        for entry in transcript.entries_for(debate, turn)
+    ]
+
+
+def task(asking: Asking) -> str:
+    """What the turn asks for, as HTML, without what is written for models alone."""
+    parsed = brief_pieces.pieces(asking.brief, asking.debate.opened.nonce)
+    short = asking.debate.shape(asking.turn) is None
+    tasks = [text for piece in parsed if not piece.kind for text in brief_pieces.tasks(piece.body, short=short)]
+    return html.speech(re.sub(r"(?m)^# Your task.*$", "", "\n\n".join(tasks)).strip()).html
+
+
+def remarks(asking: Asking, text: str) -> list[str]:
+    """What to know before a speech is handed in: what is not heard of it, and what its last line does."""
+    debate, turn = asking.debate, asking.turn
+    spoken, lines = hearing.as_spoken(debate, text, turn.phase), debate.format.lines
+    reply = Reply(text=text, brief="", by=model_spec.HUMAN)
+    found = [f"The last {spoken.dropped:,} words are over the limit, and no seat hears them."] if spoken.dropped else []
+    if turn.speaking and hearing.says(debate, lines.decline, turn, reply):
+        found.append("It declines to argue this position, and is on record as a refusal.")
+    elif turn.speaking and hearing.says(debate, lines.concede, turn, reply):
+        found.append("It concedes the whole debate, which ends the debate.")
+    return found
+
+
+# A structured reply as a form
+
+
+class FormQuestion(NamedTuple):
+    """One field of the form of a structured reply."""
+
+    name: str
+    label: str
+    about: str
+    hint: str
+    options: tuple[tuple[str, str], ...]
+    """Values to choose from, with their meanings; empty where text is wanted."""
+    several: bool
+    """Whether more than one may be chosen."""
+    long: bool
+    """Whether it takes a text of several lines."""
+    value: str
+    problem: str
+
+
+def questions(asking: Asking, sent: Mapping[str, str], *, checked: bool) -> list[FormQuestion]:
+    """The fields of a form, as far as they are known from what was `sent`; with problems where it is `checked`."""
+    debate, turn = asking.debate, asking.turn
+    shape, terms = debate.shape(turn) or {}, schedule.terms(debate, turn)
+    entered = _entered(sent)
+    rules, found = debate.format, []
+
+    def part_name(part: str) -> str:
+        if part in terms.sides:
+            return rules.name_of(part)
+        return rules.rubric.criteria[part].title if part in terms.criteria else transcript.title(part)
+
+    for step in fields.steps(shape, terms, fields.completed(shape, terms, entered)):
+        text, problem = entered.get(step.place, ""), ""
+        if checked and (step.place in entered or step.default is None):
+            try:
+                fields.read(step, terms, text)
+            except BadReply as error:
+                problem = " ".join(error.complaints)
+        label = fields.label(step.place, part_name)
+        if step.field.kind == "scores":
+            label = f"{label}: {', '.join(map(part_name, terms.criteria))}"
+        meanings = {side: rules.name_of(side) for side in terms.sides}
+        found.append(
+            FormQuestion(
+                name=_name(step.place),
+                label=label,
+                about=step.about,
+                hint=fields.hint(step, terms)
+                .replace("; Enter alone ends the list", "; leave it empty to end the list")
+                .replace("; Enter alone is for none", "; leave it empty for none")
+                .replace("one of them, by its number or its name", "choose one"),
+                options=tuple((one, meanings.get(one, one)) for one in step.options(terms)),
+                several=step.field.kind in ("choices", "turns"),
+                long=step.field.kind == "text",
+                value=text,
+                problem=problem,
+            )
+        )
+    return found
+
+
+def reply_text(asking: Asking, sent: Mapping[str, str]) -> str | None:
+    """The structured reply that was entered, as JSON; None while something is missing."""
+    shape, terms = asking.debate.shape(asking.turn) or {}, schedule.terms(asking.debate, asking.turn)
+    value = fields.value(shape, terms, fields.completed(shape, terms, _entered(sent)))
+    return None if value is None else json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def _name(place: fields.Place) -> str:
+    return "field/" + "/".join(place)
+
+
+def _entered(sent: Mapping[str, str]) -> dict[fields.Place, str]:
+    """What was entered, by the places of its fields. An empty field counts as not answered."""
+    named = {name: text for name, text in sent.items() if name.startswith("field/") and text.strip()}
+    return {tuple(name.split("/")[1:]): text for name, text in named.items()}

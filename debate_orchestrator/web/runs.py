@@ -1,0 +1,283 @@
+"""The debates that this server runs: each a task that goes on with a journal, with what it tells its viewers."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable
+
+from pydantic import ValidationError
+
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import QUESTION, EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.fold import CurrentState, admits, fold
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.private_text import PrivateFilter
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.api import continued, write_report
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.engine.start import changed_prompts
+from debate_orchestrator.engine.turn import record_event
+from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.registry import Personal
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.util.errors import BadSettings, DebateError, OutOfTurn, Paused, short_repr
+from debate_orchestrator.util.redact import redact
+from debate_orchestrator.web import blocks, under_way
+from debate_orchestrator.web.live import Audience, message
+from debate_orchestrator.web.people import People
+
+_FLUSH_SECONDS = 0.12
+"""Seconds for which pieces of an answer are gathered before they are sent."""
+
+
+class Writing:
+    """An answer that is being written, as far as others may read it."""
+
+    def __init__(self, debate: DebateState, turn: Turn):
+        self.turn, self.heading = turn, debate.format.heading_of(turn)
+        self.side = blocks.side(debate, turn)
+        self._filter = PrivateFilter(debate.format.private, known=debate.knows_marks)
+        self._public, self.shown, self.pieces = "", "", list[str]()
+
+    def take(self) -> int:
+        """Reads the pieces that came. Returns from which character on `shown` is new."""
+        restarts = self._filter.restarts
+        piece = self._filter.feed("".join(self.pieces))
+        self._public = piece if self._filter.restarts > restarts else self._public + piece
+        self.pieces.clear()
+        before, self.shown = self.shown, redact(self._public).lstrip()
+        if self.shown.startswith(before):
+            return len(before)
+        return next((n for n, (old, new) in enumerate(zip(before, self.shown, strict=False)) if old != new), 0)
+
+    def told(self, start: int = 0) -> dict[str, object]:
+        """The event that sends it from that character on."""
+        turn = self.turn.id
+        return {"turn": turn, "heading": self.heading, "side": self.side, "start": start, "text": self.shown[start:]}
+
+
+class Run:
+    """A debate that runs in this process. It ends when nothing is left that can be asked from here, when it is paused,
+    or when a provider fails; `complaints` then says why."""
+
+    def __init__(self, path: str, people: People):
+        self.path, self.people, self.audience = path, people, Audience()
+        self.complaints: list[str] = []
+        self.journal: JournalWriter | None = None
+        self.current: CurrentState | None = None
+        self._stop = asyncio.Event()
+        self._leaving = False
+        """Whether the server ends: pages then stay as they are, until there is a server again."""
+        self._writing: dict[str, Writing] = {}
+        self._shown: set[str] = set()
+        self._flush: asyncio.TimerHandle | None = None
+        self._saving: asyncio.Task[None] | None = None
+        self.task = asyncio.create_task(self._run())
+
+    @property
+    def running(self) -> bool:
+        return not self.task.done()
+
+    @property
+    def stopping(self) -> bool:
+        return self._stop.is_set()
+
+    def pause(self) -> None:
+        """Starts no further call; the answers under way are awaited, since they are paid for."""
+        self._stop.set()
+        self.people.leave()
+        self._tell_status()
+
+    def leave(self) -> None:
+        """Does the same because the server ends."""
+        self._leaving = True
+        self.pause()
+
+    def record(self, event: Event) -> None:
+        """Writes an event of the user's to the journal. Raises OutOfTurn where the debate does not admit it."""
+        assert self.journal is not None and self.current is not None
+        record_event(self.journal, self.current, event, self._on_event)
+        self._saving = asyncio.create_task(self.journal.synced())
+
+    def first(self) -> list[bytes]:
+        """How things stand, for a viewer who comes now."""
+        if self.current is None:
+            return []
+        debate = self.current.state
+        page = "".join(blocks.rendered(debate, block) for block in blocks.outline(debate))
+        writing = [message("text", one.told()) for one in self._writing.values() if self._may_show(one.turn)]
+        return [message("page", page), message("status", self.status(debate)), *writing]
+
+    def status(self, debate: DebateState) -> str:
+        """Where the debate stands, as HTML."""
+        return blocks.status(debate, running=self.running, stopping=self.stopping, complaints=self.complaints)
+
+    async def _run(self) -> None:
+        try:
+            await self._work()
+        except Paused as error:
+            if not self.stopping:
+                self.complaints = error.complaints
+        except DebateError as error:
+            self.complaints = error.complaints
+        except Exception:
+            traceback.print_exc()
+            self.complaints = ["The server failed here. Everything up to now is saved."]
+        finally:
+            self.journal = None
+            if self._flush is not None:
+                self._flush.cancel()
+            if not self._leaving:
+                self.audience.tell("over", {})
+            self.audience.close()
+            self.people.end()
+
+    async def _work(self) -> None:
+        """Takes every turn that can be taken from here, and writes the report when none is left."""
+        with continued(self.path, trust=True, reopen=True) as (journal, current, files):
+            self.journal, self.current = journal, current
+            self._shown = {block.id for block in blocks.outline(current.state)}
+            if current.state.due:
+                cast = current.state.cast
+                if errors := registry.complaints(cast) + registry.missing(cast):
+                    raise BadSettings(errors)
+                if (note := changed_prompts(current.state)) is not None:
+                    record_event(journal, current, note)
+                seats = registry.make_providers(current, files.evidence)
+                for provider in seats.values():
+                    if isinstance(provider, Personal):
+                        provider.person, provider.one_at_a_time = self.people, False
+                unsaved = UnsavedEvents(self._trouble)
+                try:
+                    await run_loop(journal, current, seats, self._on_event, self._on_text, self._stop, unsaved=unsaved)
+                finally:
+                    journal.sync()
+            if self._saving is not None:
+                await self._saving
+            if not current.state.due:
+                await asyncio.to_thread(write_report, journal, files)
+
+    def _trouble(self, sentence: str) -> None:
+        self.complaints = [sentence]
+        self._tell_status()
+
+    def _on_event(self, debate: DebateState, event: Event) -> None:
+        for turn in [turn for turn in self._writing if turn in debate.answers]:
+            del self._writing[turn]
+        for block in blocks.outline(debate):
+            if block.id not in self._shown:
+                self._shown.add(block.id)
+                self.audience.tell("block", blocks.rendered(debate, block))
+        self.people.tell(debate)
+        self._tell_status()
+
+    def _on_text(self, turn: Turn, piece: str) -> None:
+        assert self.current is not None
+        debate = self.current.state
+        if debate.shape(turn) is not None or not piece:
+            return
+        if turn.id not in self._writing:
+            self._writing[turn.id] = Writing(debate, turn)
+        self._writing[turn.id].pieces.append(piece)
+        if self._flush is None:
+            self._flush = asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self._send_text)
+
+    def _send_text(self) -> None:
+        self._flush = None
+        for writing in self._writing.values():
+            if writing.pieces:
+                start = writing.take()
+                if self._may_show(writing.turn):
+                    self.audience.tell("text", writing.told(start))
+
+    def _may_show(self, turn: Turn) -> bool:
+        """Whether what is written in a turn may be seen before the turns beside it are settled."""
+        assert self.current is not None
+        stage = next((stage for stage in self.current.state.stages if turn in stage), ())
+        return not blocks.hides(self.current.state, stage)
+
+    def _tell_status(self) -> None:
+        if self.current is not None:
+            self.audience.tell("status", self.status(self.current.state))
+
+
+class Runs:
+    """The debates that run here, by the path of their journal."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, Run] = {}
+        self._leaving = False
+
+    def of(self, path: str) -> Run | None:
+        """The run of a debate, also one that has ended; None where it did not run since the server was started."""
+        return self._runs.get(path)
+
+    def running(self, path: str) -> Run | None:
+        run = self._runs.get(path)
+        return run if run is not None and run.running else None
+
+    def start(self, path: str) -> Run:
+        """Goes on with a debate to whose risks the user has agreed, unless it runs already."""
+        if (run := self.running(path)) is None:
+            run = self._runs[path] = Run(path, People())
+            run.task.add_done_callback(lambda _: self._remember())
+            self._remember()
+        return run
+
+    def go_on(self) -> None:
+        """Goes on with the debates that ran when the last server of this folder ended."""
+        for path in under_way.remembered():
+            self.start(path)
+
+    def _remember(self) -> None:
+        if not self._leaving:
+            under_way.remember(path for path, run in self._runs.items() if run.running)
+
+    def record(self, path: str, make: Callable[[DebateState], Event]) -> None:
+        """Writes an event of the user's into a debate, whether it runs or waits. Raises DebateError where the debate
+        does not admit it, or runs in another process."""
+        run = self.running(path)
+        if run is not None and run.current is not None:
+            run.record(make(run.current.state))
+            return
+        with JournalWriter(path) as journal:
+            current = CurrentState(fold(journal.events))
+            record_event(journal, current, make(current.state))
+            journal.sync()
+
+    async def shutdown(self) -> None:
+        """Ends all runs as SIGTERM ends a debate at a terminal: what had come of answers under way is kept."""
+        self._leaving = True
+        running = [run for run in self._runs.values() if run.running]
+        for run in running:
+            run.leave()
+        if running:
+            await asyncio.wait([run.task for run in running], timeout=0.2)
+        for run in running:
+            run.task.cancel()
+        await asyncio.gather(*(run.task for run in running), return_exceptions=True)
+
+
+def question(debate: DebateState, text: str, to: str) -> Event:
+    """A question from the floor to a seat, or to all with turns left. Raises BadSettings for one that can't be put."""
+    hearers = tuple(seat for seat in debate.askable if schedule.will_hear(debate, seat))
+    if not hearers:
+        raise OutOfTurn("question: no seat has a turn left in which it would hear a question.")
+    if to and to not in hearers:
+        raise BadSettings(f"question: {short_repr(to)} has no turn left in which it would hear a question.")
+    try:
+        return QuestionAsked(question=text, to=(to,) if to else hearers)
+    except ValidationError:
+        raise BadSettings(f"question: it must have 1 to {QUESTION:,} characters.") from None
+
+
+def can_end_early(debate: DebateState) -> bool:
+    """Whether the debate can be ended before all of its rounds."""
+    if debate.closed_after is not None:
+        return False
+    try:
+        return admits(debate, EndedEarly())
+    except OutOfTurn:
+        return False

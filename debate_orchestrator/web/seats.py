@@ -1,0 +1,133 @@
+"""The page of a seat: a person with its link reads what the seat has heard, and takes its turns."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.brief_pieces import limits
+from debate_orchestrator.util.errors import BadFile, BadReply
+from debate_orchestrator.web import folder, people
+from debate_orchestrator.web.live import EventStream, message
+from debate_orchestrator.web.people import Asking
+from debate_orchestrator.web.replies import form, go_to, html_response, report_page
+from debate_orchestrator.web.runs import Run, Runs
+from debate_orchestrator.web.tokens import Tokens, same
+
+
+class Seats:
+    """The views of a seat. Its token stands in the address; nothing else of this server can be reached with it."""
+
+    def __init__(self, tokens: Tokens, runs: Runs):
+        self._tokens, self._runs = tokens, runs
+
+    async def _debate(self, request: Request) -> tuple[str, DebateState, Run | None]:
+        """The journal, the state and the run of the debate of a seat. Not found for another token, whatever the debate:
+        the answer must not tell which debates there are."""
+        params = request.path_params
+        try:
+            path = folder.journal_of(params["name"])
+            contents, state = await asyncio.to_thread(folder.load, path)
+        except BadFile:
+            raise HTTPException(404) from None
+        token = self._tokens.seat(contents.entries[0].hash, params["seat"])
+        if not same(token, params["token"]):
+            raise HTTPException(404)
+        run = self._runs.running(path)
+        if run is not None and run.current is not None:
+            state = run.current.state
+        if params["seat"] not in people.seats(state):
+            raise HTTPException(404)
+        return path, state, run
+
+    async def seat(self, request: Request) -> Response:
+        """What a person in a seat sees: the turn that waits for them, or that none does."""
+        _, state, run = await self._debate(request)
+        seat = request.path_params["seat"]
+        asking = run.people.of(seat) if run else None
+        if request.method != "POST":
+            return self._page(request, state, run, asking, {}, [])
+        sent = await form(request, request.path_params["token"])
+        if asking is None or run is None or sent.get("turn") != asking.turn.id:
+            problems = ["This turn does not wait for a reply now. What was typed is kept in this browser."]
+            return self._page(request, state, run, asking, {}, problems)
+        return self._take(request, state, run, asking, sent)
+
+    def _take(
+        self, request: Request, state: DebateState, run: Run, asking: Asking, sent: Mapping[str, str]
+    ) -> Response:
+        """Takes a reply, or shows what is wrong with it and what it does."""
+        speech = asking.debate.shape(asking.turn) is None
+        text = sent.get("text", "") if speech else people.reply_text(asking, sent)
+        if sent.get("action") == "more":
+            return self._page(request, state, run, asking, sent, [])
+        if text is None:
+            return self._page(request, state, run, asking, sent, ["Some of it is missing: see below."])
+        remarks = people.remarks(asking, text) if speech else []
+        if remarks and sent.get("sure") != "yes":
+            return self._page(request, state, run, asking, sent, [], remarks)
+        try:
+            run.people.hand_in(asking, text)
+        except BadReply as error:
+            return self._page(request, state, run, asking, sent, error.complaints)
+        return go_to(request.url.path)
+
+    def _page(
+        self,
+        request: Request,
+        state: DebateState,
+        run: Run | None,
+        asking: Asking | None,
+        sent: Mapping[str, str],
+        problems: list[str],
+        remarks: list[str] | None = None,
+    ) -> Response:
+        seat, rules = request.path_params["seat"], state.format
+        side = seat if seat in rules.sides else JUDGE
+        values: dict[str, Any] = {"heard": [], "task": "", "limits": "", "questions": None}
+        if asking is not None:
+            shaped = asking.debate.shape(asking.turn) is not None
+            values = {
+                "heard": people.heard(asking.debate, asking.turn),
+                "task": people.task(asking),
+                "limits": limits(asking.turn),
+                "questions": people.questions(asking, sent, checked=bool(problems)) if shaped else None,
+            }
+        return html_response(
+            "seat.html.j2",
+            422 if problems or remarks else 200,
+            form_token=request.path_params["token"],
+            here=request.url.path,
+            setup=state.opened.setup,
+            name=rules.name_of(seat),
+            side=side,
+            position=state.opened.setup.positions.get(seat, ""),
+            heading=rules.heading_of(asking.turn) if asking else "",
+            turn=asking.turn.id if asking else "",
+            draft=f"{request.path_params['name']} {asking.turn.id} {asking.brief.digest[:16]}" if asking else "",
+            state=state,
+            running=run is not None,
+            sent=sent,
+            problems=problems,
+            remarks=remarks or [],
+            **values,
+        )
+
+    async def stream(self, request: Request) -> Any:
+        """Says when the page of the seat has changed."""
+        _, _, run = await self._debate(request)
+        return EventStream(run.people.audience if run else None, lambda: [message("here", {})])
+
+    async def report(self, request: Request) -> Response:
+        """The finished page, once the debate is complete."""
+        path, state, _ = await self._debate(request)
+        if not state.complete:
+            raise HTTPException(404)
+        return await report_page(path)

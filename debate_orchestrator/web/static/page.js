@@ -1,0 +1,73 @@
+"use strict";
+
+// The live page of a debate: blocks as they come, and speeches while they are written.
+const debate = document.querySelector("[data-stream]");
+if (debate) {
+  const writing = new Map();
+  const stream = new EventSource(debate.dataset.stream);
+  const place = (html) => {
+    const holder = document.createElement("template");
+    holder.innerHTML = html; // made by this server, where everything that was said is escaped
+    for (const block of [...holder.content.children]) {
+      const turn = block.id.replace(/^turn-/, "");
+      if (writing.has(turn)) { writing.get(turn).article.remove(); writing.delete(turn); }
+      const before = document.getElementById(block.id);
+      if (before) { before.replaceWith(block); } else { debate.append(block); }
+    }
+  };
+  stream.addEventListener("page", (event) => { debate.replaceChildren(); writing.clear(); place(JSON.parse(event.data)); });
+  stream.addEventListener("block", (event) => place(JSON.parse(event.data)));
+  stream.addEventListener("status", (event) => { document.getElementById("status").innerHTML = JSON.parse(event.data); });
+  stream.addEventListener("text", (event) => {
+    const { turn, heading, side, start, text } = JSON.parse(event.data);
+    if (!writing.has(turn)) {
+      const article = document.createElement("article");
+      article.className = `speech writing ${side}`;
+      const title = document.createElement("h3");
+      const words = document.createElement("div");
+      title.textContent = heading;
+      article.append(title, words);
+      debate.append(article);
+      writing.set(turn, { article, words });
+    }
+    const { words } = writing.get(turn);
+    words.textContent = words.textContent.slice(0, start) + text;
+  });
+  stream.addEventListener("over", () => { stream.close(); location.reload(); });
+}
+
+// The page of a seat: it is loaded anew when another turn waits, and never while something is typed for this one.
+const changes = document.querySelector("[data-changes]");
+if (changes) {
+  const stream = new EventSource(changes.dataset.changes);
+  const look = async () => {
+    const answer = await fetch(location.pathname, { headers: { accept: "text/html" } }).catch(() => null);
+    if (!answer || !answer.ok) { return; }
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const there = page.querySelector("[data-changes]");
+    if (!there || there.dataset.turn !== changes.dataset.turn) { stream.close(); location.replace(location.pathname); }
+  };
+  stream.addEventListener("change", look);
+  stream.addEventListener("here", look);
+}
+
+// Drafts: what is typed into a form is kept in this browser until it was taken.
+const store = { get: (key) => { try { return localStorage.getItem(key); } catch { return null; } },
+  set: (key, value) => { try { localStorage.setItem(key, value); } catch { /* it is on the page all the same */ } } };
+for (const form of document.querySelectorAll("form[data-draft]")) {
+  const key = `debate draft ${form.dataset.draft}`;
+  const kept = JSON.parse(store.get(key) || "{}");
+  const typed = [...form.elements].filter((field) => field.name && field.type !== "hidden" && field.tagName !== "BUTTON");
+  for (const field of typed) {
+    const empty = field.tagName === "TEXTAREA" || field.type === "text" || field.type === "" ? !field.value.trim() : false;
+    if (empty && kept[field.name]) { field.value = kept[field.name]; }
+  }
+  form.addEventListener("input", () => {
+    store.set(key, JSON.stringify(Object.fromEntries(typed.filter((field) => !field.multiple && field.type !== "checkbox").map((field) => [field.name, field.value]))));
+  });
+}
+for (const form of document.querySelectorAll("form[data-clears]")) {
+  form.addEventListener("submit", (event) => {
+    if (event.submitter && event.submitter.value === "start") { localStorage.removeItem(`debate draft ${form.dataset.clears}`); }
+  });
+}

@@ -1,0 +1,184 @@
+"""The list of issues and the decision brief in the core: who is asked what, when a debate has run dry, and which marks
+of a brief the record bears out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from folding import ADVERSARIAL, Script, absent, apply, events, fold, opened, play, voted
+
+from debate_orchestrator.core import decision, schedule, tally, transcript
+from debate_orchestrator.core.schema import check, json_schema
+from debate_orchestrator.core.state import DebateState
+
+QUESTIONS = ["What does it cost?", "2. Who is on call?", "Can it be undone?"]
+ISSUES = {"start.issues.rapporteur": {"cases": ["A small team", "A large team"], "issues": QUESTIONS}}
+ROWS = [
+    {
+        "claim": "It costs more.",
+        "a": "No.",
+        "b": "Yes.",
+        "status": "unresolved",
+        "turns": ["1.opening.a", "1.opening.b"],
+    },
+    {
+        "claim": "It can be undone.",
+        "a": "Yes.",
+        "b": "Yes.",
+        "status": "resolved by consensus",
+        "turns": ["1.opening.b"],
+    },
+]
+
+
+def reason(mark: str, *turns: str, side: str = "a", row: int | None = None) -> dict[str, Any]:
+    """A consideration of a brief."""
+    return {"consideration": "So it is.", "side": side, "mark": mark, "turns": list(turns), "dissent_row": row}
+
+
+def brief(**changes: Any) -> dict[str, Any]:
+    """A decision brief that the record bears out."""
+    cases = [{"if": "you are few", "then": "Wait.", "sure": 80}, {"if": "Otherwise.", "then": "Do it.", "sure": 60}]
+    advice = {"do": "Do it.", "sure": 60, "why_not_more": "no one measured it", "sides_with": "b"}
+    texts = {"weighing": "So.", "best_case_against": "No.", "trust": "Nothing was checked."}
+    lists = {"not_argued": [], "would_change": ["A test that fails."], "do_next": ["Count."]}
+    marks = [reason("held", "1.challenge.b", "1.rebuttal.a") for _ in range(4)]
+    return {"recommendation": advice, "by_case": cases, "why": marks, **texts, **lists, **changes}
+
+
+def at(turn: str, script: Script | None = None, **setup: Any) -> DebateState:
+    """A debate of two rounds with issues and a brief, where that turn is due."""
+    first = opened(2, issues=True, brief=True, **setup)
+    return play(fold([first]), {**ISSUES, "final.dissent.judge": {"rows": ROWS}, **(script or {})}, until=turn)[0]
+
+
+def test_the_rapporteur_comes_first_and_last() -> None:
+    """The issues are drawn up before round 1; the brief is written after the dissent record, then checked."""
+    played = play(fold([opened(2, issues=True, brief=True)]), {**ISSUES, "final.brief.rapporteur": brief()})[1]
+    assert played[0] == ("start.issues.rapporteur",)
+    assert played[-3:] == [("final.dissent.judge",), ("final.brief.rapporteur",), ("final.brief-check.rapporteur",)]
+    plain = play(fold([opened(2)]))[1]
+    assert [stage for stage in played if "rapporteur" not in stage[0]] == plain
+
+
+def test_everybody_hears_the_issues_by_number() -> None:
+    """Debaters and judges have the list in their transcript, numbered by the engine."""
+    debate = at("1.opening.a")
+    (entry,) = transcript.entries_for(debate, debate.due[0])
+    assert "I1. What does it cost?" in entry.text
+    listed = decision.issue_list(debate)
+    assert listed and listed.issues == {"I1": QUESTIONS[0], "I2": "Who is on call?", "I3": QUESTIONS[2]}
+
+
+def test_a_ballot_says_something_of_every_issue() -> None:
+    """A ballot has exactly the issues of the list, and is refused without one of them or with a word of its own."""
+    debate = at("1.verdict.judge")
+    turn = debate.due[0]
+    shape, terms = debate.shape(turn) or {}, schedule.terms(debate, turn)
+    assert list(json_schema(shape, terms)["properties"]["issues"]["properties"]) == ["I1", "I2", "I3"]
+    (answer,) = events(debate, turn, {})
+    assert check(shape, answer.ballot, terms) == []  # type: ignore[union-attr]
+    for wrong in ({"I1": "a", "I2": "b"}, {"I1": "a", "I2": "b", "I3": "won"}):
+        assert any("issues" in problem for problem in check(shape, {**answer.ballot, "issues": wrong}, terms))  # type: ignore[union-attr]
+
+
+def test_a_list_of_ones_own_asks_no_rapporteur() -> None:
+    """The user's questions are the list, and no turn draws up another."""
+    debate = fold([opened(1, issues=("What does it cost?",))])
+    assert debate.due[0].id == "1.opening.a" and "rapporteur" not in debate.seated
+    assert schedule.terms(debate, debate.due[0]).issues == ("I1",)
+
+
+def test_the_standing_of_an_issue_is_that_of_the_last_round() -> None:
+    """Of a panel the most common word counts; where two are equally common, it is even. Mirrored ballots mean the sides
+    as they are."""
+    words = {
+        f"1.verdict.judge-{n}": {"issues": {"I1": side, "I2": "untouched", "I3": other}}
+        for n, side, other in ((1, "a", "a"), (2, "a", "b"), (3, "b", "untouched"))
+    }
+    debate = at("2.constructive.a", words, judges=3)
+    assert decision.standings(debate) == {"I1": "a", "I2": "untouched", "I3": "even"}
+    assert decision.untouched(debate) == ("I2",)
+
+    mirrored = at("1.verdict.judge", mirror=True)
+    ballot = debate.exchange.ballot(ADVERSARIAL.shapes["ballot"], {"issues": {"I1": "a", "I2": "even"}})
+    assert mirrored.due[1].mirrored and ballot == {"issues": {"I1": "b", "I2": "even"}}
+
+
+@pytest.mark.parametrize(("dry", "rounds"), [((True,), 1), ((True, False, False), 3), ((True, True, False), 1)])
+def test_a_dry_debate_ends_after_its_round(dry: tuple[bool, ...], rounds: int) -> None:
+    """With until_dry the rounds end once most judges find no new ground, and what follows them follows."""
+    seats = ["judge"] if len(dry) == 1 else [f"judge-{n}" for n in range(1, 4)]
+    script = {f"1.verdict.{seat}": {"dry": word} for seat, word in zip(seats, dry, strict=True)}
+    debate, played = play(fold([opened(3, len(dry), until_dry=True)]), script)
+    assert {turn.round for turn in debate.turns.values() if turn.round} == set(range(1, rounds + 1))
+    assert debate.complete and played[-1][0].startswith("final.dissent")
+    assert (schedule.dry_after(debate) or "")[:1] == ("1" if rounds == 1 else "")
+
+
+def test_without_until_dry_all_rounds_are_played() -> None:
+    """A judge's finding that the debate is dry ends nothing unless the setup says so."""
+    debate = play(fold([opened(2, issues=True)]), {**ISSUES, "1.verdict.judge": {"dry": True}})[0]
+    assert tally.dry(debate, 1) and "2.verdict.judge" in debate.answers
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        (reason("held", "1.challenge.b", "1.rebuttal.a"), ""),
+        (reason("held", "1.rebuttal.a"), "where b challenged it"),
+        (reason("held", "1.challenge.b", "1.rebuttal.a", row=2), "that is granted"),
+        (reason("granted", "1.rebuttal.b"), ""),
+        (reason("granted", "1.opening.a"), "no turn of b"),
+        (reason("granted", "1.rebuttal.b", row=1), "unresolved"),
+        (reason("granted", "1.opening.a", "1.opening.b"), "unresolved"),
+        (reason("granted", "1.opening.b"), ""),
+        (reason("granted", "1.challenge.a", side="b"), ""),
+        (reason("weakened", "1.challenge.b", row=1), ""),
+        (reason("weakened", "1.opening.a"), "no turn of b"),
+        (reason("not challenged", "2.constructive.a"), ""),
+        (reason("not challenged", "2.constructive.b"), "no turn of a"),
+        (reason("not challenged", "2.constructive.a", row=2), "disputed"),
+        (reason("weakened", "1.challenge.b", row=3), "has 2 rows"),
+    ],
+)
+def test_a_mark_is_held_against_the_record(row: dict[str, Any], problem: str) -> None:
+    """A mark must cite a turn of the right side, and no row of the dissent record may say otherwise."""
+    found = decision.mark_problems(at("final.brief.rapporteur"), row)
+    assert (problem in " ".join(found)) if problem else found == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, ""),
+        ({"by_case": brief()["by_case"][:1]}, "otherwise"),
+        ({"by_case": brief()["by_case"][::-1]}, "otherwise"),
+        ({"by_case": [brief()["by_case"][0], {"if": "otherwise", "then": "Do it.", "sure": 70}]}, "70 %"),
+        ({"weighing": "word " * 600}, "words"),
+        ({"why": brief()["why"][:3]}, "at least 4"),
+        ({"do_next": ["Count."] * 4}, "at most 3"),
+    ],
+)
+def test_headline_and_table_say_the_same(changes: dict[str, Any], problem: str) -> None:
+    """A brief has one default row, the last, as sure as its headline; it keeps to its words and the sizes of its
+    lists."""
+    debate = at("final.brief.rapporteur")
+    found = decision.shortcomings(debate, debate.due[0], brief(**changes))
+    assert (problem in " ".join(found)) if problem else found == []
+
+
+def test_a_brief_is_written_again_only_if_its_check_finds_a_fault() -> None:
+    """Findings make one more turn due, and what is written there is the brief. Without a brief nothing is checked."""
+    fault = {"kind": "inversion", "where": "why[1]", "problem": "It is the other way round."}
+    script = {"final.brief.rapporteur": brief(), "final.brief-check.rapporteur": {"findings": [fault]}}
+    debate = at("final.brief-revised.rapporteur", script)
+    debate = apply(debate, voted("final.brief-revised.rapporteur", brief(trust="Now it is right.")))
+    written = decision.decision_brief(debate)
+    assert written and written.ballot["trust"] == "Now it is right." and debate.complete
+
+    assert at("", {**script, "final.brief-check.rapporteur": {"findings": []}}).complete
+    assert (
+        "final.brief-check.rapporteur" not in at("", {"final.brief.rapporteur": absent("final.brief.rapporteur")}).turns
+    )

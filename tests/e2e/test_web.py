@@ -1,0 +1,229 @@
+"""The served folder in a real browser: a debate from an empty folder, a phone and a desk, two people in two seats."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from started import PATIENCE as STARTING
+
+from .ending import within
+from .test_browser import AXE, DESK, PATIENCE, PHONE, missing, page  # noqa: F401
+
+pytestmark = pytest.mark.slow
+
+SLOW_SPEAKER = """\
+import sys, time
+sys.stdin.read()
+for word in ("First", "comes", "a", "claim,", "and", "then", "the", "reason", "for", "it."):
+    print(word, end=" ", flush=True)
+    time.sleep(0.3)
+"""
+
+
+@contextmanager
+def served(folder: Path, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The address of the desk of a folder, and the server's process."""
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    environment |= {"HOME": str(folder.parent / "home"), "XDG_STATE_HOME": str(folder.parent / "state")}
+    command = [sys.executable, "-m", "debate_orchestrator", "serve", "--no-browser", "--port", str(port)]
+    server = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        with within(STARTING):
+            assert server.stdout is not None
+            address = server.stdout.readline().strip()
+        assert address.startswith("http://127.0.0.1:"), address
+        yield address, server
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(STARTING)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "debates").mkdir()
+    return tmp_path / "debates"
+
+
+@pytest.fixture(autouse=True)
+def watched() -> Iterator[None]:
+    """What is asked of a page may take for ever; not here."""
+    with within(2 * PATIENCE):
+        yield
+
+
+@pytest.fixture
+def context(page: Any) -> Iterator[Any]:  # noqa: F811
+    """A browser without cookies, with what its pages complain about."""
+    fresh = page.context.browser.new_context(viewport={"width": DESK, "height": 844})
+    fresh.said = []
+    fresh.on("console", lambda told: fresh.said.append(told.text) if told.type in ("error", "warning") else None)
+    fresh.on("weberror", lambda error: fresh.said.append(str(error.error)))
+    yield fresh
+    fresh.close()
+
+
+def fits(window: Any) -> None:
+    """The page is no wider than its window, at the size of a phone and at that of a desk."""
+    for width in (PHONE, 1440):
+        window.set_viewport_size({"width": width, "height": 844})
+        assert window.evaluate("document.documentElement.scrollWidth") <= width, window.url
+
+
+def accessible(window: Any) -> None:
+    """Axe finds nothing, by day and by night."""
+    if not AXE.is_file():
+        missing("axe-core is not installed")
+    for scheme in ("light", "dark"):
+        window.emulate_media(color_scheme=scheme)
+        window.evaluate(AXE.read_text(encoding="utf-8"))
+        found = window.evaluate("axe.run()")["violations"]
+        assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == [], (window.url, scheme)
+
+
+def looked_at(window: Any) -> None:
+    fits(window)
+    accessible(window)
+
+
+def test_from_an_empty_folder_to_a_report(folder: Path, context: Any) -> None:
+    """With the keyboard alone: the desk, the form, what it takes, the debate, its report. Every page fits a phone and
+    a desk, axe finds nothing, and no page complains."""
+    with served(folder) as (address, _):
+        window = context.new_page()
+        window.goto(address)
+        looked_at(window)
+        window.get_by_role("link", name="Start a debate").focus()
+        window.keyboard.press("Enter")
+        window.wait_for_url("**/new")
+        looked_at(window)
+        window.get_by_label("What is to be debated?").focus()
+        window.keyboard.type("Should we move to gRPC?")
+        window.get_by_label("Rounds").fill("99")
+        window.get_by_role("button", name="Next: what it takes").press("Enter")
+        window.get_by_text("rounds: 99 is not a whole number").wait_for()
+        looked_at(window)
+        window.get_by_label("Rounds").fill("1")
+        window.keyboard.press("Enter")
+        window.get_by_text("it is a rehearsal").wait_for()
+        looked_at(window)
+        window.get_by_role("button", name="Start the debate").press("Enter")
+        window.get_by_text("Complete").wait_for()
+        looked_at(window)
+        window.get_by_role("link", name="Read the report").press("Enter")
+        window.wait_for_url("**/report")
+        assert "Should we move to gRPC?" in window.inner_text("h1")
+        window.goto(re.sub(r"/enter.*", "/", address))
+        looked_at(window)
+        # A problem in the form is answered with the status 422, which browsers print as an error of the network.
+        assert [said for said in context.said if "422" not in said] == []
+
+
+def test_speeches_are_seen_while_they_are_written(folder: Path, context: Any) -> None:
+    """Words stand on the page before the speech is whole, in two windows; a pause holds the debate, and it goes on."""
+    (folder.parent / "speaker.py").write_text(SLOW_SPEAKER, encoding="utf-8")
+    program = f"command:{sys.executable} {folder.parent / 'speaker.py'}"
+    with served(folder) as (address, _):
+        window, other = context.new_page(), context.new_page()
+        window.goto(address)
+        window.goto(re.sub(r"/enter.*", "/new", address))
+        window.get_by_label("What is to be debated?").fill("Is a reason better than a claim?")
+        window.get_by_label("Researcher A").first.fill("A reason is better.")
+        window.get_by_label("Researcher B").first.fill("A claim is better.")
+        window.get_by_text("Other models").click()
+        window.locator("[name='other.a']").fill(program)
+        window.locator("[name='other.b']").fill(program)
+        window.get_by_role("button", name="Next: what it takes").click()
+        window.get_by_text("It reaches beyond the debate").wait_for()
+        looked_at(window)
+        window.get_by_label("I trust it with that").check()
+        window.get_by_role("button", name="Start the debate").click()
+        other.goto(window.url)
+        for one in (window, other):
+            one.locator(".writing", has_text="First comes").first.wait_for()
+            assert "for it." not in one.locator(".writing").first.inner_text()
+        window.get_by_role("button", name="Pause").click()
+        window.get_by_role("button", name="Go on").wait_for()
+        assert "Paused" in window.inner_text("#status")
+        looked_at(window)
+        assert context.said == []
+
+
+def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
+    """A server that was killed in the middle of a debate loses no turn, and its pages work again on the same port."""
+    (folder.parent / "speaker.py").write_text(SLOW_SPEAKER.replace("0.3", "0.05"), encoding="utf-8")
+    program = f"command:{sys.executable} {folder.parent / 'speaker.py'}"
+    form = {"What is to be debated?": "Is a reason better than a claim?"}
+    with served(folder) as (address, server):
+        port = int(re.findall(r":(\d+)/", address)[0])
+        window = context.new_page()
+        window.goto(address)
+        window.goto(re.sub(r"/enter.*", "/new", address))
+        for label, text in form.items():
+            window.get_by_label(label).fill(text)
+        window.locator("[name='positions.a']").fill("A reason is better.")
+        window.locator("[name='positions.b']").fill("A claim is better.")
+        window.locator("[name='rounds']").fill("1")
+        window.get_by_text("Other models").click()
+        window.locator("[name='other.a']").fill(program)
+        window.get_by_role("button", name="Next: what it takes").click()
+        window.get_by_label("I trust it with that").check()
+        window.get_by_role("button", name="Start the debate").click()
+        window.locator(".writing", has_text="First").wait_for()
+        server.kill()
+        server.wait(STARTING)
+    with served(folder, port):
+        window.reload()
+        window.get_by_role("button", name="Go on").click()
+        window.get_by_label("I trust it with that").check()
+        window.get_by_role("button", name="Go on").click()
+        window.get_by_text("Complete").wait_for()
+        assert "First comes a claim" in window.inner_text("#debate")
+
+
+def test_two_people_in_two_browsers(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
+    """Each takes a seat by a link, one of them on a phone whose page is loaded anew: what was typed is there again, the
+    turn comes without a click, and the report is theirs to read."""
+    with served(folder) as (address, _):
+        window = context.new_page()
+        window.goto(address)
+        window.goto(re.sub(r"/enter.*", "/new", address))
+        window.get_by_label("What is to be debated?").fill("Is a reason better than a claim?")
+        window.locator("[name='rounds']").fill("1")
+        window.locator("[name='cast.a']").select_option("human")
+        window.locator("[name='cast.b']").select_option("human")
+        window.get_by_role("button", name="Next: what it takes").click()
+        window.get_by_role("button", name="Start the debate").click()
+        window.get_by_role("link", name="Researcher A").wait_for()
+        looked_at(window)
+        seats = {
+            name: window.get_by_role("link", name=name).get_attribute("href")
+            for name in ("Researcher A", "Researcher B")
+        }
+        browser = page.context.browser
+        people = {name: browser.new_context(viewport={"width": PHONE, "height": 844}).new_page() for name in seats}
+        for name, person in people.items():
+            person.goto(address.partition("/enter")[0] + seats[name])
+        first = people["Researcher A"]
+        first.get_by_label("Your speech").type("A claim alone convinces nobody who doubts it, and a reason does. ")
+        looked_at(first)
+        first.reload()
+        assert "A claim alone" in first.get_by_label("Your speech").input_value()
+        first.get_by_role("button", name="Hand it in").click()
+        second = people["Researcher B"]
+        second.get_by_label("Your speech").fill("A claim can be tested, and a reason only ever sounds good. ")
+        second.get_by_role("button", name="Hand it in").click()
+        for person in people.values():
+            person.get_by_role("link", name="Read the report").click()
+            person.wait_for_url("**/report")
+            assert "A claim alone convinces nobody" in person.content()
+            person.context.close()
+        assert context.said == []

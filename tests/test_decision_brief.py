@@ -1,0 +1,236 @@
+"""The decision brief from the settings to the report: debates as a user runs them, in an agent host and rehearsed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import puppets
+import pytest
+from conftest import Run, finish
+
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.formats import loader
+from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports.model import build_report, closing_line
+from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.errors import BadSettings
+
+RULES: Format = loader.load("adversarial")
+ANSWERS = {"topic": "Should we move?", "positions": {"a": "We should move.", "b": "We should stay."}}
+QUESTIONS = ["What does it cost?", "Who is on call at night?", "Can it be undone?"]
+SEED_HEADINGS = [
+    "# Debate Report",
+    "## Final Verdict",
+    "## Debate Transcript",
+    "### Round 1",
+    "#### Opening Statement — Researcher A",
+    "#### Opening Statement — Researcher B",
+    "#### Judge Verdict — Round 1",
+    "## Per-Round Score Summary",
+    "## Dissent Record",
+    "## Key Unresolved Questions",
+    "## Recommended Follow-Up",
+]
+
+
+def issues(count: int = 8) -> dict[str, Any]:
+    return {
+        "cases": ["You are few.", "You are many."],
+        "issues": [f"Question {n}?" for n in range(1, count + 1)],
+        "unknowns": [],
+    }
+
+
+def brief(**changes: Any) -> dict[str, Any]:
+    """A brief that its own table and the record bear out; it follows the side that lost."""
+    why = [
+        {
+            "consideration": f"Reason {n}.",
+            "side": "b",
+            "mark": "not challenged",
+            "turns": ["1.opening.b"],
+            "dissent_row": None,
+        }
+        for n in range(4)
+    ]
+    advice = {"do": "Stay for a year.", "sure": 70, "why_not_more": "the load is unknown", "sides_with": "b"}
+    many, others = ("you are many", "Move.", 80), ("otherwise", "Stay.", 70)
+    return {
+        "recommendation": advice,
+        "by_case": [dict(zip(("if", "then", "sure"), case, strict=True)) for case in (many, others)],
+        "weighing": "The cost is certain and the gain is not.",
+        "why": why,
+        "best_case_against": "Waiting costs more each month.",
+        "not_argued": [{"issue": "Hiring was left out.", "points_to": "staying"}],
+        "would_change": ["More than 10 incidents a month."],
+        "do_next": ["Count last month's incidents."],
+        "trust": "Nothing was checked.",
+    } | changes
+
+
+def say(turn: dict[str, Any], **changes: Any) -> str | dict[str, Any] | None:
+    """The rapporteur's replies, and a ballot that names every issue; else what the stand-ins say."""
+    match turn["turn"].split("."):
+        case ["start", "issues", _]:
+            return issues()
+        case ["final", "brief", _]:
+            return brief(**changes)
+        case ["final", "brief-check", _]:
+            return {"findings": []}
+        case ["1", "verdict", _]:
+            return puppets.ballot(rounds=1) | {"issues": {f"I{n}": "untouched" for n in range(1, 9)}, "dry": False}
+    return None
+
+
+@pytest.fixture
+def opened(debate: Run, here: Path) -> dict[str, Any]:
+    """A host-run debate of one round with issues and brief, as `open` prints it."""
+    given = {**ANSWERS, "rounds": 1, "strictness": "strict", "output": "r.md"}
+    Path("answers.json").write_text(json.dumps(given), encoding="utf-8")
+    ran = debate("open", "--answers", "answers.json", "--json")
+    assert ran.code == 0, ran.err
+    told: dict[str, Any] = ran.json
+    return told
+
+
+def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: Run, opened: dict[str, Any]) -> None:
+    """Page one has the recommendation, the cases and the marks; from the verdict on the report is what it is without
+    the brief; and who argued better is told apart from what to do."""
+    told = finish(debate, opened, say, rounds=1)
+    report = build_report(read(told["journal"]).entries)
+    text = Path("r.md").read_text(encoding="utf-8")
+    head, found, rest = text.partition("## Final Verdict")
+    without = markdown.render(report.model_copy(update={"brief": None})).partition("## Final Verdict")[2]
+    assert found and rest.rpartition("\n---\n")[0].strip() == without.strip()  # what follows the last rule is the seal
+    page = head.partition("## Decision Brief")[2]
+    for line in (
+        "**Recommendation:** Stay for a year.",
+        "**How sure:** 70 %.",
+        "| you are many | Move. | 80 % |\n| otherwise | Stay. | 70 % |",
+        "- Reason 0. *Not challenged* (round 1: [opening B](#opening-statement--researcher-b))",
+        "1. Count last month's incidents.",
+        "Researcher A (Pro) argued better",
+        "The recommendation goes against that, and comes closest to Researcher B (Con).",
+    ):
+        assert line in page
+    assert (
+        told["summary"] == closing_line(report, "r.md")
+        and "Recommendation (70 % sure): Stay for a year." in told["summary"]
+    )
+
+
+def test_json_has_issues_and_brief_as_data(debate: Run, opened: dict[str, Any]) -> None:
+    """The JSON report has the list, what became of each issue, and every part of the brief."""
+    told = finish(debate, opened, say, rounds=1)
+    assert debate("report", told["journal"], "--to", "r.json").code == 0
+    data = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    assert data["issues"]["issues"][0] == {"id": "I1", "question": "Question 1?", "standing": "untouched"}
+    assert data["brief"]["by_case"][-1] == {"if": "otherwise", "then": "Stay.", "sure": 70}
+    assert (data["brief"]["differs"], data["brief"]["held_exchanged"], data["brief"]["shortcomings"]) == (
+        True,
+        None,
+        [],
+    )
+    assert "recommend" in Path("r.html").read_text(encoding="utf-8").casefold()
+
+
+def test_the_rapporteur_sees_the_result_and_no_ballot(debate: Run, opened: dict[str, Any]) -> None:
+    """The brief's own brief has totals, standings and dissent, and none of the judge's ballots."""
+    finish(debate, opened, say, rounds=1)
+    asked = Path("r.turns/final.brief.rapporteur.brief.md").read_text(encoding="utf-8")
+    judged = Path("r.turns/final.verdict.judge.brief.md").read_text(encoding="utf-8")
+    assert "<<< BALLOT" in judged and "<<< BALLOT" not in asked
+    assert "<<< DISSENT" in asked and "- I1: untouched" in asked and "Researcher A argued better" in asked
+
+
+def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
+    """A brief whose headline and table differ is refused with what was found. The second one is taken as it is, the
+    first stays in the journal, and the report says what is still wrong."""
+    told = opened
+    wrong = {"recommendation": brief()["recommendation"] | {"sure": 90}}
+    while "final.brief.rapporteur" not in [turn["turn"] for turn in told["turns"]]:
+        puppets.answer(told["turns"], say, rounds=1)
+        told = debate("step", told["journal"], "--json").json
+    puppets.answer(told["turns"], lambda turn: say(turn, **wrong), rounds=1)
+    refused = debate("step", told["journal"], "--json")
+    assert refused.code == 2 and "one and the same advice" in refused.json["complaints"][0]
+    Path(told["turns"][0]["reply"]).write_text(
+        json.dumps(brief(**wrong) | {"trust": "Still nothing."}), encoding="utf-8"
+    )
+    told = finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
+    kinds = [
+        event.kind for event in read(told["journal"]).events if getattr(event, "turn", "") == "final.brief.rapporteur"
+    ]
+    assert kinds.count("spoiled") == 1 and kinds[-1] == "voted"
+    assert "Left standing although it was sent back" in Path("r.md").read_text(encoding="utf-8")
+
+
+def test_issues_and_brief_switched_off_leave_the_debate_as_it_is_without(debate: Run, here: Path) -> None:
+    """Turns, headings and prompts know nothing of a list, a brief or a rapporteur."""
+    Path("a.json").write_text(json.dumps({**ANSWERS, "rounds": 1, "issues": False, "brief": False}), encoding="utf-8")
+    ran = debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md", "--json")
+    assert ran.code == 0, ran.err
+    journal = read("r.rehearsed.journal.jsonl")
+    turns = [event.turn for event in journal.events if event.kind == "asked"]
+    ends = ["final.verdict.judge", "final.dissent.judge"]
+    assert turns == ["1.opening.a", "1.opening.b", "1.verdict.judge", *ends]
+    headings = re.findall(r"^#+ .*$", Path("r.rehearsed.md").read_text(encoding="utf-8"), re.M)
+    assert headings[: len(SEED_HEADINGS)] == SEED_HEADINGS
+    for path in Path("r.rehearsed.turns").iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"list of issues|rapporteur|\bdry\b", text, re.I), path
+
+
+def test_a_list_of_ones_own_is_put_before_everybody(debate: Run, here: Path) -> None:
+    """The questions of an answers file are in every brief, numbered and fenced, and in the journal's settings."""
+    Path("a.json").write_text(
+        json.dumps({**ANSWERS, "rounds": 1, "issues": QUESTIONS, "brief": False}), encoding="utf-8"
+    )
+    assert debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md").code == 0
+    briefs = [path.read_text(encoding="utf-8") for path in Path("r.rehearsed.turns").iterdir()]
+    assert briefs and all("I2. Who is on call at night?" in text for text in briefs)
+    assert read("r.rehearsed.journal.jsonl").events[0].setup.issues == tuple(QUESTIONS)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, "host"),
+        ({"cast": {"a": "openai:x", "b": "openai:y", "judge": ["anthropic:z", "openai:x"]}}, "anthropic:z"),
+        ({"cast": {"a": "openai:x", "b": "openai:y", "judge": "human"}}, "openai:x"),
+        ({"cast": {"judge": "anthropic:z", "rapporteur": "openai:x"}}, "openai:x"),
+        ({"issues": False}, "host"),
+        ({"issues": False, "brief": False, "cast": {"rapporteur": "openai:x"}}, None),
+    ],
+)
+def test_who_the_rapporteur_is(given: dict[str, Any], expected: str | None) -> None:
+    """The first judge's model unless another is named, and no person who was only asked to judge."""
+    cast = settings_from({**ANSWERS, **given}, RULES, "r.md").cast
+    assert cast.get("rapporteur", (None,)) == (expected,)
+
+
+def test_rounds_may_be_left_to_the_judge() -> None:
+    """`rounds: auto` is the most rounds, until the judge finds no new ground."""
+    made = settings_from({**ANSWERS, "rounds": "auto"}, RULES, "r.md")
+    assert (made.rounds, made.until_dry) == (6, True)
+
+
+@pytest.mark.parametrize(
+    ("format", "given", "problem"),
+    [
+        ("panel", {"issues": True}, "no such phase"),
+        ("panel", {"brief": True}, "no such phase"),
+        ("panel", {"until_dry": True}, "do not say"),
+        ("adversarial", {"issues": []}, "there are 0"),
+        ("adversarial", {"issues": [""]}, "issues.1"),
+        ("adversarial", {"issues": "many"}, "true, false or a list"),
+    ],
+)
+def test_settings_that_no_debate_can_go_by(format: str, given: dict[str, Any], problem: str) -> None:
+    """A format without these phases refuses them, and a list must be one of questions."""
+    with pytest.raises(BadSettings, match=problem):
+        settings_from({**ANSWERS, **given}, loader.load(format), "r.md")

@@ -1,0 +1,176 @@
+"""The desk in a browser: start, watch, read, compare, judge again and search, with the messages of the terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from web_visitor import Visitor, visiting
+
+from debate_orchestrator import fold, read_journal, render
+from debate_orchestrator.providers import discovery
+from debate_orchestrator.web import folder
+
+SETUP = {"topic": "Should we move to gRPC?", "rounds": "1"}
+NAME = "should-we-move-to-grpc.rehearsed"
+
+
+@pytest.fixture
+def visitor(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
+    """Somebody at the desk of an empty folder, where no model can be called."""
+    for name in [name for name in os.environ if name.endswith(("_API_KEY", "_AUTH_TOKEN"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(discovery, "available", lambda *_: [])
+    with visiting() as somebody:
+        yield somebody
+
+
+def started(visitor: Visitor, **more: str) -> str:
+    """The address of a debate that was started and is complete."""
+    address = visitor.send("/new", {**SETUP, **more, "action": "start"}).headers["location"]
+    visitor.until(address, "Complete")
+    return str(address)
+
+
+def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
+    """An empty folder leads to the form, the form to what the debate takes, and its start to a finished report, which
+    is the very page that `render` makes."""
+    assert "Start a debate" in visitor.text("/")
+
+    before = visitor.send("/new", {**SETUP, "action": "cost"})
+    assert before.status_code == 200 and "nothing: it is a rehearsal" in before.text
+    with_person = visitor.send("/new", {**SETUP, "cast.a": "human", "action": "cost"})
+    assert "nothing: no model is called" in with_person.text
+    assert os.listdir() == []
+
+    address = started(visitor)
+
+    assert address == f"/debates/{NAME}"
+    assert visitor.get(f"{address}/report").text == render(f"{NAME}.journal.jsonl", "html")
+    assert Path(f"{NAME}.html").read_text(encoding="utf-8") == visitor.get(f"{address}/report").text
+    assert "Should we move to gRPC?" in visitor.text("/")
+    shown = visitor.text(address)
+    for said in ("ROUND 1 OF 1", "Opening Statement — Researcher A", "Argument quality", "FINAL VERDICT"):
+        assert said in shown
+
+
+def test_a_second_debate_of_a_topic_has_a_name_of_its_own(visitor: Visitor) -> None:
+    """Nothing that is there is written over."""
+    assert started(visitor) != started(visitor)
+    assert {row.name for row in folder.listed()} == {NAME, NAME.replace("grpc", "grpc-2")}
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "message"),
+    [
+        ({"topic": ""}, "topic", "is not a sentence"),
+        ({"rounds": "99"}, "rounds", "rounds: 99 is not a whole number from 1 to 6"),
+        ({"rounds": "many"}, "rounds", "rounds: 'many' is not a whole number"),
+        ({"positions.a": "Yes."}, "positions", "positions: there is none for b"),
+        ({"other.a": "nobody:x"}, "cast.a", "cast: a: "),
+        ({"max_cost": "-1"}, "max_cost", "max_cost: -1.0 is not an amount"),
+    ],
+)
+def test_a_problem_stands_beside_its_field(visitor: Visitor, sent: dict[str, str], field: str, message: str) -> None:
+    """What will not do is said in the words of the terminal, beside the field; what was typed stays, and nothing is
+    written."""
+    answer = visitor.send("/new", {**SETUP, "feedback": "no", **sent, "action": "start"})
+
+    assert answer.status_code == 422
+    beside = re.search(rf'id="problem-{re.escape(field)}-1">([^<]*)<', answer.text)
+    assert beside is not None and message in beside[1].replace("&#39;", "'")
+    assert '<option value="no" selected>' in answer.text
+    assert os.listdir() == []
+
+
+def test_other_formats_have_their_own_form(visitor: Visitor) -> None:
+    """The form asks for what the chosen format has, and keeps what was typed before."""
+    page = visitor.send("/new", {**SETUP, "format": "panel", "action": "format"}).text
+
+    assert '<option value="panel" selected>' in page and "Should we move to gRPC?" in page
+    address = started(visitor, format="panel")
+    assert fold(read_journal(f"{address.rpartition('/')[2]}.journal.jsonl").events).format.name == "panel"
+
+
+def test_programs_need_consent(visitor: Visitor) -> None:
+    """A debate that runs a program starts only when its command line was shown and the box was ticked."""
+    with_program = {**SETUP, "other.a": "command:true --loud", "positions.a": "Yes.", "positions.b": "No."}
+
+    shown = visitor.send("/new", {**with_program, "action": "cost"})
+    refused = visitor.send("/new", {**with_program, "action": "start", "agree": "yes"})
+    digest = re.search(r'name="risk" value="(\w+)"', shown.text)
+
+    assert "the program true --loud" in shown.text and digest is not None
+    assert refused.status_code == 200 and "Tick the box" in refused.text and os.listdir() == []
+    agreed = visitor.send("/new", {**with_program, "action": "start", "agree": "yes", "risk": digest[1]})
+    assert agreed.status_code == 303
+    visitor.until(agreed.headers["location"], "Paused")
+
+
+def test_a_strangers_journal_needs_consent(visitor: Visitor) -> None:
+    """To go on with a debate whose journal names a program, the user agrees on a page that shows it."""
+    program = {"other.a": "command:false", "positions.a": "Yes.", "positions.b": "No."}
+    shown = visitor.send("/new", {**SETUP, **program, "action": "cost"}).text
+    digests = re.findall(r'name="risk" value="(\w+)"', shown)
+    start = {**SETUP, **program, "action": "start", "agree": "yes", "risk": digests}
+    address = visitor.send("/new", start).headers["location"]
+    visitor.until(address, "Paused")
+    lines = len(Path("should-we-move-to-grpc.journal.jsonl").read_text(encoding="utf-8").splitlines())
+
+    asked = visitor.send(f"{address}/continue")
+
+    assert asked.status_code == 200 and "the program false" in asked.text
+    assert len(Path("should-we-move-to-grpc.journal.jsonl").read_text(encoding="utf-8").splitlines()) == lines
+
+
+def test_compare_search_and_judge_again(visitor: Visitor) -> None:
+    """Debates are compared side by side, found by what was said, and judged again by others."""
+    first, second = started(visitor), started(visitor, rounds="2")
+    names = [address.rpartition("/")[2] for address in (first, second)]
+
+    compared = visitor.text(f"/compare?debate={names[0]}&debate={names[1]}")
+    assert all(name in compared for name in names)
+    assert visitor.get(f"/compare?debate={names[0]}").status_code == 409
+
+    found = visitor.get("/search?q=an%20assumption%20that%20BOTH%20sides").text
+    assert found.count("<mark>") >= 2 and f"/debates/{names[0]}#turn-1.opening.a" in found
+    assert "No speech" in visitor.text("/search?q=zebra")
+
+    judged = visitor.send(f"{first}/judge", {"judges": "rehearse\nrehearse"}).headers["location"]
+    visitor.until(judged, "Complete")
+    assert len(fold(read_journal(f"{judged.rpartition('/')[2]}.journal.jsonl").events).judges) == 2
+
+
+def test_the_stream_of_a_finished_debate_says_so(visitor: Visitor) -> None:
+    """A viewer who comes late is told that it is over."""
+    address = started(visitor)
+
+    answer = visitor.get(f"{address}/stream")
+
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert answer.text == "event: over\ndata: {}\n\n"
+
+
+def test_hostile_words_stay_words(visitor: Visitor) -> None:
+    """Markup in a topic, a position and a search runs nowhere."""
+    evil = '<script>alert(1)</script>"><img src=x onerror=alert(1)>'
+    address = started(visitor, topic=f"Is {evil} fine?", **{"positions.a": evil, "positions.b": f"Not {evil}"})
+    pages = [visitor.get(one).text for one in ("/", address, f"/search?q={evil}", f"{address}/report")]
+    form = visitor.send("/new", {**SETUP, "topic": evil, "rounds": "99", "action": "cost"}).text
+
+    for page in (*pages, form):
+        assert "<script>alert" not in page and "<img src=x" not in page
+
+
+def test_a_damaged_journal_is_listed_with_its_trouble(visitor: Visitor) -> None:
+    """A journal that can't be read keeps no other from being listed."""
+    started(visitor)
+    Path("bad.journal.jsonl").write_text(json.dumps({"n": 1}) + "\n", encoding="utf-8")
+
+    assert "Should we move to gRPC?" in visitor.text("/")
+    assert "bad" in visitor.text("/")
+    assert visitor.get("/debates/bad").status_code == 409

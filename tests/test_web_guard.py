@@ -1,0 +1,117 @@
+"""What the server lets in: its own names, this user's browser, forms of its own that are not too large or slow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web_visitor import HOST, TOKENS, Visitor, visiting
+
+from debate_orchestrator.web import guard
+from debate_orchestrator.web.app import create_app
+from debate_orchestrator.web.tokens import load
+
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.fixture
+def visitor(here: Path) -> Iterator[Visitor]:
+    """Somebody at the desk of an empty folder."""
+    with visiting() as somebody:
+        yield somebody
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "", "evil.example@127.0.0.1:8642"])
+def test_only_its_own_names_are_served(visitor: Visitor, host: str) -> None:
+    """A page of another name can't be pointed at this machine to read what is here."""
+    assert visitor.get("/", host=host).status_code == 421
+
+
+def test_the_desk_needs_the_link_that_was_printed(here: Path) -> None:
+    """Without its token, nothing but static files is served, and no debate can be started."""
+    with visiting(enter=False) as stranger:
+        assert stranger.get("/").status_code == 401
+        assert stranger.send("/new", {"topic": "x", "action": "start"}).status_code == 401
+        assert stranger.get("/debates/x/report").status_code == 401
+        assert stranger.get("/enter?key=0").status_code == 401
+        assert stranger.get("/static/page.css").status_code == 200
+        assert "set-cookie" not in stranger.get("/").headers
+
+
+def test_forms_of_other_sites_are_refused(visitor: Visitor) -> None:
+    """A form from another site, or one without the token of this server's forms, does nothing."""
+    data = {"form_token": TOKENS.form, "topic": "Is this right?", "action": "start"}
+    for headers in ({"origin": "https://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}):
+        assert visitor.client.post("/new", data=data, headers=headers).status_code == 403
+    assert visitor.send("/new", {"topic": "Is this right?"}, token="0" * 40).status_code == 403
+    assert visitor.client.post("/new", json=data).status_code == 415
+    assert visitor.client.put("/new").status_code == 405
+    assert list(Path().iterdir()) == []
+
+
+def test_large_forms_are_refused(visitor: Visitor) -> None:
+    """A form over the limit is refused before it is read, whatever it says of its size; so are thousands of fields."""
+    large = b"x" * (guard.LARGEST_BODY + 1)
+    assert visitor.client.post("/new", content=large, headers={"content-type": FORM}).status_code == 413
+    parts = iter([large[: len(large) // 2], large[len(large) // 2 :]])
+    assert visitor.client.post("/new", content=parts, headers={"content-type": FORM}).status_code == 413
+    assert visitor.send("/new", {f"f{n}": "" for n in range(600)}).status_code == 400
+    bad = visitor.client.post("/new", content=b"topic=%ff", headers={"content-type": FORM})
+    assert bad.status_code == 400
+
+
+def test_slow_forms_are_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A form that does not arrive in time holds nothing."""
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.05)
+    headers = {"host": HOST, "content-type": FORM, "cookie": f"{guard.COOKIE}={TOKENS.desk}"}
+    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "method": "POST", "path": "/new", "headers": pairs, "query_string": b""}
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        await asyncio.sleep(60)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(create_app(TOKENS, [HOST])(scope, receive, send))
+
+    assert sent[0]["status"] == 408
+
+
+@pytest.mark.parametrize("name", ["..%2Fsecret", "%2e%2e%2fsecret", "secret%00", "%2Fetc%2Fpasswd", "link"])
+def test_names_lead_to_debates_of_this_folder_alone(visitor: Visitor, tmp_path: Path, name: str) -> None:
+    """Neither a path nor a link leads out of the folder."""
+    outside = tmp_path.parent / "secret.journal.jsonl"
+    outside.write_text("{}\n", encoding="utf-8")
+    Path("link.journal.jsonl").symlink_to(outside)
+
+    for address in (f"/debates/{name}", f"/debates/{name}/report", "/static/..%2fguard.py", f"/seat/{name}/a/0"):
+        assert visitor.get(address).status_code in (404, 405)
+
+
+def test_pages_run_no_script_of_others(visitor: Visitor) -> None:
+    """Every page says that scripts and styles come from files of this server alone, and has none within it."""
+    for address in ("/", "/new", "/search?q=x", "/nothing", "/debates/none"):
+        answer = visitor.get(address)
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "script-src 'self'" in policy and "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy and answer.headers["x-content-type-options"] == "nosniff"
+        assert " style=" not in answer.text and "<style" not in answer.text and " onclick" not in answer.text
+        assert answer.text.count("<script") == answer.text.count('<script src="/static/page.js" defer>')
+
+
+def test_tokens_outlive_the_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The secret is kept for this user alone, so that links work after a restart; another has other tokens."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(here / "state"))
+    first = load()
+
+    assert load().desk == first.desk and load().seat("x", "a") == first.seat("x", "a")
+    assert first.seat("x", "a") not in (first.seat("x", "b"), first.seat("y", "a"))
+    kept = here / "state" / "debate-orchestrator" / "serve.key"
+    assert kept.stat().st_mode & 0o077 == 0
+    monkeypatch.setenv("XDG_STATE_HOME", str(here / "other"))
+    assert load().desk != first.desk

@@ -1,0 +1,214 @@
+"""People in seats, each with a link of its own: they hear what their seat hears, and may reply in its turns alone."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_web_desk import visitor  # noqa: F401
+from web_visitor import PATIENCE, Visitor, plain, visiting
+
+from debate_orchestrator import fold, read_journal
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.providers import discovery
+
+SETUP = {
+    "topic": "Is a reason better than a claim?",
+    "positions.a": "A reason is better.",
+    "positions.b": "A claim is better.",
+    "rounds": "1",
+    "issues": "no",
+    "brief": "no",
+    "action": "start",
+}
+JOURNAL = "is-a-reason-better-than-a-claim.journal.jsonl"
+SPEECH = "A claim alone convinces nobody who doubts it, and a reason does. " * 12
+
+
+@pytest.fixture
+def stranger(visitor: Visitor) -> Iterator[Visitor]:  # noqa: F811
+    """Somebody else at the same server, who has no link to the desk."""
+    client = type(visitor.client)(visitor.client.app, base_url=visitor.client.base_url)
+    client.portal = visitor.client.portal  # the same server: its debates run in one event loop
+    yield Visitor(client)
+
+
+def begun(visitor: Visitor, **people: str) -> tuple[str, dict[str, str]]:  # noqa: F811
+    """The address of a debate with people in some seats, and the links of the seats by name."""
+    answer = visitor.send("/new", {**SETUP, **people})
+    assert answer.status_code == 303, plain(answer.text)
+    address = answer.headers["location"]
+    page = visitor.get(address).text
+    return address, dict(reversed(pair) for pair in re.findall(r'<a href="(/seat/[^"]+)">([^<]+)</a>', page))
+
+
+def turn_of(visitor: Visitor, link: str) -> str:  # noqa: F811
+    """The turn that waits at a seat, once one does."""
+    visitor.until(link, ": your turn")
+    found = re.search(r'name="turn" value="([^"]+)"', visitor.get(link).text)
+    assert found is not None
+    return found[1]
+
+
+def hand_in(visitor: Visitor, link: str, **fields: str) -> Any:  # noqa: F811
+    """Hands in a reply from the page of a seat."""
+    token = link.rpartition("/")[2]
+    return visitor.send(link, {"turn": turn_of(visitor, link), **fields}, token=token)
+
+
+def state() -> DebateState:
+    return fold(read_journal(JOURNAL).events)
+
+
+def test_two_people_argue_from_two_browsers(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """Each takes the turns of one seat by a link, and reads the report at last."""
+    address, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
+    assert set(links) == {"Researcher A", "Researcher B"}
+
+    end = time.monotonic() + PATIENCE
+    while not state().complete and time.monotonic() < end:
+        for link in links.values():
+            if ": your turn" in stranger.text(link):
+                assert hand_in(stranger, link, text=f"{SPEECH} {link[-4:]}").status_code == 303
+    visitor.until(address, "Complete")
+
+    replies = {turn: answer.reply for turn, answer in state().answers.items() if turn[-2:] in (".a", ".b")}
+    assert replies and {reply.by for reply in replies.values()} == {"human"}
+    assert stranger.get(f"{links['Researcher A']}/report").status_code == 200
+
+
+def test_a_seat_hears_nothing_early(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """While a person writes an opening, the other side's opening is shown neither to them nor at the desk."""
+    address, links = begun(visitor, **{"cast.a": "human"}, format="adversarial")
+    link = links["Researcher A"]
+    turn_of(stranger, link)
+    both = {turn.id for turn in state().due} | set(state().answers)
+
+    if "1.opening.b" in both:
+        assert "1.opening.b a stand-in speaks" not in stranger.text(link) + visitor.text(address)
+    hand_in(stranger, link, text=SPEECH)
+    visitor.until(address, "Complete")
+    assert "A claim alone convinces nobody" in visitor.text(address)
+
+
+def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """A judge's ballot is asked for field by field; what is missing or wrong is said beside its field, and what was
+    entered stays."""
+    address, links = begun(visitor, **{"cast.judge": "human"})
+    (link,) = links.values()
+
+    wrong = hand_in(stranger, link, **{"field/scores/a": "70 6", "field/justification": "Side A gave a reason."})
+
+    assert wrong.status_code == 422 and "70 is not a number from 1 to 10" in plain(wrong.text)
+    assert "Side A gave a reason." in wrong.text
+    while not state().complete:
+        page = stranger.get(link).text
+        fields = dict.fromkeys(re.findall(r'<textarea id="(field/[^"]+)"', page), "Something was said.")
+        fields |= dict.fromkeys(re.findall(r'<input id="(field/scores/[^"]+)"', page), "7 6")
+        fields |= {"field/winner": "a", "field/strength": "narrow", "field/strongest_argument/seat": "a"}
+        fields |= {name: "" for name in fields if re.search(r"/\d", name)}
+        answer = hand_in(stranger, link, **fields)
+        assert answer.status_code == 303, plain(answer.text)[-2500:]
+        visitor.until(address, "Complete" if not state().due else "Running")
+    assert any(answer.reply.by == "human" for turn, answer in state().answers.items() if turn.endswith("judge"))
+
+
+def test_what_a_last_line_does_is_said_before(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """A speech that concedes the debate is handed in only once its writer has ticked that it is meant so."""
+    _, links = begun(visitor, **{"cast.a": "human"})
+    (link,) = links.values()
+    conceding = f"{SPEECH}\n\nI CONCEDE THE DEBATE."
+
+    asked = hand_in(stranger, link, text=conceding)
+
+    assert asked.status_code == 422 and "concedes the whole debate" in asked.text and "A claim alone" in asked.text
+    assert "1.opening.a" not in state().answers
+    assert hand_in(stranger, link, text=conceding, sure="yes").status_code == 303
+
+
+def test_an_empty_speech_is_refused(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """It is said what is wrong, and the turn waits on."""
+    _, links = begun(visitor, **{"cast.b": "human"})
+    (link,) = links.values()
+
+    assert hand_in(stranger, link, text=" ").status_code == 422
+    assert turn_of(stranger, link) == "1.opening.b"
+
+
+def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """With the token of one seat neither another seat, nor another debate, nor the desk can be opened; the answer does
+    not tell whether the debate exists. A report is shown only when the debate is complete."""
+    address, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
+    name, seat, token = links["Researcher A"].split("/")[2:]
+    other = links["Researcher B"].rpartition("/")[2]
+
+    for wrong in (
+        f"/seat/{name}/b/{token}",
+        f"/seat/{name}/judge/{token}",
+        f"/seat/{name}/a/{other}",
+        f"/seat/{name}/a/{'0' * 40}",
+        f"/seat/nothing/a/{token}",
+        f"/seat/{name}/{seat}/{token}/report",
+    ):
+        assert stranger.get(wrong).status_code == 404
+    assert stranger.get(address).status_code == 401
+    unsigned = stranger.send(links["Researcher A"], {"turn": "1.opening.a", "text": SPEECH}, token=other)
+    assert unsigned.status_code == 403 and "1.opening.a" not in state().answers
+
+
+def test_a_paused_seat_keeps_its_link(visitor: Visitor, stranger: Visitor, here: Path) -> None:  # noqa: F811
+    """After a pause, and after a restart of the server, the same link leads to the same turn when it goes on."""
+    address, links = begun(visitor, **{"cast.a": "human"})
+    (link,) = links.values()
+    turn = turn_of(stranger, link)
+    visitor.send(f"{address}/pause")
+    visitor.until(address, "Paused")
+    late = stranger.send(link, {"turn": turn, "text": SPEECH}, token=link.rpartition("/")[2])
+    assert late.status_code == 422 and "is kept in this browser" in late.text and turn not in state().answers
+
+    with visiting() as again:
+        assert "paused" in again.text(link)
+        assert again.send(f"{address}/continue").status_code == 303
+        assert turn_of(again, link) == turn
+        assert hand_in(again, link, text=SPEECH).status_code == 303
+        again.until(address, "Complete")
+    assert state().answers[turn].reply.text.strip() == SPEECH.strip()
+
+
+def test_a_server_goes_on_with_what_ran(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A debate that ran when its server ended runs in the next one of that folder, and waits for the same turn; one
+    that was paused stays paused."""
+    monkeypatch.setattr(discovery, "available", lambda *_: [])
+    with visiting() as before:
+        address, links = begun(before, **{"cast.a": "human"})
+        (link,) = links.values()
+        turn = turn_of(before, link)
+    with visiting() as again:
+        assert turn_of(again, link) == turn
+        again.send(f"{address}/pause")
+        again.until(address, "Paused")
+    with visiting() as last:
+        assert "Paused" in last.text(address)
+
+
+def test_the_floor_and_an_early_end(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """A question from the desk and an early end are on record, while the debate runs and while it is paused."""
+    address, links = begun(visitor, **{"cast.a": "human"}, rounds="3")
+    hand_in(stranger, links["Researcher A"], text=SPEECH)
+    turn_of(stranger, links["Researcher A"])
+
+    assert visitor.send(f"{address}/question", {"question": "What would it cost?", "to": "b"}).status_code == 303
+    assert "What would it cost?" in visitor.text(address)
+    assert visitor.send(f"{address}/question", {"question": " ", "to": ""}).status_code == 409
+    assert visitor.send(f"{address}/question", {"question": "Why?", "to": "nobody"}).status_code == 409
+    visitor.send(f"{address}/pause")
+    visitor.until(address, "Paused")
+    closed = visitor.send(f"{address}/close")
+    assert closed.status_code == 303, plain(closed.text)
+
+    assert [one.question for one in state().questions] == ["What would it cost?"]
+    assert state().closed_after is not None

@@ -1,0 +1,64 @@
+"""Somebody with a browser at a served folder, without a network: forms are sent as a browser sends them."""
+
+from __future__ import annotations
+
+import html
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from debate_orchestrator.web.app import create_app
+from debate_orchestrator.web.tokens import Tokens
+
+HOST = "127.0.0.1:8642"
+TOKENS = Tokens(b"a secret of thirty-two bytes ...")
+PATIENCE = 20.0
+"""Seconds after which a debate by stand-ins is over for sure."""
+
+
+class Visitor:
+    """A browser."""
+
+    def __init__(self, client: TestClient):
+        self.client = client
+
+    def get(self, address: str, **headers: str) -> Any:
+        return self.client.get(address, headers=headers, follow_redirects=False)
+
+    def send(self, address: str, fields: dict[str, Any] | None = None, *, token: str = TOKENS.form) -> Any:
+        """Sends a form."""
+        data = {"form_token": token, **(fields or {})}
+        return self.client.post(address, data=data, follow_redirects=False)
+
+    def text(self, address: str) -> str:
+        """The words of a page that is there."""
+        answer = self.get(address)
+        assert answer.status_code == 200, answer.text
+        return plain(answer.text)
+
+    def until(self, address: str, words: str) -> str:
+        """The words of a page once it says that."""
+        end = time.monotonic() + PATIENCE
+        while words not in (text := self.text(address)):
+            assert time.monotonic() < end, f"{words!r} was not said: {text[:2000]}"
+            time.sleep(0.02)
+        return text
+
+
+def plain(page: str) -> str:
+    """What a page says, without its tags."""
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page)))
+
+
+@contextmanager
+def visiting(*, enter: bool = True) -> Iterator[Visitor]:
+    """A visitor of the working folder; with `enter`, at its desk."""
+    with TestClient(create_app(TOKENS, [HOST]), base_url=f"http://{HOST}") as client:
+        visitor = Visitor(client)
+        if enter:
+            assert visitor.get(f"/enter?key={TOKENS.desk}").status_code == 303
+        yield visitor
