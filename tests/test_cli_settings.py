@@ -196,18 +196,18 @@ def test_a_variable_is_named_without_its_value(debate: Run) -> None:
     assert ran.code == 2 and "--command-env API_KEY" in ran.err and "geheim" not in ran.err
 
 
-TOY = """
-    mood: Annotated[str, Setting("calm or stormy", from_format=lambda rules: "calm")] = "calm"
-    sources:"""
-TOY_TEXT = """
-    "mood": SettingText("how the debate should feel", "calm", "MOOD", label="Mood"),
-}
-"""
+def documented_setting() -> tuple[str, str]:
+    """The field and the entry in the table of texts that docs/development.md shows, as they are written there."""
+    text = (ROOT / "docs/development.md").read_text(encoding="utf-8")
+    field = text[text.index("\n    mood: ") : text.index("\n\nand one entry")]
+    entry = text[text.index('\n    "mood": ') : text.index("\n\nFrom these follow")]
+    return field, entry
 
 
 def test_a_setting_is_declared_in_two_places(here: Path) -> None:
-    """A setting that is added to the model and to the table of texts has a flag, a line in the sample, one in the block
-    that confirms the setup, and a place in the journal, from which its answer can be had again."""
+    """The documented setting, added to the model and to the table of texts, refuses values outside of its choices. It
+    has a flag, a line in the sample, one in the block that confirms the setup, and a place in the journal, from which
+    its answer can be had again."""
     shutil.copytree(
         ROOT / "debate_orchestrator", "toy/debate_orchestrator", ignore=shutil.ignore_patterns("__pycache__")
     )
@@ -215,9 +215,10 @@ def test_a_setting_is_declared_in_two_places(here: Path) -> None:
     source = Path("toy/debate_orchestrator/core/settings.py")
     text = source.read_text(encoding="utf-8")
     assert text.count("\n    sources:") == 1
-    source.write_text(text.replace("\n    sources:", TOY), encoding="utf-8")
+    field, entry = documented_setting()
+    source.write_text(text.replace("\n    sources:", f"{field}\n    sources:"), encoding="utf-8")
     texts = Path("toy/debate_orchestrator/setup/setting_texts.py")
-    texts.write_text(texts.read_text(encoding="utf-8").replace("\n}\n", TOY_TEXT), encoding="utf-8")
+    texts.write_text(texts.read_text(encoding="utf-8").replace("\n}\n", f"{entry}\n}}\n"), encoding="utf-8")
 
     def toy(*arguments: str) -> str:
         command = [sys.executable, "-m", "debate_orchestrator", *arguments]
@@ -226,6 +227,10 @@ def test_a_setting_is_declared_in_two_places(here: Path) -> None:
         return ran.stdout + ran.stderr
 
     assert "--mood MOOD" in toy("open", "--help")
+    refused = ["open", "--topic", "T", "--mood", "angry"]
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        toy(*refused)
+    assert error.value.returncode == 2 and "mood: 'angry' is not calm or stormy." in error.value.stderr
     sample = toy("answers").partition("Next: ")[0]
     assert "\nmood: calm                 # how the debate should feel\n" in sample
     Path("a.yaml").write_text(sample.replace("mood: calm", "mood: stormy"), encoding="utf-8")

@@ -25,6 +25,7 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.registry import ENTRIES, Permissions
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, ProviderFailed, TransientError
+from debate_orchestrator.util.redact import redact
 
 KEY = "sk-toy-0123456789abcdef"
 ENTRY = registry.Entry(
@@ -69,6 +70,7 @@ def toy_server(answer: Callable[[], tuple[int, bytes]]) -> Iterator[tuple[str, l
 def toy(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
     """The toy registered and priced; makes its one call to a server with that answer."""
     monkeypatch.setitem(ENTRIES, "toy", ENTRY)
+    registry.register(ENTRY)
     table = Path(pricing.__file__).with_name("pricing.yaml").read_text(encoding="utf-8")
     (here / "prices.yaml").write_text(f"{table}  toy:\n    small: {{input: 1, output: 2}}\n", encoding="utf-8")
     monkeypatch.setattr(pricing, "_TABLE", here / "prices.yaml")
@@ -130,6 +132,18 @@ def test_the_toy_is_redacted(toy: Callable[..., Any]) -> None:
     with pytest.raises(ProviderFailed) as refusal:
         toy(401, f"bad key {KEY}".encode())
     assert KEY not in str(refusal.value) and "TOY_API_KEY" in str(refusal.value)
+
+
+def test_a_plain_key_of_the_toy_is_redacted(toy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its variables are known as those of keys and addresses, so that a value that looks like no secret is one."""
+    monkeypatch.setenv("TOY_API_KEY", "correct-horse-battery")
+    monkeypatch.setenv("OTHER_API_KEY", "staple-horse-battery")
+    assert toy(200, said("It is correct-horse-battery, or staple-horse-battery.")).text == (
+        "It is [key], or staple-horse-battery."
+    )
+
+    monkeypatch.setenv("TOY_URL", "https://toy.example/q7Wz83kLmP20xVbN")
+    assert redact("It is at q7Wz83kLmP20xVbN.") == "It is at [key]."
 
 
 def test_the_toy_sends_no_key_unencrypted(toy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.reports.forms import FORMS
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import model_spec
@@ -19,7 +20,6 @@ from debate_orchestrator.util.errors import BadFile, BadJournal, DebateError, sh
 
 Unfinished = Callable[[DebateState], bool]
 """Whether a verb can go on with a debate."""
-_REPORTS = (".md", ".html", ".json")
 
 
 def journal_named(given: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:
@@ -35,7 +35,7 @@ def journal_named(given: str | None, *, transcripts: bool = False, unfinished: U
             raise BadFile("There is no debate in this folder.", hint="`debate` begins one; or name a journal")
         return _newest(found, unfinished)
     stem, ending = os.path.splitext(given)
-    if ending in _REPORTS and not (transcripts and ending == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
+    if ending in FORMS and not (transcripts and ending == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
         remark(f"{given} is a report; using its journal {stem}{JOURNAL}.")
         return f"{stem}{JOURNAL}"
     if not os.path.lexists(given):

@@ -202,7 +202,7 @@ def fill_label(label: str, *, round: int, rounds: int | None = None) -> str:
 
 
 class Labels(Value):
-    """What is announced, word for word; {round} and {rounds} are filled in (see `filled`)."""
+    """What is announced, word for word; {round} and {rounds} are filled in (see `fill_label`)."""
 
     round: Line = "--- ROUND {round} OF {rounds} ---"
     intervention: Line = "[INTERVENTION - ROUND {round}]"

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BudgetChanged, Declined, Noted, Opened, Reopened, RetryForChanged, Spoke
@@ -36,8 +36,6 @@ from debate_orchestrator.util.errors import BadSettings, ExternalError, Paused
 DEFAULT_FORMAT = "adversarial"
 Path = str | os.PathLike[str]
 Risks = Sequence[risks.Risk]
-ReportForm = Literal["markdown", "html", "json"]
-_ENDINGS: dict[str, str] = {"markdown": ".md", "html": ".html", "json": ".json"}
 
 
 class DebateResult(NamedTuple):
@@ -315,7 +313,7 @@ def read_journal(path: Path) -> JournalContents:
     return read(path)
 
 
-def render(journal: Path, form: ReportForm = "markdown") -> str:
+def render(journal: Path, form: str = "markdown") -> str:
     """The report of a journal as text. Nothing is written.
 
     Args:
@@ -329,12 +327,13 @@ def render(journal: Path, form: ReportForm = "markdown") -> str:
     Example:
         page = render("debate-report.journal.jsonl", "html")
     """
-    if form not in _ENDINGS:
-        raise BadSettings(f"form: {form!r} is not {', '.join(_ENDINGS)}.")
+    endings = {known.name: ending for ending, known in forms.FORMS.items()}
+    if form not in endings:
+        raise BadSettings(f"form: {form!r} is not {', '.join(endings)}.")
     path = os.fspath(journal)
     entries = read(path).entries
     reviews = gather_reviews(DebateFiles.of_journal(path).ballots, entries)
-    return forms.rendered(build_report(entries, reviews), _ENDINGS[form])
+    return forms.rendered(build_report(entries, reviews), endings[form])
 
 
 def load_format(name: str) -> Format:

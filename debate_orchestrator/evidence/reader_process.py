@@ -1,7 +1,7 @@
 """Reads one page and looks for one quote in it, as a process of its own.
 
 A stranger's page goes through parsers written in C, and through patterns that some page can make run for ever. So it is
-read where there is nothing to lose (see `confinement`). On its standard input is one line of JSON and then the page; on
+read where there is nothing to lose (see `confine`). On its standard input is one line of JSON and then the page; on
 its standard output one line of JSON.
 """
 

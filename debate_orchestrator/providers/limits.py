@@ -29,7 +29,7 @@ class Limits(NamedTuple):
     """Values in the JSON of one event, as far as commas and opening brackets tell: the results of a search have about
     100, and the libraries need up to 0.1 ms and 2 kB for each."""
     nesting: int = 32
-    """How deep the JSON of one event may be nested: events of either API need about 10, as `datafiles` allows."""
+    """How deep the JSON of one event may be nested: events of either API need about 10, as `util/data.py` allows."""
     error: int = 64 * 1024
     """Bytes that are read of the body of an error: the reason stands at its beginning, and about 300 are shown."""
     reason: float = 5.0

@@ -1,7 +1,7 @@
 """The registry of providers: one entry each, and the functions that check a cast and make its providers.
 
-To add an API, write one module with `complaint(spec)` and `provider(spec, debate, permissions)`, and add one entry to
-`ENTRIES`. An agent host is no provider: it calls us, and its turns stay due until `debate step` takes the replies.
+To add an API, write one module with `complaint(spec)` and `provider(spec, current, permissions)`, and add one `Entry`
+to `_ENTRIES`. An agent host is no provider: it calls us, and its turns stay due until `debate step` takes the replies.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR,
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, ExternalError, TransientError, short_repr
-from debate_orchestrator.util.redact import StreamRedactor, redact, redactor
+from debate_orchestrator.util.redact import StreamRedactor, add_variables, redact, redactor
 
 if TYPE_CHECKING:
     import asyncio
@@ -76,7 +76,7 @@ class Entry(NamedTuple):
     about: str = ""
     """What `debate models` says of it without looking anything up; empty where that is not listed."""
     seats: tuple[str, ...] = ()
-    """The seats that it may fill; empty for all but the clerk's special ones."""
+    """The seats that it may fill; empty where it may fill every seat."""
     seconds: float | None = None
     """Seconds that a turn is assumed to take; None where that follows from the length of the answer."""
     api: Api | None = None
@@ -123,8 +123,19 @@ _ENTRIES = (
     Entry(model_spec.FETCH, "fetch", ".clerk", seats=(CLERK,), seconds=10),
     Entry(model_spec.OFFLINE, "offline", ".clerk", seats=(CLERK,), seconds=0),
 )  # fmt: skip
-ENTRIES = {entry.kind: entry for entry in _ENTRIES}
+ENTRIES: dict[str, Entry] = {}
 """Kind to its provider, in the order in which `debate models` lists them."""
+
+
+def register(entry: Entry) -> None:
+    """Adds a kind of provider. What its variables hold is redacted from then on."""
+    ENTRIES[entry.kind] = entry
+    if entry.api is not None:
+        add_variables(entry.api.keys, filter(None, [entry.api.url_variable]))
+
+
+for _entry in _ENTRIES:
+    register(_entry)
 
 
 class Permissions(NamedTuple):

@@ -32,28 +32,32 @@ BLANK = "0" * 64
 """In place of a report's checksum while that is taken."""
 _VERSION, _SHA = r"(?P<version>[0-9A-Za-z.+!-]{1,60})", "[0-9a-f]{64}"
 _LINES, _FORM = r"(?P<lines>[1-9]\d{0,11})", r"(?P<form>[1-9]\d{0,5})"
-_SENTENCE = (
+SENTENCE = (
     rf"(?:Made|Sealed) by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, form {_FORM}, "
     rf"head sha256:(?P<head>{_SHA})\. This report: sha256:(?P<digest>{_SHA}), of its bytes with these 64 digits as "
     r"zeros\."
 )
+"""Finds `checksum_sentence` with its values."""
 _MEMBERS = (
     rf'  "version": "{_VERSION}",\n'
     rf'  "journal": \{{\n    "lines": {_LINES},\n    "form": {_FORM},\n'
     rf'    "head": "(?P<head>{_SHA})"\n  \}},\n'
     rf'  "digest": "(?P<digest>{_SHA})"\n\}}\n'
 )
-_TRACES = (
+TRACES = (
     b"Made by debate-orchestrator ",
     b"Sealed by debate-orchestrator ",  # as earlier versions wrote it
     b"head sha256:",
     b"of its bytes with these 64 digits as zeros",
 )
+"""What is left of a sentence that was damaged in one place."""
 
 
 class Form(NamedTuple):
     """One form of report."""
 
+    name: str
+    """What `render` calls it."""
     module: str
     """The module whose `render(report)` makes it; imported only where it is asked for."""
     begins: tuple[bytes, ...]
@@ -62,32 +66,39 @@ class Form(NamedTuple):
     """Finds the checksum: in markdown and JSON it ends the file, in HTML it is the last of its kind."""
     traces: tuple[bytes, ...]
     """What is left of a checksum that was damaged in one place."""
-    around: tuple[str, str] = ("", "")
-    """What stands before and after the sentence; empty where the rendered text has the values already."""
+    around: tuple[str, str] | None = None
+    """What stands before and after the sentence; None where the rendered text has the values already."""
+    before: str = ""
+    """What the sentence is put before, the last of its kind; empty for the end of the text."""
 
 
 FORMS = {
     ".md": Form(
+        "markdown",
         "debate_orchestrator.reports.markdown",
         (b"# Debate Report", b"# Debate Transcript"),
-        re.compile(rf"\n---\n\n\*{_SENTENCE}\*\n\Z".encode()),
-        _TRACES,
+        re.compile(rf"\n---\n\n\*{SENTENCE}\*\n\Z".encode()),
+        TRACES,
         ("\n---\n\n*", "*\n"),
     ),
     ".html": Form(
+        "html",
         "debate_orchestrator.reports.html.page",
         (b'<!doctype html>\n<html lang="en" class="debate-report">',),
-        re.compile(rf'<p class="(?:checksum|seal)">{_SENTENCE}</p>\n(?!.*<p class="checksum">)'.encode(), re.DOTALL),
-        _TRACES,
+        re.compile(rf'<p class="(?:checksum|seal)">{SENTENCE}</p>\n(?!.*<p class="checksum">)'.encode(), re.DOTALL),
+        TRACES,
         ('<p class="checksum">', "</p>\n"),
+        before="</footer>",
     ),
     ".json": Form(
+        "json",
         "debate_orchestrator.reports.json",
         tuple(b'{\n  "schema": %d,\n  "document": "debate report",\n' % schema for schema in (1, 2)),
         re.compile(rf"\n{_MEMBERS}\Z".encode()),
         (b'\n  "document": "debate report"', b'\n  "digest": "'),
     ),
 }
+"""Every form of report, by the ending of its files."""
 
 
 class Checksum(NamedTuple):
@@ -151,12 +162,11 @@ def has_traces(data: bytes, ending: str) -> bool:
 
 
 def rendered(report: ReportModel, ending: str) -> str:
-    """A report in the form of that ending, with its checksum: in markdown below all else, in HTML in the footer, in
-    JSON in the last values."""
+    """A report in the form of that ending, with its checksum where the form has it."""
     form = FORMS[ending]
     text: str = importlib.import_module(form.module).render(report)
-    if form.around[0]:
-        at = text.rfind("</footer>") if ending == ".html" else len(text)
+    if form.around is not None:
+        at = text.rfind(form.before) if form.before else len(text)
         text = f"{text[:at]}{form.around[0]}{checksum_sentence(report)}{form.around[1]}{text[at:]}"
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
     before, _, after = text.rpartition(BLANK)
@@ -204,5 +214,6 @@ def place(path: str) -> str:
 
 
 def endings() -> str:
-    """The endings of reports in words: `.md or .html or .json`."""
-    return " or ".join(FORMS)
+    """The endings of reports in words: `.md, .html or .json`."""
+    *others, last = FORMS
+    return f"{', '.join(others)} or {last}"

@@ -145,7 +145,7 @@ def integrity(path: str, data: bytes) -> str:
 def _without_checksum(path: str, data: bytes, renderings: list[bytes]) -> Verification:
     """A report without a checksum that can be read."""
     ending = os.path.splitext(path)[1]
-    if ending != ".json" and data in [without_checksum(text, ending) for text in renderings]:
+    if FORMS[ending].around is not None and data in [without_checksum(text, ending) for text in renderings]:
         return Verification(path, "no checksum", "same", "has no checksum, and says what this journal says.")
     if has_traces(data, ending):
         text = "changed after it was written: its checksum is damaged, or is not where it was put."

@@ -22,6 +22,7 @@ from debate_orchestrator.util.data import MOST, name_of, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
 
 SPEC, SCHEDULE, DEBATES = "tournament.json", "schedule.json", "debates"
+"""The files of a tournament's folder, and the folder of its journals."""
 SCHEMA = 1
 _FREE_TO_CHANGE = {"max_cost", "limits"}
 """Keys of a spec that may change while a tournament runs: no debate depends on them."""

@@ -21,7 +21,8 @@ from pydantic import ValidationError
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.storage.files import make_folder, write_new
 from debate_orchestrator.tournament import rows
-from debate_orchestrator.tournament.journal_rows import IMPORTED, SPEC
+from debate_orchestrator.tournament.folder import SPEC
+from debate_orchestrator.tournament.journal_rows import IMPORTED
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
 from debate_orchestrator.util.data import MOST, name_of, read_mapping, read_text
 from debate_orchestrator.util.errors import BadFile, short_repr, suggest

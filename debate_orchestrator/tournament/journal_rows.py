@@ -19,13 +19,12 @@ from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament import rows
+from debate_orchestrator.tournament.folder import DEBATES, SCHEDULE, SPEC
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import MOST, name_of, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, BadJournal
 
-SPEC, SCHEDULE, DEBATES = "tournament.json", "schedule.json", "debates"
-"""The files of a tournament's folder, and the folder of its journals."""
 IMPORTED = "imported"
 """The key of `tournament.json` that says where imported rows come from."""
 _SEATS: dict[str, Side] = {"a": "pro", "b": "con"}

@@ -42,7 +42,7 @@ _OWN = ("topic", "positions", "output", "context", "cast", "sources", "first", "
         "one_agent", "mirror")  # fmt: skip
 DEBATE_SETTINGS = tuple(name for name in DECLARED if name not in _OWN)
 """Settings of a debate that a spec may have too."""
-_QUIET_DEFAULTS = {name: False for name in ("issues", "brief") if name in DECLARED}
+_OFF_BY_DEFAULT = {name: False for name in ("issues", "brief") if name in DECLARED}
 """Settings that are for a person with a decision to make, and off in a tournament unless the spec says otherwise."""
 LIMITS = ("requests", "input_tokens", "output_tokens", "tokens", "at_once")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -76,7 +76,7 @@ def parse_spec(given: Mapping[str, Any], folder: str = "", *, rehearse: bool = F
         "seed": _whole("seed", given.get("seed", 0), -(2**53), 2**53, problems),
         "max_cost": _cap(given.get("max_cost"), problems),
         "limits": _limits(given.get("limits"), [*models, *judges.pool], problems),
-        "settings": _QUIET_DEFAULTS | {name: given[name] for name in DEBATE_SETTINGS if name in given},
+        "settings": _OFF_BY_DEFAULT | {name: given[name] for name in DEBATE_SETTINGS if name in given},
     }
     if not problems:
         values |= {"models": models, "judges": judges, "topics": topics, "pairs": pairs, "budgets": budgets}

@@ -13,7 +13,7 @@ LONGEST_COMMAND = 500
 
 _NOT_CALLED = (HOST, REPLAY, REHEARSE, HUMAN, FETCH, OFFLINE)
 _RESELLERS = ("openrouter", "ollama")
-"""Kinds that serve the models of many vendors."""
+"""Kinds that serve the models of many vendors. `vendor` says how each names the vendor of a model."""
 
 
 def kind(spec: str) -> str:

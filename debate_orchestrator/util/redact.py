@@ -38,7 +38,8 @@ _NAME = re.compile(
 """Names of variables that may hold a secret."""
 _HEADERS = re.compile(r"_CUSTOM_HEADERS\Z", re.I)
 _KEYS = re.compile(r"(?:ANTHROPIC|OPENAI|OPENROUTER|OLLAMA)_(?:API_KEY|AUTH_TOKEN)|DEBATE_KEY_\w+")
-"""Names of variables that keys for models are read from."""
+"""Names of variables that keys for models are read from. They hold before the registry of providers is imported, which
+adds those of every other entry (see `add_variables`)."""
 _SERVERS = re.compile(r"(?:ANTHROPIC|OPENAI)_BASE_URL|OLLAMA_HOST")
 """Names of variables that hold the address of a server of models, whose path and query may hold a key."""
 _PROXY = re.compile(r"_proxy\Z", re.I)
@@ -61,11 +62,20 @@ _PATH = re.compile(r"(?:~|\.{1,2})?/")
 _RANDOM = re.compile(r"(?=[^/]*\d)(?=[^/]*[a-z])(?=[^/]*[A-Z])[^/]{20}")
 """A part that no path has, but a key in base64, which may begin with a slash."""
 _learned: set[str] = set()
+_key_variables: set[str] = set()
+_address_variables: set[str] = set()
 
 
 def add_secret(value: str) -> None:
     """Takes note of a secret that is not in the environment, such as a token from a profile."""
     _learned.update(_counting(value))
+
+
+def add_variables(keys: Iterable[str], addresses: Iterable[str] = ()) -> None:
+    """Registers environment variables that keys for models, and addresses of their servers, are read from."""
+    _key_variables.update(keys)
+    _address_variables.update(addresses)
+    _of_environment.cache_clear()
 
 
 def redact(text: str) -> str:
@@ -107,10 +117,10 @@ def secrets(name: str, value: str) -> Iterator[str]:
     """The secrets that an environment variable holds."""
     if "://" in value or _PROXY.search(name):
         yield from _passwords(value)
-    if _SERVERS.fullmatch(name):
+    if _SERVERS.fullmatch(name) or name in _address_variables:
         words = re.split(r"[/?&=#;]", value.partition("://")[2])[1:]
         yield from filter(_looks_secret, {*words, *map(unquote, words)})
-    if _KEYS.fullmatch(name):
+    if _KEYS.fullmatch(name) or name in _key_variables:
         yield from _counting(value, paths=False)
         if not _ordinary(key := value.strip(), _SHORTEST_KEY, paths=False):
             yield key
