@@ -274,7 +274,7 @@ def test_a_reply_costs_no_less_than_nothing(reply: dict[str, Any]) -> None:
         {"kind": "capped", "max_cost": -1},
         {"kind": "unanswered", "turn": "1.opening.a", "by": "host", "trouble": "x", "wait": -1},
         {"kind": "raised", "question": "q", "to": ["a", "a"]},
-        {"kind": "raised", "question": "q", "to": ["a", "b", "judge", "clerk", "x"]},
+        {"kind": "raised", "question": "q", "to": ["a", "b", "judge", "clerk", "rapporteur", "x"]},
     ],
     ids=str,
 )

@@ -195,14 +195,14 @@ STRUCTURE = (
     "Asked.brief Asked.by Asked.turn EarlierCourse.closed_after EarlierCourse.conceded EarlierCourse.digest"
     " EarlierCourse.interventions EarlierCourse.root"
     " EarlierCourse.winner EarlierCourse.strength Declined.turn EarlierRound.winner Field.of Field.only_if"
-    " Field.unless"
+    " Field.unless Field.numbered"
     " Format.context_heard_by Format.judged_by Format.name Format.private Format.winner_of Opened.nonce"
     " Opened.prompts Opened.version Phase.heard_by Phase.name Phase.refusals_heard_by Phase.reply"
     " Phase.seats Phase.template Quotes.tag Quotes.unverified Quotes.verified QuestionAsked.to"
     " Reassigned.seat Reassigned.who"
     " Reply.brief Reply.by Reply.lacked Settings.cast Settings.first Settings.format Settings.strictness"
     " Rejected.turn Spoke.turn CallFailed.by"
-    " CallFailed.turn Voted.turn Condition.strictness"
+    " CallFailed.turn Voted.turn Condition.strictness Condition.option"
 )
 
 
