@@ -211,7 +211,7 @@ def test_what_can_not_be_judged_so() -> None:
     for judges in ((), ("host",) * 10):
         with pytest.raises(BadSettings, match=r"1 to 9 judges[^$]*lenient or strict"):
             rejudge.of_journal(finished, "old", judges, "cruel")
-    with pytest.raises(BadJournal, match=r"due: 2\.verdict\.judge.*`debate resume x\.journal\.jsonl`"):
+    with pytest.raises(BadJournal, match=r"due: 2\.verdict\.judge.*`debate step x\.journal\.jsonl`"):
         rejudge.of_journal(entries(played(rounds=2, until="2.verdict.judge")), "x.journal.jsonl", NEW)
 
 

@@ -161,12 +161,12 @@ def test_a_moderator_that_can_not_be_asked(moderator: Moderator, trouble: dict[s
     moderator.topics = [trouble, CLEAR]
     again = hold("tabs", "", "yes", "yes", found=FOUND)
     moderator.topics = [trouble]
-    without = hold("Tabs beat spaces, I think.", "", "no", "yes", found=FOUND)
+    without = hold("Tabs beat spaces, I think.", "", "no", "Tabs.", "Spaces.", "yes", found=FOUND)
 
     assert "Ask the moderator again?" in again.text
     assert again.draft.given["topic"] == "Tabs beat spaces."
     assert without.draft.given["topic"] == "Tabs beat spaces, I think."
-    assert without.draft.given["positions"]["a"] == "For: Tabs beat spaces, I think"
+    assert without.draft.given["positions"] == {"a": "Tabs.", "b": "Spaces."}
     assert without.draft.sources["topic"] == "user"
 
 

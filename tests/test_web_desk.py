@@ -67,7 +67,7 @@ def test_a_second_debate_of_a_topic_has_a_name_of_its_own(visitor: Visitor) -> N
 @pytest.mark.parametrize(
     ("sent", "field", "message"),
     [
-        ({"topic": ""}, "topic", "is not a sentence"),
+        ({"topic": ""}, "topic", "is empty"),
         ({"rounds": "99"}, "rounds", "rounds: 99 is not a whole number from 1 to 6"),
         ({"rounds": "many"}, "rounds", "rounds: 'many' is not a whole number"),
         ({"positions.a": "Yes."}, "positions", "positions: there is none for b"),

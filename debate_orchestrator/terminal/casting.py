@@ -157,8 +157,12 @@ class Estimates:
         counted = {key: given[key] for key in _COUNTED if key in given}
         if not is_rehearsal(given["cast"]):  # stand-ins beside models cost nothing, as people do
             free = {who: model_spec.HUMAN for who in fillers(given["cast"]) if not model_spec.is_called(who)}
+
+            def priced(spec: Any) -> Any:  # a file may hold anything here
+                return free.get(spec, spec) if isinstance(spec, str) else spec
+
             counted["cast"] = {
-                seat: [free.get(one, one) for one in who] if isinstance(who, list) else free.get(who, who)
+                seat: [priced(spec) for spec in who] if isinstance(who, list) else priced(who)
                 for seat, who in given["cast"].items()
             }
         key = json.dumps([rules.name, counted], sort_keys=True, default=str)

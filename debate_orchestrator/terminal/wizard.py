@@ -320,7 +320,11 @@ class Wizard(SetupSession):
             files, wrong = self._checked()
             shown = settled | ({"output": files.report} if files else {})
             block, _, countdown = self.interview.confirmed(shown).rpartition("\n\n")
-            context = [f"Context: {', '.join(settled[_CONTEXT])}"] if settled.get(_CONTEXT) else []
+            context = (
+                [f"Context: {', '.join(settled[_CONTEXT])}"]
+                if isinstance(settled.get(_CONTEXT), list | tuple) and settled[_CONTEXT]
+                else []
+            )
             self.prompter.tell("", block, *context, *([""] if wrong else []), *wrong)
             answer = self._begin(possible=not wrong)
             if answer == "later":
