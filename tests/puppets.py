@@ -54,9 +54,17 @@ def dissent(turns: list[str] | None = None) -> dict[str, Any]:
     return {"rows": [row | {"turns": turns or ["1.opening.a", "1.opening.b"]}]}
 
 
+def issues(count: int = 8) -> dict[str, Any]:
+    """A list of issues."""
+    questions = [f"Question {n}?" for n in range(1, count + 1)]
+    return {"cases": ["You are few.", "You are many."], "issues": questions, "unknowns": []}
+
+
 def reply(turn: dict[str, Any], *, rounds: int = 3, strict: bool = True) -> str | dict[str, Any]:
     """What a stand-in says to a waiting turn."""
     match turn["turn"].split("."):
+        case ["start", "issues", *_]:
+            return issues()
         case ["final", "verdict", *_]:
             return final()
         case ["final", "dissent", *_]:

@@ -22,7 +22,7 @@ from debate_orchestrator.terminal import keys
 from debate_orchestrator.terminal.keys import QuestionPrompt, Session, in_foreground, split_keys
 
 SLOW = ("demo", "--pace", "300")
-FIRST = "A national election creates"
+FIRST = "A job queue holds units"
 NAMES = {"a": "Researcher A", "b": "Researcher B", "judge": "Judge"}
 Asked = list[tuple[str, tuple[str, ...]]]
 
@@ -255,7 +255,7 @@ def test_resized_in_the_middle() -> None:
         viewer.press("q")
         viewer.see_end()
         text = " ".join(viewer.glass.text.split())
-        assert text.count("that rejection visible.") == text.count(FIRST) == 1
+        assert text.count("recovery of abandoned jobs.") == text.count(FIRST) == 1
         assert "─" not in text.partition("Opening Statement — Researcher B")[0]
 
 
