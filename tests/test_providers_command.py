@@ -244,10 +244,10 @@ ENDS_WITH_US = """
 import asyncio, sys
 from debates import opening
 from debate_orchestrator.prompting.briefs import Brief; from debate_orchestrator.prompting.briefs import Message
-from debate_orchestrator.core.state import DebateState as Debate
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.providers import command
 from debate_orchestrator.providers.registry import NO_PERMISSIONS
-speaker = command.provider(sys.argv[1], Debate([opening()]), NO_PERMISSIONS)
+speaker = command.provider(sys.argv[1], CurrentState(fold([opening()])), NO_PERMISSIONS)
 said = (Message(role="user", parts=("x",)),)
 brief = Brief(turn="1.opening.a", system="Be fair.", messages=said, wants="text")
 asyncio.run(speaker.reply(brief, lambda piece: print(piece, flush=True)))
