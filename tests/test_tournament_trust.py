@@ -123,3 +123,25 @@ def test_a_cap_is_not_written_unasked(debate: Run, frozen: Path) -> None:
 
     assert ran.code == 2 and "the program cat" in ran.err, ran.err
     assert frozen.read_bytes() == before
+
+
+@pytest.mark.parametrize("given", [0, 1])
+def test_a_price_weakens_no_cap(debate: Run, here: Path, given: int) -> None:
+    """A spec's price below the known one of a model does not count; what the plan expects is the same without it."""
+    models = [{"spec": contests.OPUS, "price": {"input": given, "output": 0}}, contests.SONNET]
+    plans = []
+    for name, values in {"plain.yaml": [contests.OPUS, contests.SONNET], "priced.yaml": models}.items():
+        Path(name).write_text(to_yaml(contests.given(1, models=values)), encoding="utf-8")
+        plans.append(debate("tournament", "plan", name, "--json").json["usd"])
+
+    assert plans[0] == plans[1] and plans[0]["expected"] > 0
+
+
+def test_an_unknown_price_is_asked_about(debate: Run, here: Path) -> None:
+    """A price for a model that the table does not have needs consent, since a cap counts by it."""
+    tuned = {"name": "tuned", "spec": "openai:tuned-1", "price": {"input": 0, "output": 0}}
+    Path("spec.yaml").write_text(to_yaml(contests.given(1, models=[tuned, contests.SONNET])), encoding="utf-8")
+    refused, trusted = (debate("tournament", "plan", "spec.yaml", *more) for more in ([], ["--trust"]))
+
+    assert refused.code == 2 and "the price openai:tuned-1" in refused.err, refused.err
+    assert trusted.code == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.cli import consent, flags
@@ -81,12 +83,27 @@ def _risks(given: dict[str, Any], typed: dict[str, Any], folder: str, *, rehears
     asked["format"] = in_folder(given.get("format", DEFAULT_FORMAT), folder)
     renamed = {"context": "topics"}
     found = risks.of_settings(asked, typed.get("format"))
-    return tuple(risk.model_copy(update={"where": renamed.get(risk.where, risk.where)}) for risk in found)
+    found = tuple(risk.model_copy(update={"where": renamed.get(risk.where, risk.where)}) for risk in found)
+    return found if rehearse else (*found, *_price_risks([*_listed(given.get("models")), *_listed(pool)]))
+
+
+def _price_risks(models: Iterable[Any]) -> Iterator[Risk]:
+    """The prices that a file gives for models whose own is not known here: a cap of the user's counts by them."""
+    from debate_orchestrator.providers import pricing
+
+    for model in models:
+        spec, price = (model.get("spec"), model.get("price")) if isinstance(model, dict) else (model, None)
+        if isinstance(spec, str) and price is not None and not pricing.in_table(spec):
+            what = f"{spec} at {json.dumps(price, default=str)} US dollars per million tokens"
+            yield Risk(kind="price", where="models", what=what)
+
+
+def _listed(given: Any) -> list[Any]:
+    return given if isinstance(given, list) else []
 
 
 def _specs(given: Any) -> list[str]:
-    values = given if isinstance(given, list) else []
-    found = [one.get("spec") if isinstance(one, dict) else one for one in values]
+    found = [model.get("spec") if isinstance(model, dict) else model for model in _listed(given)]
     return [spec for spec in found if isinstance(spec, str)]
 
 
@@ -107,6 +124,7 @@ def _folder_risks(tournament: Tournament) -> list[Risk]:
     # What looks pages up has no place among a tournament's models: the format alone says whether there is a clerk.
     clerk = {CLERK: (model_spec.FETCH,)} if CLERK in spec.rules.seated else {CLERK: ()}
     found = list(risks.of_settings({**spec.settings, "cast": spec.everyone | clerk}))
+    found += _price_risks(model.model_dump() for model in (*spec.models, *spec.judges.pool))
     if tournament.schedule and not is_shipped(spec):
         found += risks.of_going_on(tournament.opening(tournament.schedule[0]), {})
     return found
