@@ -149,6 +149,15 @@ def test_a_mark_is_held_against_the_record(row: dict[str, Any], problem: str) ->
     assert (problem in " ".join(found)) if problem else found == []
 
 
+def test_turns_that_two_rows_cite_name_neither() -> None:
+    """A consideration that names no row is held against one by its turns only where a single row cites them."""
+    debate = at(
+        "final.brief.rapporteur", {"final.dissent.judge": {"rows": [ROWS[0], {**ROWS[0], "claim": "It is slow."}]}}
+    )
+    assert decision.mark_problems(debate, reason("granted", "1.opening.a", "1.opening.b")) == []
+    assert "row 2" in decision.mark_problems(debate, reason("granted", "1.opening.a", "1.opening.b", row=2))[0]
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
