@@ -167,7 +167,7 @@ def test_turns_that_two_rows_cite_name_neither() -> None:
         ({"by_case": [brief()["by_case"][0], {"if": "otherwise", "then": "Do it.", "sure": 70}]}, "70 %"),
         ({"weighing": "word " * 600}, "words"),
         ({"why": brief()["why"][:3]}, "at least 4"),
-        ({"do_next": ["Count."] * 4}, "at most 3"),
+        ({"do_next": ["Count."] * 5}, "at most 4"),
     ],
 )
 def test_headline_and_table_say_the_same(changes: dict[str, Any], problem: str) -> None:
