@@ -49,7 +49,7 @@ def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
 
     address = started(visitor)
 
-    assert address == f"/debates/{NAME}"
+    assert address == visitor.at(f"/debates/{NAME}")
     assert visitor.get(f"{address}/report").text == render(f"{NAME}.journal.jsonl", "html")
     assert Path(f"{NAME}.html").read_text(encoding="utf-8") == visitor.get(f"{address}/report").text
     assert "Should we move to gRPC?" in visitor.text("/")

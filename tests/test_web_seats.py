@@ -142,7 +142,7 @@ def test_an_empty_speech_is_refused(visitor: Visitor, stranger: Visitor) -> None
 def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
     """With the token of one seat neither another seat, nor another debate, nor the desk can be opened; the answer does
     not tell whether the debate exists. A report is shown only when the debate is complete."""
-    address, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
+    _, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
     name, seat, token = links["Researcher A"].split("/")[2:]
     other = links["Researcher B"].rpartition("/")[2]
 
@@ -155,7 +155,9 @@ def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> Non
         f"/seat/{name}/{seat}/{token}/report",
     ):
         assert stranger.get(wrong).status_code == 404
-    assert stranger.get(address).status_code == 401
+    assert visitor.desk not in stranger.get(links["Researcher A"]).text
+    assert stranger.get(f"/debates/{name}").status_code == 401
+    assert stranger.get(f"/desk/{token}/debates/{name}").status_code == 401
     unsigned = stranger.send(links["Researcher A"], {"turn": "1.opening.a", "text": SPEECH}, token=other)
     assert unsigned.status_code == 403 and "1.opening.a" not in state().answers
 
