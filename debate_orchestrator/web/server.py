@@ -22,18 +22,11 @@ def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) ->
         hint = 'pip install "debate-orchestrator[web]"'
         raise BadSettings("`debate serve` needs the extra `web`.", hint=hint) from None
     from debate_orchestrator.web.app import create_app
+    from debate_orchestrator.web.connections import BACKLOG, Connection, Server
     from debate_orchestrator.web.guard import DESK
     from debate_orchestrator.web.runs import Runs
 
     runs = Runs()
-
-    class Server(uvicorn.Server):
-        """Ends the debates before it waits for open connections: the streams among these end with them."""
-
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            await runs.shutdown()
-            await super().shutdown(sockets)
-
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -48,7 +41,8 @@ def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) ->
     config = uvicorn.Config(
         create_app(tokens, hosts, runs),
         loop="asyncio",  # programs that speak need its transports
-        http="h11",
+        http=Connection,
+        backlog=BACKLOG,
         ws="none",
         log_level="warning",
         access_log=False,
@@ -59,4 +53,4 @@ def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) ->
         timeout_graceful_shutdown=1,
     )
     ready(f"http://{LOOPBACK}:{port}{DESK}{tokens.desk}/")
-    Server(config).run(sockets=[listening])
+    Server(config, runs.shutdown).run(sockets=[listening])
