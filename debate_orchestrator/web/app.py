@@ -21,6 +21,8 @@ from debate_orchestrator.web.runs import Runs
 from debate_orchestrator.web.seats import Seats
 from debate_orchestrator.web.tokens import Tokens
 
+NOT_DONE = "This did not work"
+
 
 def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -> Guard:
     """The application for the debates of the working folder. `hosts` are the names under which it is asked for, with
@@ -69,11 +71,12 @@ async def failed(request: Request, error: DebateError) -> Response:
     """The page of an error that a view did not show beside a field."""
     status = 404 if isinstance(error, BadFile) else 409
     desk = desk_of(request.url.path)
-    return html_response("error.html.j2", status, desk=desk, title="This did not work", complaints=error.complaints)
+    return html_response("error.html.j2", status, desk=desk, title=NOT_DONE, complaints=error.complaints)
 
 
 async def not_found(request: Request, error: HTTPException) -> Response:
-    """The page of an address that leads nowhere."""
-    complaints = ["There is no such page." if error.status_code == 404 else str(error.detail)]
+    """The page of an address that leads nowhere, or of a request that is refused."""
+    missing = error.status_code == 404
+    title, complaints = ("Not found", ["There is no such page."]) if missing else (NOT_DONE, [str(error.detail)])
     desk = desk_of(request.url.path)
-    return html_response("error.html.j2", error.status_code, desk=desk, title="Not found", complaints=complaints)
+    return html_response("error.html.j2", error.status_code, desk=desk, title=title, complaints=complaints)
