@@ -30,7 +30,10 @@ class Seats:
     def __init__(self, tokens: Tokens, runs: Runs):
         self._tokens, self._runs = tokens, runs
         self._locks = WeakValueDictionary[str, asyncio.Lock]()
-        """By the token of a seat, what lets one of its requests be worked on at a time, however many are sent."""
+        """By the token of a seat, or by a journal, what lets one request be worked on at a time, however many come."""
+
+    def _lock(self, key: str) -> asyncio.Lock:
+        return self._locks.setdefault(key, asyncio.Lock())
 
     async def _debate(self, request: Request) -> tuple[str, DebateState, Run | None]:
         """The journal, the state and the run of the debate of a seat. Not found for another token, whatever the debate:
@@ -38,7 +41,8 @@ class Seats:
         params = request.path_params
         try:
             path = folder.journal_of(params["name"])
-            contents, state = await asyncio.to_thread(folder.load, path)
+            async with self._lock(path):  # one request reads it, and the others find it read
+                contents, state = await asyncio.to_thread(folder.load, path)
         except BadFile:
             raise HTTPException(404) from None
         token = self._tokens.seat(contents.entries[0].hash, params["seat"])
@@ -62,7 +66,7 @@ class Seats:
         if size > LARGEST:
             problem = f"The reply has {size:,} characters; at most {LARGEST:,} are taken. Go back to what you wrote."
             raise HTTPException(413, problem)
-        async with self._locks.setdefault(token, asyncio.Lock()):
+        async with self._lock(token):
             if request.method != "POST":
                 return await self._page(request, state, run, asking, {}, [])
             if asking is None or run is None or sent.get("turn") != asking.turn.id:
