@@ -136,7 +136,11 @@ class TournamentRun:
         for debate in queue:
             if stop.is_set():
                 return
-            await self.hold(debate, stop)
+            try:
+                await self.hold(debate, stop)
+            except BaseException:
+                stop.set()
+                raise
 
     async def hold(self, debate: ScheduledDebate, stop: asyncio.Event) -> Standing:
         """Takes every turn of one debate that can be taken, and returns how it stands then."""
@@ -159,9 +163,6 @@ class TournamentRun:
             self._stand(debate, standing._replace(for_good=isinstance(error, ProviderFailed)))
             if isinstance(error, JournalWriteError):
                 stop.set()  # the disk is full: what is paid for from now on could not be kept
-        except BaseException:
-            stop.set()
-            raise
         return self.standings[debate.id]
 
     def _specs(self, debate: ScheduledDebate) -> list[str]:
