@@ -29,8 +29,8 @@ def binaries() -> str | None:
 class Postgres:
     """A server on this machine, which listens on a port of its own."""
 
-    def __init__(self, folder: Path, programs: str):
-        self._folder, self._programs = folder, programs
+    def __init__(self, folder: Path, programs: str, *, durable: bool = False):
+        self._folder, self._programs, self._durable = folder, programs, durable
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
@@ -48,7 +48,8 @@ class Postgres:
         return str(ran.stdout)
 
     def start(self) -> None:
-        options = f"-p {self.port} -k {self._folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+        options = f"-p {self.port} -k {self._folder} -c listen_addresses=127.0.0.1 -c max_connections=200"
+        options += "" if self._durable else " -c fsync=off"
         self.run("pg_ctl", "-D", "data", "-l", "log", "-w", "-o", options, "start")
 
     def stop(self) -> None:
@@ -74,13 +75,13 @@ class Postgres:
 
 
 @contextmanager
-def running(programs: str) -> Iterator[Postgres]:
-    """A server that is started now, and ended and removed afterwards."""
+def running(programs: str, *, durable: bool = False) -> Iterator[Postgres]:
+    """A server that is started now, and ended and removed afterwards; a `durable` one waits for its disk."""
     folder = Path(tempfile.mkdtemp(prefix="debate-pg-", dir="/tmp"))
     try:
         if os.geteuid() == 0:
             shutil.chown(folder, "postgres")
-        server = Postgres(folder, programs)
+        server = Postgres(folder, programs, durable=durable)
         server.run("initdb", "-D", "data", "-A", "trust", "-U", "debates", "-E", "UTF8", "--no-sync")
         server.start()
         try:

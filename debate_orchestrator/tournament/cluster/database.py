@@ -27,6 +27,8 @@ RETRY = 1.0
 """Seconds until a database that could not be reached is tried again."""
 _CONNECT = 5
 """Seconds that a connection may take."""
+_PATIENCE = 10.0
+"""Seconds for which a query waits for one of the connections."""
 _IDLE = 5
 """Seconds for which a transaction may wait for its worker."""
 _CONNECTIONS = 8
@@ -122,7 +124,7 @@ async def opened(url: str, lease: float, tell: Callable[[str], None]) -> AsyncIt
     for name in ("psycopg.pool", "procrastinate"):  # what they would say is told in one sentence by `lost`
         logging.getLogger(name).setLevel(logging.CRITICAL)
     connector = procrastinate.PsycopgConnector(
-        conninfo=url, kwargs=_options(), min_size=1, max_size=_CONNECTIONS, timeout=_CONNECT
+        conninfo=url, kwargs=_options(), min_size=1, max_size=_CONNECTIONS, timeout=_PATIENCE
     )
     app = procrastinate.App(connector=connector)
     try:

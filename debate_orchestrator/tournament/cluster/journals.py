@@ -23,15 +23,16 @@ from debate_orchestrator.util.errors import LockedJournal
 _AT_THE_END = 5.0
 """Seconds for what waits to be written when a debate is given up."""
 
+_BEGIN = b"INSERT INTO journals (tournament, debate) VALUES (%(tournament)s, %(debate)s) ON CONFLICT DO NOTHING"
 _TAKE = f"""
 UPDATE journals SET token = token + 1, holder = %(holder)s
 WHERE tournament = %(tournament)s AND debate = %(debate)s
-  AND (holder IS NULL OR holder NOT IN ({LIVE}))
+  AND (holder IS NULL OR holder = %(holder)s OR holder NOT IN ({LIVE}))
 RETURNING id, token
 """
 _APPEND = """
 WITH given AS (
-    SELECT * FROM unnest(%(journals)s::bigint[], %(tokens)s::bigint[], %(numbers)s::int[], %(lines)s::bytea[])
+    SELECT * FROM unnest(%(journals)s::bigint[], %(tokens)s::bigint[], %(numbers)s::int[], %(lines)b::bytea[])
         AS given (journal, token, n, line)
 ), spans AS (
     SELECT journal, token, min(n) AS first, max(n) AS last FROM given GROUP BY journal, token
@@ -48,7 +49,7 @@ SELECT id, token, lines FROM journals WHERE id = ANY(%(journals)s::bigint[])
 """
 
 
-class _Line(NamedTuple):
+class Line(NamedTuple):
     """A line that waits to be written."""
 
     journal: DatabaseJournal
@@ -61,12 +62,14 @@ class DatabaseJournals:
 
     def __init__(self, database: Database, tournament: str, holder: int):
         self._database, self._tournament, self._holder = database, tournament, holder
-        self._waiting: list[_Line] = []
+        self._waiting: list[Line] = []
         self._writing = asyncio.Lock()
 
     @asynccontextmanager
     async def open(self, debate: str, opening: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
-        journal = await self._database.persistent(lambda: self._take(debate))
+        number, token = await self._database.persistent(lambda: self.take(debate))
+        data = b"".join(await self._database.persistent(lambda: self._lines(number)))
+        journal = DatabaseJournal(self, f"{self._database.where}: {debate}", number, token, data)
         patience: float | None = None
         try:
             if not journal.entries:
@@ -84,21 +87,20 @@ class DatabaseJournals:
     def archive(self, debate: str) -> str | None:
         return None
 
-    async def _take(self, debate: str) -> DatabaseJournal:
+    async def _lines(self, journal: int) -> list[bytes]:
+        query = "SELECT line FROM lines WHERE journal = %(journal)s ORDER BY n"
+        return [bytes(line) for (line,) in await self._database.rows(query, journal=journal)]
+
+    async def take(self, debate: str) -> tuple[int, int]:
+        """Takes a journal: its number, and the token of its holder. LockedJournal if another worker has it. This worker
+        may take it again, with another token: the answer to an earlier attempt may not have come through."""
         names = {"tournament": self._tournament, "debate": debate}
         async with self._database.transaction() as connection:
-            insert = (
-                "INSERT INTO journals (tournament, debate) VALUES (%(tournament)s, %(debate)s) ON CONFLICT DO NOTHING"
-            )
-            await connection.execute(insert, names)
+            await connection.execute(_BEGIN, names)
             taken = await fetched(connection, _TAKE, **names, holder=self._holder, lease=self._database.lease)
-            if not taken:
-                raise LockedJournal(f"Another worker holds the debate {debate}; nothing was changed.")
-            ((journal, token),) = taken
-            query = "SELECT line FROM lines WHERE journal = %(journal)s ORDER BY n"
-            lines = [bytes(line) for (line,) in await fetched(connection, query, journal=journal)]
-        path = f"{self._database.where}: {debate}"
-        return DatabaseJournal(self, path, journal, token, b"".join(lines))
+        if not taken:
+            raise LockedJournal(f"Another worker holds the debate {debate}; nothing was changed.")
+        return int(taken[0][0]), int(taken[0][1])
 
     async def _close(self, journal: DatabaseJournal) -> None:
         """Writes what is left, and lets others take the journal."""
@@ -107,19 +109,20 @@ class DatabaseJournals:
         release = "UPDATE journals SET holder = NULL WHERE id = %(id)s AND token = %(token)s"
         await self._database.persistent(lambda: self._database.execute(release, id=journal.id, token=journal.token))
 
-    def wait_for_writing(self, line: _Line) -> None:
+    def wait_for_writing(self, line: Line) -> None:
         """Takes a line that the next writing has to write."""
         self._waiting.append(line)
 
-    async def write(self) -> None:
-        """Writes every line that waits. Tasks that wait while another writes share the next writing."""
-        await self._database.persistent(self._write_once)
+    async def write(self, journal: DatabaseJournal, upto: int) -> None:
+        """Returns when the first `upto` lines of a journal are in the database, or are refused. All lines that wait are
+        written with them, so that debates share a writing."""
+        await self._database.persistent(lambda: self._write_once(journal, upto))
 
-    async def _write_once(self) -> None:
+    async def _write_once(self, journal: DatabaseJournal, upto: int) -> None:
         async with self._writing:
+            if journal.stored >= upto or journal.lost:
+                return  # another task has written them
             lines, self._waiting = self._waiting, []
-            if not lines:
-                return
             try:
                 stored = await self._append(lines)
             except BaseException:
@@ -131,7 +134,7 @@ class DatabaseJournals:
                 else:
                     line.journal.lost = True
 
-    async def _append(self, lines: list[_Line]) -> dict[tuple[int, int], int]:
+    async def _append(self, lines: list[Line]) -> dict[tuple[int, int], int]:
         """Appends lines; how many lines each journal has, under its number and the token of its holder. Lines that an
         earlier attempt wrote without its answer coming through count as written."""
         journals = [line.journal.id for line in lines]
@@ -162,7 +165,7 @@ class DatabaseJournal(JournalWriter):
 
     def _write(self, line: bytes) -> None:
         self._must_be_held()
-        self._store.wait_for_writing(_Line(self, len(self.entries) + 1, line))
+        self._store.wait_for_writing(Line(self, len(self.entries) + 1, line))
 
     def _must_be_held(self) -> None:
         if self.lost:
@@ -174,9 +177,7 @@ class DatabaseJournal(JournalWriter):
     async def handed_over(self) -> None:
         """Returns when all that was appended is in the database. LockedJournal if another worker has the journal."""
         upto = len(self.entries)
-        while self.stored < upto:
-            self._must_be_held()
-            await self._store.write()
+        await self._store.write(self, upto)
         self._must_be_held()
 
     async def synced(self) -> None:

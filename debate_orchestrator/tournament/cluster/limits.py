@@ -29,7 +29,11 @@ _SOON = 0.1
 _BEGIN = "INSERT INTO limiters (key) SELECT unnest(%(keys)s::text[]) ON CONFLICT DO NOTHING"
 _LOCK = "SELECT key, state FROM limiters WHERE key = ANY(%(keys)s::text[]) ORDER BY key FOR UPDATE"
 _NOW = f"SELECT extract(epoch FROM clock_timestamp()), ARRAY({LIVE})"
-_SAVE = "UPDATE limiters SET state = %(state)s WHERE key = %(key)s"
+_SAVE = """
+UPDATE limiters SET state = new.state::jsonb FROM unnest(%(keys)s::text[], %(states)s::text[]) AS new (key, state)
+WHERE limiters.key = new.key
+"""
+_UNSYNCED = "SET LOCAL synchronous_commit = off"
 _COMMIT = """
 UPDATE tournaments SET committed = committed + %(price)s, calls = calls + %(calls)s
 WHERE id = %(id)s AND (max_cost IS NULL OR committed + %(price)s <= max_cost OR %(calls)s = 0)
@@ -174,19 +178,24 @@ class SharedGate(Gate):
             else:
                 seconds, call = until_next_look(waits, _SOON), None
         await self._commit(connection, price, call, turn)
+        texts = []
         for key, limiter in limiters.items():
             in_flight = {**states[key]["in_flight"], str(self._shared.worker): own[key]}
-            state = {"limiter": limiter.state(), "in_flight": in_flight}
-            await connection.execute(_SAVE, {"key": key, "state": json.dumps(state)})
+            texts.append(json.dumps({"limiter": limiter.state(), "in_flight": in_flight}))
             self._shared.remember(key, limiter)
+        await connection.execute(_SAVE, {"keys": list(limiters), "states": texts})
+        if call is None:  # if the database crashes, calls that have ended count a little longer
+            await connection.execute(_UNSYNCED)
         return seconds
 
     async def _locked(self, connection: AsyncConnection) -> tuple[dict[str, dict[str, Any]], set[str], float]:
         """The states of the limits, which no other worker can change until the transaction ends; the workers that are
         alive, without this one; and the time."""
         keys = sorted(self._limits)
-        await connection.execute(_BEGIN, {"keys": keys})
         states = dict(await fetched(connection, _LOCK, keys=keys))
+        if len(states) < len(keys):
+            await connection.execute(_BEGIN, {"keys": keys})
+            states = dict(await fetched(connection, _LOCK, keys=keys))
         ((now, alive),) = await fetched(connection, _NOW, lease=self._shared.database.lease)
         return states, {*map(str, alive)} - {str(self._shared.worker)}, float(now)
 
