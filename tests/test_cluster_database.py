@@ -25,7 +25,7 @@ from debate_orchestrator.util.errors import LockedJournal
 
 pytestmark = pytest.mark.slow
 
-LEASE = 1.0
+LEASE = 30.0
 CALL = Admission(sent=100, answered=100, price=0.0)
 
 
@@ -49,6 +49,12 @@ async def registered(database: Database) -> int:
     return await database.app.job_manager.register_worker()
 
 
+async def unheard_of(database: Database, worker: int) -> None:
+    """A worker has given no sign of life for an hour."""
+    old = "UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 hour' WHERE id = %(id)s"
+    await database.execute(old, id=worker)
+
+
 def asked(n: int) -> Event:
     return Asked(turn=f"1.opening.{'ab'[n % 2]}", brief=f"{n:064}", by=contests.OPUS, called=True)
 
@@ -61,7 +67,8 @@ def test_a_worker_that_lost_its_lease_writes_nothing(here: Path, url: str) -> No
 
     async def play() -> tuple[list[Event], list[Event], bytes]:
         async with brought(url, held) as (database, exchange):
-            early, late = [DatabaseJournals(database, exchange.id, await registered(database)) for _ in range(2)]
+            numbers = [await registered(database) for _ in range(2)]
+            early, late = [DatabaseJournals(database, exchange.id, number) for number in numbers]
             with pytest.raises(LockedJournal):
                 async with early.open(debate.id, lambda: held.opening(debate)) as journal:
                     journal.append(asked(0))
@@ -69,7 +76,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(here: Path, url: str) -> No
                     with pytest.raises(LockedJournal, match="Another worker holds"):
                         await late.open(debate.id, lambda: held.opening(debate)).__aenter__()
                     journal.append(asked(1))
-                    await asyncio.sleep(LEASE + 0.3)
+                    await unheard_of(database, numbers[0])
                     async with late.open(debate.id, lambda: held.opening(debate)) as other:
                         other.append(asked(2))
                         kept = other.events
@@ -156,8 +163,7 @@ def test_calls_of_dead_workers_leave_their_room(here: Path, url: str) -> None:
             waiting = asyncio.ensure_future(alive.gate(contests.OPUS).admitted(CALL, "2", stop))
             await asyncio.sleep(0.5)
             early = waiting.done()
-            await asyncio.sleep(LEASE)
-            await database.app.job_manager.update_heartbeat(numbers[1])
+            await unheard_of(database, numbers[0])
             return all(taken), early, await asyncio.wait_for(waiting, 5)
 
     assert asyncio.run(play()) == (True, False, True)
