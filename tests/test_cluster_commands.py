@@ -142,7 +142,7 @@ def test_a_database_that_is_away(debate: Run) -> None:
     for command in (("worker", url), (*RUN, "out", "--cluster", url)):
         ran = debate(*command)
 
-        assert ran.code == 3 and "postgresql://127.0.0.1:1/debates can't be reached" in ran.err
+        assert ran.code == 3 and "postgresql://me@127.0.0.1:1/debates can't be reached" in ran.err
         assert "Traceback" not in ran.err and "s3cretpass" not in ran.err
 
 

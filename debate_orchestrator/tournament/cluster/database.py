@@ -45,11 +45,12 @@ def must_be_installed() -> None:
 
 
 def shown(url: str) -> str:
-    """An address of a database without user, password and options."""
+    """An address of a database without password and options."""
     parts = urlsplit(url)
     host = parts.hostname or "localhost"
     port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{host}{port}{parts.path}"
+    user = f"{parts.username}@" if parts.username else ""
+    return f"{parts.scheme}://{user}{host}{port}{parts.path}"
 
 
 class Database:
