@@ -37,48 +37,13 @@ SEED_HEADINGS = [
 ]
 
 
-def issues(count: int = 8) -> dict[str, Any]:
-    return {
-        "cases": ["You are few.", "You are many."],
-        "issues": [f"Question {n}?" for n in range(1, count + 1)],
-        "unknowns": [],
-    }
-
-
-def brief(**changes: Any) -> dict[str, Any]:
-    """A brief that its own table and the record bear out; it follows the side that lost."""
-    why = [
-        {
-            "consideration": f"Reason {n}.",
-            "side": "b",
-            "mark": "not challenged",
-            "turns": ["1.opening.b"],
-            "dissent_row": None,
-        }
-        for n in range(4)
-    ]
-    advice = {"do": "Stay for a year.", "sure": 70, "why_not_more": "the load is unknown", "sides_with": "b"}
-    many, others = ("you are many", "Move.", 80), ("otherwise", "Stay.", 70)
-    return {
-        "recommendation": advice,
-        "by_case": [dict(zip(("if", "then", "sure"), case, strict=True)) for case in (many, others)],
-        "weighing": "The cost is certain and the gain is not.",
-        "why": why,
-        "best_case_against": "Waiting costs more each month.",
-        "not_argued": [{"issue": "Hiring was left out.", "points_to": "staying"}],
-        "would_change": ["More than 10 incidents a month."],
-        "do_next": ["Count last month's incidents."],
-        "trust": "Nothing was checked.",
-    } | changes
-
-
 def say(turn: dict[str, Any], **changes: Any) -> str | dict[str, Any] | None:
     """The rapporteur's replies, and a ballot that names every issue; else what the stand-ins say."""
     match turn["turn"].split("."):
         case ["start", "issues", _]:
-            return issues()
+            return puppets.issues()
         case ["final", "brief", _]:
-            return brief(**changes)
+            return puppets.brief(**changes)
         case ["final", "brief-check", _]:
             return {"findings": []}
         case ["1", "verdict", _]:
@@ -151,7 +116,7 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     """A brief whose headline and table differ is refused with what was found. The second one is taken as it is, the
     first stays in the journal, and the report says what is still wrong."""
     told = opened
-    wrong = {"recommendation": brief()["recommendation"] | {"sure": 90}}
+    wrong = {"recommendation": puppets.brief()["recommendation"] | {"sure": 90}}
     while "final.brief.rapporteur" not in [turn["turn"] for turn in told["turns"]]:
         puppets.answer(told["turns"], say, rounds=1)
         told = debate("step", told["journal"], "--json").json
@@ -159,7 +124,7 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     refused = debate("step", told["journal"], "--json")
     assert refused.code == 2 and "one and the same advice" in refused.json["complaints"][0]
     Path(told["turns"][0]["reply"]).write_text(
-        json.dumps(brief(**wrong) | {"trust": "Still nothing."}), encoding="utf-8"
+        json.dumps(puppets.brief(**wrong) | {"trust": "Still nothing."}), encoding="utf-8"
     )
     told = finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
     kinds = [

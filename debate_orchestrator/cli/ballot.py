@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
-from debate_orchestrator.cli.output import page, print_json, remark, say
+from debate_orchestrator.cli.output import at_terminal, page, print_json, remark, say
 from debate_orchestrator.cli.settings import read_standard_input
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import json_schema
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _take_form(arguments, case)
     if arguments.json:
         return _print_reviewers(case)
-    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
+    if not at_terminal(sys.stdout):
         raise BadSettings(
             "`debate ballot` asks at a terminal, and there is none. Try: `--form` prints a form to fill in, "
             "`--read FILE` writes the debate without votes, `--take FILE` files the form."

@@ -68,7 +68,7 @@ def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expe
         remark(written.remark)
     if written.page and not quiet:
         remark(f"The same as a page: {written.page}")
-        if not (_rehearsed(debate.state) or getattr(arguments, "rehearse", False)):
+        if not (model_spec.is_rehearsal(debate.state.cast) or getattr(arguments, "rehearse", False)):
             next_step(f"open {written.page} in a browser.")
     return 0
 
@@ -101,11 +101,6 @@ def _go_on(debate: ConsentedDebate) -> str:
     """What is saved, and the command that goes on."""
     turns = len(debate.state.answers)
     return f"{turns} turn{'s' * (turns != 1)} saved. Go on with `{next_command(debate.state, debate.files.journal)}`."
-
-
-def _rehearsed(state: DebateState) -> bool:
-    """Whether stand-ins had every seat: `run` then names the command of the real debate."""
-    return model_spec.are_stand_ins(spec for specs in state.cast.values() for spec in specs)
 
 
 class Written(NamedTuple):

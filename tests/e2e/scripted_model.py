@@ -147,7 +147,7 @@ class Script:
             case "ask":
                 return [_dialog(now["questions"])]
             case "ready":
-                return [_bash(f"debate open --answers {shlex.quote(now['answers'])} --no-issues --no-brief --json")]
+                return [_bash(f"debate open --answers {shlex.quote(now['answers'])} --json")]
             case "propose" | "waiting":
                 if self.stops_at in [turn["turn"] for turn in now["turns"]]:
                     return [say("I stop here.")]
