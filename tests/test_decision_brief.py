@@ -134,6 +134,37 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     assert "Left standing although it was sent back" in Path("r.md").read_text(encoding="utf-8")
 
 
+def test_the_user_changes_the_list_before_it_is_argued_to(debate: Run, opened: dict[str, Any]) -> None:
+    """Ids that stay and new questions, in a new order, are the list in every brief after it; the rapporteur's cases
+    stay, and report and journal say that the user changed it. Once a speech is in, the list stands."""
+    journal = opened["journal"]
+    puppets.answer(opened["turns"], say, rounds=1)
+    puppets.answer(debate("step", journal, "--json").json["turns"], rounds=1)  # the reply to a list that is changed now
+    wrong = debate("step", journal, "--json", "--issues", "I9", "I2")
+    assert wrong.code == 2 and "there is no 'I9'; the list has I1 to I8" in wrong.err
+    changed = debate("step", journal, "--json", "--issues", "I3", "I1", "Who is on call?")
+    assert changed.code == 2 and "answers another" in changed.err
+    (turn,) = changed.json["turns"]
+    assert turn["turn"] == "1.opening.a"
+    text = Path(turn["brief"]).read_text(encoding="utf-8")
+    assert "I1. Question 3?\n  I2. Question 1?\n  I3. Who is on call?" in text
+    assert "Question 2?" not in text and "You are few." in text
+
+    def ballot(turn: dict[str, Any]) -> Any:
+        said = say(turn)
+        votes = dict.fromkeys(("I1", "I2", "I3"), "even")
+        return said | {"issues": votes} if isinstance(said, dict) and "scores" in said else said
+
+    told = finish(debate, changed.json, ballot, rounds=1)
+    listed = build_report(read(journal).entries).issues
+    assert listed is not None and listed.changed
+    assert [issue.question for issue in listed.issues] == ["Question 3?", "Question 1?", "Who is on call?"]
+    assert "The user changed the list of issues before round 1." in Path(told["report"]).read_text(encoding="utf-8")
+    assert debate("check", journal).code == 0
+    late = debate("step", journal, "--issues", "I1")
+    assert late.code == 2 and "can be changed only right after the rapporteur's turn" in late.err
+
+
 def test_issues_and_brief_switched_off_leave_the_debate_as_it_is_without(debate: Run, here: Path) -> None:
     """Turns, headings and prompts know nothing of a list, a brief or a rapporteur."""
     Path("a.json").write_text(json.dumps({**ANSWERS, "rounds": 1, "issues": False, "brief": False}), encoding="utf-8")

@@ -39,7 +39,6 @@ def test_open_prints_the_contract(opened: dict[str, Any]) -> None:
         "complaints",
         "turns",
         "report",
-        "page",
         "summary",
     ]
     assert opened["schema"] == 1

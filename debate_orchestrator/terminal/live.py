@@ -82,7 +82,7 @@ class Live:
                 self._ballot(event)
             case events.Rejected() | events.CallFailed():
                 self._fail(event)
-            case events.QuestionAsked() | events.EndedEarly():
+            case events.QuestionAsked() | events.IssuesChanged() | events.EndedEarly():
                 self._say(wording.announced(debate, event) or "", ALARM)
         if self._stage is not None and self._stage.settled:
             self._end_stage()

@@ -12,7 +12,7 @@ import pytest
 from messages_server import Server, schema_of, serving
 from wcwidth import wcswidth
 
-from debate_orchestrator.core import schedule
+from debate_orchestrator.core import decision, schedule
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
@@ -204,3 +204,29 @@ def _tamed(window: Screen, allowed: set[int]) -> None:
     assert "\u202e" not in plain
     assert len(codes) == styled.count("\x1b")
     assert {int(code or 0) for part in codes for code in part.split(";")} <= allowed
+
+
+def test_the_list_of_issues_is_changed_by_its_reader(server: Server, tmp_path: Path) -> None:
+    """After the rapporteur's list `c` leads to it; what is struck, added and moved is what the sides argue to."""
+    server.between = lambda request: 0.0
+    with screen(90, 40, tmp_path) as window:
+        window.debate("run", *SETUP[:6], "--rounds", "1", "--no-brief", "--output", "r.md", **reaching(server))
+        window.see("c change the list")
+        assert len(server.requests) == 1
+        window.press("c")
+        for typed, seen in (
+            ("-2", "I7. Question 8?"),
+            ("+ Who is on call?", "I8. Who"),
+            ("8>1", "I1. Who"),
+            ("x", "Try"),
+        ):
+            window.see("Change it?", still=True)
+            window.type(typed)
+            window.see(seen, still=True)
+        window.type("")
+        window.see("Debate complete.")
+        at_rest(window)
+    listed = decision.issue_list(fold(read(str(tmp_path / J)).events))
+    assert listed is not None and len(listed.issues) == 8
+    assert [*listed.issues.values()][:3] == ["Who is on call?", "Question 1?", "Question 3?"]
+    assert "Question 2?" not in str(server.requests[1:])
