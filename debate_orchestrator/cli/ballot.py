@@ -7,7 +7,6 @@ import asyncio
 import os
 import shlex
 import signal
-import subprocess
 import sys
 from datetime import date
 from functools import partial
@@ -29,7 +28,6 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines
 from debate_orchestrator.util.errors import BadSettings, short_repr
-from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import sanitize
 
 if TYPE_CHECKING:
@@ -206,17 +204,15 @@ def _check_name(case: _Case, name: str) -> None:
 
 def _show(prompter: Prompter, text: str) -> None:
     """Shows a text in the user's pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
+    from debate_orchestrator.terminal.prompt import paged
+
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        command = shlex.split(os.environ.get("PAGER", ""))
-        if command:
-            subprocess.run(command, input=redact(sanitize(text)).encode(), check=False)
-            return
-    except (OSError, ValueError):
-        pass
+        shown = bool(os.environ.get("PAGER")) and paged(sanitize(text))
     finally:
         signal.signal(signal.SIGINT, before)
-    prompter.tell(text)
+    if not shown:
+        prompter.tell(text)
 
 
 def _today() -> str:

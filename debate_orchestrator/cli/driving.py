@@ -78,7 +78,8 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
     journal, state, files = debate.journal, debate.state, debate.files
     quiet = is_quiet(arguments)
     if not quiet:
-        remark(expected or estimate(state.opened, journal.events[1:]).said())
+        said = expected or estimate(state.opened, journal.events[1:]).said()
+        remark(f"With models it would take {said}." if model_spec.is_rehearsal(state.cast) else said)
     json_events = JsonEvents(journal.events) if arguments.events else None
     if (changed := start.changed_prompts(state)) is not None:
         record_event(journal, debate.current, changed, json_events)

@@ -207,7 +207,7 @@ class SetupSession:
         if is_free(cast) and not model_spec.is_rehearsal(cast):
             return self.words.said["free"]
         found = self._estimates.of(self.draft.given, self.interview.rules, self.prompter.refresh).result()
-        key = "costs_nothing" if model_spec.is_rehearsal(cast) else "takes"
+        key = "rehearses" if model_spec.is_rehearsal(cast) else "takes"
         return self.words.said[key].format(estimate=found.said()) if found else ""
 
 

@@ -66,7 +66,7 @@ def at_rest(window: Screen) -> None:
     assert shown[max(n for n, line in enumerate(shown) if line == "looked") - 2 :][:2] == ["icanon", "echo"]
 
 
-def speeches(journal: str = "r.rehearsed.journal.jsonl") -> dict[str, str]:
+def speeches(journal: str) -> dict[str, str]:
     """Turn id to what was said in it."""
     debate = fold(read(journal).events)
     return {turn.id: debate.reply(turn).text for turn in schedule.settled(debate) if debate.shape(turn) is None}
@@ -87,20 +87,19 @@ def columns_of(lines: list[str]) -> str:
 
 
 @pytest.mark.parametrize("columns", [40, 160])
-def test_a_rehearsal(columns: int, here: Path) -> None:
+def test_a_whole_debate(server: Server, columns: int, here: Path) -> None:
     """At every width everything that was said is there in its order, no line is too wide, and no status is left."""
     with screen(columns, 30, here) as window:
-        window.debate("run", *SETUP, "--rounds", "2", "--rehearse")
-        window.see("Debate rehearsed.")
+        server.between = lambda request: 0.0
+        window.debate("run", *SETUP, "--rounds", "2", **reaching(server))
+        window.see("Debate complete.")
         at_rest(window)
         lines = window.all()
 
     text, at = columns_of(lines), 0
-    for speech in speeches().values():
+    for speech in speeches(J).values():
         at = text.index("".join(speech.split()), at)
-    shown = lines[
-        lines.index("--- ROUND 1 OF 2 ---") : next(n for n, line in enumerate(lines) if "Debate rehearsed" in line)
-    ]
+    shown = lines[lines.index("--- ROUND 1 OF 2 ---") : next(n for n, line in enumerate(lines) if "calls: $" in line)]
     assert max(map(wcswidth, shown)) < columns
     assert not any("─" in line for line in lines)
     assert sum("│" in line for line in lines) > 20 or columns < 160
