@@ -172,7 +172,10 @@ def questions(asking: Asking, sent: Mapping[str, str], *, checked: bool) -> list
             return rules.name_of(part)
         return rules.rubric.criteria[part].title if part in terms.criteria else transcript.title(part)
 
-    for step in fields.steps(shape, terms, fields.completed(shape, terms, entered)):
+    computed = fields.computed(debate, turn, entered)
+    for step in fields.steps(shape, terms, fields.completed(shape, terms, entered | computed)):
+        if step.place in computed:
+            continue
         text, problem = entered.get(step.place, ""), ""
         if checked and (step.place in entered or step.default is None):
             try:
@@ -205,7 +208,9 @@ def questions(asking: Asking, sent: Mapping[str, str], *, checked: bool) -> list
 def reply_text(asking: Asking, sent: Mapping[str, str]) -> str | None:
     """The structured reply that was entered, as JSON; None while something is missing."""
     shape, terms = asking.debate.shape(asking.turn) or {}, schedule.terms(asking.debate, asking.turn)
-    value = fields.value(shape, terms, fields.completed(shape, terms, _entered(sent)))
+    entered = _entered(sent)
+    entered |= fields.computed(asking.debate, asking.turn, entered)
+    value = fields.value(shape, terms, fields.completed(shape, terms, entered))
     return None if value is None else json.dumps(value, ensure_ascii=False, indent=1)
 
 

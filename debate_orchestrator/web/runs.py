@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pydantic import ValidationError
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import QUESTION, EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.events import QUESTION, Event, QuestionAsked
 from debate_orchestrator.core.fold import CurrentState, admits, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import PrivateFilter
@@ -278,6 +278,6 @@ def can_end_early(debate: DebateState) -> bool:
     if debate.closed_after is not None:
         return False
     try:
-        return admits(debate, EndedEarly())
+        return admits(debate, schedule.early_end(debate))
     except OutOfTurn:
         return False
