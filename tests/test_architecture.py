@@ -25,8 +25,10 @@ PLACES = {
     "prompt_toolkit": ("terminal/cursor.py",),
     "json_repair": ("prompting/json_object.py",),
     "yaml": ("util/yaml.py",),
-    "starlette": ("web/app.py", "web/desk.py", "web/replies.py", "web/seats.py"),
-    "uvicorn": ("web/server.py",),
+    "starlette": ("web/app.py", "web/desk.py", "web/public/app.py", "web/replies.py", "web/seats.py"),
+    "uvicorn": ("web/connections.py", "web/server.py"),
+    "PIL": ("web/card.py",),
+    "psycopg": ("web/public/postgres.py",),
     "altair": ("tournament/plots.py",),
     "jinja2": (
         "reports/html/page.py",

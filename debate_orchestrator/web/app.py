@@ -15,7 +15,7 @@ from starlette.routing import Route
 from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.web import pages
 from debate_orchestrator.web.desk import Desk
-from debate_orchestrator.web.guard import Guard
+from debate_orchestrator.web.guard import Guard, desk_alone
 from debate_orchestrator.web.replies import html_response
 from debate_orchestrator.web.runs import Runs
 from debate_orchestrator.web.seats import Seats
@@ -51,7 +51,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     ]
     handlers: dict[Any, Any] = {DebateError: failed, HTTPException: not_found}
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
-    return Guard(app, tokens=tokens, hosts=frozenset(host.lower() for host in hosts))
+    return Guard(app, hosts=hosts, admit=desk_alone(tokens))
 
 
 async def static(request: Request) -> Response:

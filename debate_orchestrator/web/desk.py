@@ -23,7 +23,7 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, new_debate, people
-from debate_orchestrator.web.guard import COOKIE
+from debate_orchestrator.web.guard import COOKIE, is_https
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.replies import form, go_to, html_response, own_page, report_page
 from debate_orchestrator.web.runs import Runs, can_end_early, question
@@ -46,7 +46,7 @@ class Desk:
         if not same(self._tokens.desk, request.query_params.get("key", "")):
             raise HTTPException(401, "This is not the link that `debate serve` printed at its start.")
         response = go_to("/")
-        secure = request.url.scheme == "https"
+        secure = is_https(request.headers)
         year = 365 * 24 * 3600
         response.set_cookie(COOKIE, self._tokens.desk, httponly=True, samesite="lax", secure=secure, max_age=year)
         return response

@@ -6,7 +6,7 @@ Written against ASGI itself, so that nothing is read of a body before its sender
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
@@ -17,6 +17,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = Mapping[str, str]
+Admit = Callable[[Scope, Headers], None]
 
 COOKIE = "debate_desk"
 LARGEST_BODY = 2_000_000
@@ -45,17 +47,21 @@ HEADERS = {
 class Refused(Exception):
     """A request that is not let in: its HTTP status, and a sentence for the person who sent it."""
 
-    def __init__(self, status: int, sentence: str):
+    def __init__(self, status: int, sentence: str, *, retry_after: int | None = None):
         super().__init__(sentence)
         self.status, self.sentence = status, sentence
+        self.retry_after = retry_after
+        """Seconds after which the same request may be let in; None where it never is."""
 
 
 class Guard:
-    """Lets requests through to the app that come from this user's own browser, or to a seat."""
+    """Lets requests through to the app that are for this server, and that `admit` does not refuse."""
 
-    def __init__(self, app: App, *, tokens: Tokens, hosts: frozenset[str]):
-        """`hosts` are the values of the Host header that are this server's, in small letters."""
-        self._app, self._tokens, self._hosts = app, tokens, hosts
+    def __init__(self, app: App, *, hosts: Iterable[str], admit: Admit, largest_body: int = LARGEST_BODY):
+        """`hosts` are the values of the Host header that are this server's; `admit` raises Refused for a request whose
+        sender may not open its path; `largest_body` is in bytes."""
+        self._app, self._admit, self._largest = app, admit, largest_body
+        self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -73,14 +79,14 @@ class Guard:
         try:
             self._check(scope, headers)
             if scope["method"] == "POST":
-                receive = await _whole(receive, headers)
+                receive = await _whole(receive, headers, self._largest)
         except Refused as refusal:
             await _refuse(send_with_headers, refusal)
             return
         await self._app(scope, receive, send_with_headers)
 
     def _check(self, scope: Scope, headers: dict[str, str]) -> None:
-        """Raises Refused for a request that is not for this server, or not from this user's browser."""
+        """Raises Refused for a request that is not for this server, or that another site sent."""
         host = headers.get("host", "").lower()
         if host not in self._hosts:
             raise Refused(421, "This server does not go by that name. Use the address that it printed at its start.")
@@ -93,23 +99,37 @@ class Guard:
                 raise Refused(403, "This form was sent from another site.")
             if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
                 raise Refused(415, f"Only forms are taken here ({_FORM}).")
-        path = scope["path"]
-        if not path.startswith(_OPEN) and not same(self._tokens.desk, _cookie(headers)):
+        self._admit(scope, headers)
+
+
+def desk_alone(tokens: Tokens) -> Admit:
+    """Admits the browser that holds the desk's cookie; to a seat and to static files also others."""
+
+    def admit(scope: Scope, headers: Headers) -> None:
+        if not scope["path"].startswith(_OPEN) and not same(tokens.desk, cookie(headers, COOKIE)):
             raise Refused(401, "Open the desk with the link that `debate serve` printed at its start.")
 
+    return admit
 
-def _cookie(headers: dict[str, str]) -> str:
+
+def cookie(headers: Headers, name: str) -> str:
+    """The value of a cookie; empty where there is none."""
     try:
-        held = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        held = SimpleCookie(headers.get("cookie", "")).get(name)
     except CookieError:
         return ""
     return held.value if held else ""
 
 
-async def _whole(receive: Receive, headers: dict[str, str]) -> Receive:
+def is_https(headers: Headers) -> bool:
+    """Whether the browser came by https. The proxy says so, since it is the only one that this server hears."""
+    return headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower() == "https"
+
+
+async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
     """The same request with its body read. Raises Refused where it is too large, or takes too long."""
-    too_large = Refused(413, f"A form may have {LARGEST_BODY:,} bytes. Nothing was taken; go back to what you wrote.")
-    if headers.get("content-length", "0").isdigit() and int(headers.get("content-length", "0")[:12]) > LARGEST_BODY:
+    too_large = Refused(413, f"A form may have {largest:,} bytes. Nothing was taken; go back to what you wrote.")
+    if headers.get("content-length", "0").isdigit() and int(headers.get("content-length", "0")[:12]) > largest:
         raise too_large
     body = bytearray()
 
@@ -120,7 +140,7 @@ async def _whole(receive: Receive, headers: dict[str, str]) -> Receive:
             if message["type"] == "http.disconnect":
                 raise Refused(400, "The request ended before it was whole.")
             body.extend(message.get("body", b""))
-            if len(body) > LARGEST_BODY:
+            if len(body) > largest:
                 raise too_large
             more = message.get("more_body", False)
 
@@ -139,5 +159,7 @@ async def _whole(receive: Receive, headers: dict[str, str]) -> Receive:
 async def _refuse(send: Send, refusal: Refused) -> None:
     body = f"{refusal.sentence}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    if refusal.retry_after is not None:
+        headers.append((b"retry-after", str(refusal.retry_after).encode()))
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
