@@ -85,6 +85,26 @@ def test_what_will_not_do_stands_beside_its_field(
     assert list(Path().iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("topic", "position"),
+    [
+        ("Should we use tabs?", "We should use tabs."),
+        ("Is remote work what most teams want?", 'The answer to "Is remote work what most teams want?" is yes.'),
+        ("城市中心应该禁止私家车", "It is right that: 城市中心应该禁止私家车"),
+        ("Which database should we choose for this?", None),
+        ("Is it better to rent, or does buying pay?", None),
+    ],
+)
+def test_positions_follow_from_the_topic(here: Path, topic: str, position: str | None) -> None:
+    """A question of yes or no, and a claim, need no positions; for others the visitor is asked for them."""
+    with visiting_public(rules(casts={"one": spoken_by("command:true")})) as visitor:
+        answer = visitor.start({**TOPIC, "topic": topic})
+        if position is None:
+            assert answer.status_code == 422 and "what each side is to argue" in answer.text
+        else:
+            assert opened(answer.headers["location"]).setup.positions["a"] == position
+
+
 @pytest.mark.parametrize("field", ["format", "cast.a", "other.a", "output", "context", "max_cost", "judge"])
 def test_visitors_set_nothing_but_their_own_fields(visitor: PublicVisitor, field: str) -> None:
     """No program, address, file or cap can be named: a form with any other field is refused whole."""
