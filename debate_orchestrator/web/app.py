@@ -17,6 +17,7 @@ from debate_orchestrator.web import pages
 from debate_orchestrator.web.desk import Desk
 from debate_orchestrator.web.guard import Guard, desk_alone
 from debate_orchestrator.web.replies import html_response
+from debate_orchestrator.web.reviewing import Reviews
 from debate_orchestrator.web.runs import Runs
 from debate_orchestrator.web.seats import Seats
 from debate_orchestrator.web.tokens import Tokens
@@ -26,7 +27,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     """The application for the debates of the working folder. `hosts` are the names under which it is asked for, with
     their ports; `runs` are ended with it."""
     runs = runs or Runs()
-    desk, seats = Desk(tokens, runs), Seats(tokens, runs)
+    desk, seats, reviews = Desk(tokens, runs), Seats(tokens, runs), Reviews(tokens)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -45,6 +46,8 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Route("/debates/{name}/stream", desk.stream),
         Route("/debates/{name}/report", desk.report),
         Route("/debates/{name}/{action}", desk.act, methods=["POST"]),
+        Route("/review/{name}/{token}", reviews.review, methods=["GET", "POST"]),
+        Route("/review/{name}/{token}/report", reviews.report),
         Route("/seat/{name}/{seat}/{token}", seats.seat, methods=["GET", "POST"]),
         Route("/seat/{name}/{seat}/{token}/stream", seats.stream),
         Route("/seat/{name}/{seat}/{token}/report", seats.report),

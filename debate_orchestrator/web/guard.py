@@ -26,8 +26,8 @@ LARGEST_BODY = 2_000_000
 BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
 _FORM = "application/x-www-form-urlencoded"
-_OPEN = ("/enter", "/static/", "/seat/")
-"""Where the desk's cookie is not needed: seats have tokens of their own."""
+_OPEN = ("/enter", "/static/", "/seat/", "/review/")
+"""Where the desk's cookie is not needed: seats and reviews have tokens of their own."""
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
