@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from debate_orchestrator.util.errors import BadFile, DebateError
-from debate_orchestrator.web import pages
+from debate_orchestrator.web import pages, tournaments
 from debate_orchestrator.web.desk import Desk
 from debate_orchestrator.web.guard import Guard, desk_alone
 from debate_orchestrator.web.replies import html_response
@@ -42,6 +42,10 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Route("/search", desk.search),
         Route("/compare", desk.compare),
         Route("/static/{name}", static),
+        Route("/tournaments", tournaments.listed),
+        Route("/tournaments/{name}", tournaments.tournament),
+        Route("/tournaments/{name}/report", tournaments.report),
+        Route("/tournaments/{name}/debates/{debate}", tournaments.debate),
         Route("/debates/{name}", desk.debate),
         Route("/debates/{name}/stream", desk.stream),
         Route("/debates/{name}/report", desk.report),
