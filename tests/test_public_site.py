@@ -214,6 +214,18 @@ def test_a_moderator_function_may_refuse(here: Path, monkeypatch: pytest.MonkeyP
         moderation.moderator("python:house_rules:nothing")
 
 
+def test_the_moderator_is_not_asked_without_end(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused topics count nowhere as debates, but a visitor can't have ever more of them looked at."""
+    (here / "refusing.py").write_text("asked = []\ndef check(request):\n    asked.append(1)\n    return 'No.'\n")
+    monkeypatch.syspath_prepend(str(here))
+    with visiting_public(rules(moderation="python:refusing:check", debates_per_visitor=1)) as visitor:
+        codes = [visitor.start().status_code for _ in range(12)]
+    assert codes == [422] * 10 + [429] * 2
+    import refusing
+
+    assert len(refusing.asked) == 10
+
+
 def test_a_slow_moderator_holds_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that does not answer is ended, and the visitor may try again."""
     monkeypatch.setattr(moderation, "SECONDS", 0.2)

@@ -41,6 +41,14 @@ def test_the_desk_needs_the_link_that_was_printed(here: Path) -> None:
         assert "set-cookie" not in stranger.get("/").headers
 
 
+def test_the_cookie_is_secure_behind_https(here: Path) -> None:
+    """Where the proxy says that the browser came by https, the desk's cookie is sent by https alone."""
+    with visiting(enter=False) as stranger:
+        for proto, secure in (("https", True), ("http", False)):
+            answer = stranger.get(f"/enter?key={TOKENS.desk}", **{"x-forwarded-proto": proto})
+            assert ("Secure" in answer.headers["set-cookie"]) == secure
+
+
 def test_forms_of_other_sites_are_refused(visitor: Visitor) -> None:
     """A form from another site, or one without the token of this server's forms, does nothing."""
     data = {"form_token": TOKENS.form, "topic": "Is this right?", "action": "start"}

@@ -14,6 +14,7 @@ from web_visitor import TOKENS, Visitor, plain, visiting
 from debate_orchestrator import read_journal
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports.review_files import gather_reviews
 from debate_orchestrator.util import resources
 
@@ -151,3 +152,35 @@ def test_the_desk_has_the_link(here: Path) -> None:
     with visiting() as desk:
         found = re.search(r'href="(/review/[^"]+)"', desk.get("/debates/debate-report").text)
         assert found is not None and "Your name" in desk.text(found[1])
+
+
+@pytest.mark.parametrize("format", ["panel", "question", "claim"])
+def test_every_format_can_be_reviewed(here: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
+    """The form asks for what the format's judges vote on, and a ballot with an answer to every field is filed."""
+    monkeypatch.setattr(discovery, "available", lambda *_: [])
+    with visiting() as desk:
+        setup = {"topic": "Should we move to gRPC?", "rounds": "1", "format": format, "action": "start"}
+        started = desk.send("/new", setup)
+        assert started.status_code == 303, plain(started.text)
+        address = started.headers["location"]
+        desk.until(address, "Complete")
+        found = re.search(r'href="(/review/[^"]+)"', desk.get(address).text)
+        assert found is not None
+        page = begun(desk, found[1])
+        answers = {"action": "file"}
+        while (answer := send(desk, page, answers)).status_code == 422 and len(answers) < 30:
+            answers |= filled_in(answer.text)
+        assert answer.status_code == 303, plain(answer.text)[-1500:]
+        assert "Your ballot is filed" in desk.text(page)
+
+
+def filled_in(page: str) -> dict[str, str]:
+    """An answer to every field of a form: the first choice, the numbers of its example, or a word."""
+    found = {}
+    for name, rest in re.findall(
+        r'<(?:select|input|textarea) id="(field/[^"]+)"(.*?)(?=<label|</form>)', page, re.DOTALL
+    ):
+        options = re.findall(r'<option value="([^"]+)"', rest)
+        example = re.search(r"as in: ([\d. ]*\d)", rest) or re.search(r"(\d[\d.]*) to \d", rest)
+        found[name] = options[0] if options else example[1] if example else "Well argued."
+    return found

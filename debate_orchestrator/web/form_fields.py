@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core import transcript
@@ -33,9 +33,16 @@ class FormField(NamedTuple):
 
 
 def questions(
-    shape: Shape, terms: ShapeContext, rules: Format, typed: Mapping[fields.Place, str], *, checked: bool
+    shape: Shape,
+    terms: ShapeContext,
+    rules: Format,
+    typed: Mapping[fields.Place, str],
+    *,
+    checked: bool,
+    worded: Callable[[fields.Step], tuple[str, str]] | None = None,
 ) -> list[FormField]:
-    """The fields, as far as they are known from what was `typed`; with problems where it is `checked`."""
+    """The fields, as far as they are known from what was `typed`; with problems where it is `checked`. `worded` gives
+    the label of a field and what it is about, where the shape's own words will not do."""
     found = []
 
     def part_name(part: str) -> str:
@@ -50,15 +57,17 @@ def questions(
             try:
                 fields.read(step, terms, text)
             except BadReply as error:
-                problem = " ".join(error.complaints)
-        label = fields.label(step.place, part_name)
+                problem = " ".join(error.complaints) if text else "An answer is needed here."
+        label, about = fields.label(step.place, part_name), step.about
         if step.field.kind == "scores":
             label = f"{label}: {', '.join(map(part_name, terms.criteria))}"
+        if worded is not None:
+            label, about = worded(step)
         found.append(
             FormField(
                 name=_PREFIX + "/".join(step.place),
                 label=label,
-                about=step.about,
+                about=about,
                 hint=fields.hint(step, terms)
                 .replace("; Enter alone ends the list", "; leave it empty to end the list")
                 .replace("; Enter alone is for none", "; leave it empty for none")

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from debate_orchestrator.core import transcript
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.prompting.fields import Step
 from debate_orchestrator.reports import review_files, reviews
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.markdown import blind_speeches
@@ -113,6 +114,7 @@ class Reviews:
         if "rounds" in ballot:
             ballot["rounds"] = {int(number): part for number, part in ballot["rounds"].items()}
         try:
+            ballot = reviews.in_order(case.form, ballot)
             review_files.checked_review(ballot, "ballot", case.form, case.entries)
             review_files.file(case.ballots, ballot)
         except BadFile as error:
@@ -128,6 +130,11 @@ class Reviews:
         criteria = form.debate.format.rubric.criteria
         scored = any("scores" in shape for shape in (*form.rounds.values(), form.final))
         typed, rules = form_fields.entered(sent), form.debate.format
+
+        def worded(step: Step) -> tuple[str, str]:
+            wording = reviews.worded(form, step.place, step.about)
+            return wording.text, wording.help
+
         return self._page(
             request,
             case,
@@ -141,7 +148,9 @@ class Reviews:
                 (criteria[name].title, reviews.scale(form, name), one_line(criteria[name].about))
                 for name in (form.terms.criteria if scored else ())
             ],
-            questions=form_fields.questions(case.shape(_ASKED), form.terms, rules, typed, checked=bool(problems)),
+            questions=form_fields.questions(
+                case.shape(_ASKED), form.terms, rules, typed, checked=bool(problems), worded=worded
+            ),
         )
 
     def _page(self, request: Request, case: _Case, step: str, code: int = 200, **values: Any) -> Response:

@@ -7,7 +7,7 @@ from typing import Any
 from debate_orchestrator.util.errors import LockedJournal, OverBudget, Paused, with_hint
 from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST
 
-VISITOR, MODEL, CAST = "visitor:", "model:", "cast:"
+VISITOR, TRIES, MODEL, CAST = "visitor:", "tries:", "model:", "cast:"
 """How the names of counters begin."""
 
 
@@ -41,6 +41,8 @@ def limit_reached(name: str, per_visitor: int, seconds: float) -> Refusal:
     if name.startswith(VISITOR):
         count = f"{per_visitor} debate{'s' * (per_visitor != 1)}"
         sentence = with_hint(f"Your network has started {count} today, and that is the most for one visitor.", tomorrow)
+    elif name.startswith(TRIES):
+        sentence = with_hint("Your network has tried too many topics today.", tomorrow)
     elif name.startswith((MODEL, CAST)):
         sentence = with_hint("The models of this cast have had all their debates for today.", another)
     elif name == DAY_COST:

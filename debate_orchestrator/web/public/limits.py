@@ -63,12 +63,13 @@ class MemoryLimits:
         if full := full_limit(self._counts, counters, (today, total), cost, caps):
             return full
         self._counts.update(counters.keys())
-        self._spent[debate] = day, cost
+        if cost:
+            self._spent[debate] = day, cost
         return None
 
     async def settle(self, debate: str, cost: float) -> None:
-        day, _ = self._spent.get(debate, (self._day, 0.0))
-        self._spent[debate] = day, cost
+        if debate in self._spent:
+            self._spent[debate] = self._spent[debate][0], cost
 
     async def day_key(self, day: str) -> bytes:
         self._turn_to(day)

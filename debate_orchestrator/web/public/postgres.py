@@ -69,7 +69,8 @@ class PostgresLimits:
                     "DO UPDATE SET used = debate_public_counts.used + 1",
                     (day, counter),
                 )
-            await connection.execute("INSERT INTO debate_public_costs VALUES (%s, %s, %s)", (debate, day, cost))
+            if cost:
+                await connection.execute("INSERT INTO debate_public_costs VALUES (%s, %s, %s)", (debate, day, cost))
         return None
 
     async def settle(self, debate: str, cost: float) -> None:

@@ -21,7 +21,7 @@ from debate_orchestrator.util.errors import DebateError, LockedJournal, with_hin
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import folder
 from debate_orchestrator.web.public import failures, moderation, visitors
-from debate_orchestrator.web.public.failures import CAST, MODEL, VISITOR, Refusal
+from debate_orchestrator.web.public.failures import CAST, MODEL, TRIES, VISITOR, Refusal
 from debate_orchestrator.web.public.limits import Limits, LimitsUnavailable
 from debate_orchestrator.web.public.rules import Cast, Rules, risks_of
 from debate_orchestrator.web.public.start_queue import StartQueue
@@ -40,6 +40,8 @@ _YES_OR_NO = re.compile(
 """How a question begins whose answer is yes or no."""
 _PLACES = {"topic": "topic", "positions": "position.a", "rounds": "rounds"}
 """Setting to the field of the form that it comes from."""
+_TRIES = 10
+"""Topics that a visitor may have looked at by the moderator, for each debate that they may start in a day."""
 _MODERATIONS = 4
 """Topics that are looked at by the moderator at the same time."""
 
@@ -78,13 +80,12 @@ class Site:
             self.queue.starting -= 1
 
     async def _start(self, cast: Cast, answers: dict[str, Any], address: str) -> str:
-        request = {"topic": answers["topic"], "positions": answers["positions"], "cast": cast.name}
-        async with self._moderating:
-            if reason := await self._moderator(request):
-                raise Refusal(422, {"topic": [reason]})
         name = f"{folder.slug(answers['topic'])}-{secrets.token_hex(5)}"
         settings = _settings(answers, f"{name}{MARKS[0]}.md")
-        await self._admit(name, cast, address)
+        day = visitors.today()
+        visitor = visitors.mark(await self.limits.day_key(day), address)
+        await self._moderate(name, day, visitor, cast, answers)
+        await self._admit(name, day, visitor, cast)
         opening = asyncio.ensure_future(open_debate(settings, rehearse=cast.rehearsal))
         try:
             files = await asyncio.shield(opening)
@@ -96,9 +97,19 @@ class Site:
         self.queue.add(files.journal)
         return name
 
-    async def _admit(self, name: str, cast: Cast, address: str) -> None:
-        day = visitors.today()
-        visitor = visitors.mark(await self.limits.day_key(day), address)
+    async def _moderate(self, name: str, day: str, visitor: str, cast: Cast, answers: dict[str, Any]) -> None:
+        """Raises Refusal for a topic that the moderator refuses, and for a visitor who tries too many."""
+        if not self.rules.moderation:
+            return
+        tries = {f"{TRIES}{visitor}": _TRIES * self.rules.per_visitor}
+        if reached := await self.limits.admit(name, day, tries, 0.0, self.rules):
+            raise failures.limit_reached(reached, self.rules.per_visitor, visitors.seconds_to_midnight())
+        request = {"topic": answers["topic"], "positions": answers["positions"], "cast": cast.name}
+        async with self._moderating:
+            if reason := await self._moderator(request):
+                raise Refusal(422, {"topic": [reason]})
+
+    async def _admit(self, name: str, day: str, visitor: str, cast: Cast) -> None:
         counters = {f"{VISITOR}{visitor}": self.rules.per_visitor}
         counters |= {f"{CAST}{cast.name}": cast.per_day} if cast.per_day is not None else {}
         counters |= {f"{MODEL}{spec}": most for spec, most in self.rules.per_model.items() if spec in cast.models}
