@@ -353,13 +353,14 @@ def test_a_site_with_programs_needs_consent(debate: Any, here: Path) -> None:
 
 def test_a_page_can_be_sent_to_others(visitor: PublicVisitor) -> None:
     """The page names its permanent address, a title and a picture for sites that show links."""
-    path = visitor.started(topic='Is "less" <more>?', **{"position.a": 'It "is" <b>more</b>.', "position.b": "No."})
+    topic = 'Is "less" <more> [so](https://evil.example "x") *big*?'
+    path = visitor.started(topic=topic, **{"position.a": 'It "is" <b>more</b>.', "position.b": "No."})
     visitor.until(path, "Complete")
     page = visitor.get(path).text
 
     assert f'<link rel="canonical" href="https://{HOST}{path}">' in page
     assert f'<meta property="og:image" content="https://{HOST}{path}/card.png">' in page
-    assert 'content="Is &#34;less&#34; &lt;more&gt;?"' in page
+    assert 'content="Is &#34;less&#34; &lt;more&gt; [so](https://evil.example &#34;x&#34;) *big*?"' in page
     picture = visitor.get(f"{path}/card.png")
     assert picture.headers["content-type"] == "image/png" and picture.content.startswith(b"\x89PNG")
     assert "noindex" not in page

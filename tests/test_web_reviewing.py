@@ -120,10 +120,12 @@ def test_a_ballot_is_held_to_the_rubric(reviewer: Visitor, link: str) -> None:
     """Missing and impossible answers are told at their fields, what was typed stays, and nothing is filed; a ballot
     that was filed is not replaced."""
     page = begun(reviewer, link)
-    for changed in ({"field/rounds/1/scores/a": "11 6"}, {"field/final/winner": ""}, {"field/why": "w " * 81}):
+    wrong = {"field/rounds/1/scores/a": ("11 6",), "field/final/winner": ("",), "field/why": ("w " * 81, " ")}
+    for changed in ({field: text} for field, texts in wrong.items() for text in texts):
         answer = send(reviewer, page, {"action": "file", **ANSWERS, **changed})
         assert answer.status_code == 422 and 'class="problem"' in answer.text
         assert "It answered the other." in answer.text or "field/why" in changed
+        assert "An answer is needed here." in answer.text or all(text.strip() for text in changed.values())
     assert not Path("debate-report.ballots/ada.yaml").exists()
     assert send(reviewer, page, {"action": "file", **ANSWERS}).status_code == 303
     again = send(reviewer, link, {"action": "begin", "reviewer": "ada", "seen": "no", "before": "b"})

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from debate_orchestrator.core import transcript
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import Shape
-from debate_orchestrator.prompting.fields import Step
+from debate_orchestrator.prompting import fields
 from debate_orchestrator.reports import review_files, reviews
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.markdown import blind_speeches
@@ -86,16 +86,16 @@ class Reviews:
     def _begin(self, request: Request, case: _Case, sent: Mapping[str, str]) -> Response:
         """Takes the vote before reading, which stands from then on."""
         name, seen, before = one_line(sent.get("reviewer", "")), sent.get("seen", ""), sent.get("before", "")
-        fields: dict[str, Any] = reviews.empty(case.form, case.entries[-1].hash, name, date.today().isoformat())
-        fields |= {"seen": seen == "yes", "before": before or None}
-        problems = [problem for problem in case.form.complaints(fields) if problem.startswith(("reviewer:", "before:"))]
+        ballot: dict[str, Any] = reviews.empty(case.form, case.entries[-1].hash, name, date.today().isoformat())
+        ballot |= {"seen": seen == "yes", "before": before or None}
+        problems = [problem for problem in case.form.complaints(ballot) if problem.startswith(("reviewer:", "before:"))]
         problems += [] if seen in ("yes", "no") else ["Say whether you have seen the verdict."]
         problems += [] if before else ["Say which position you hold before you read."]
         if not problems:
             try:
                 review_files.must_be_free(case.ballots, name)
                 if not review_files.draft(case.ballots, name, case.entries[-1].hash).get(_READ):
-                    review_files.keep(case.ballots, fields | {_READ: True})
+                    review_files.keep(case.ballots, ballot | {_READ: True})
                 return go_to(f"{request.url.path}?{urlencode({'as': name})}")
             except BadFile as error:
                 problems = error.complaints
@@ -106,7 +106,7 @@ class Reviews:
         draft = review_files.draft(case.ballots, name, case.entries[-1].hash) if name else {}
         if not draft.get(_READ):
             return self._page(request, case, "before", 422, name=name, problems=["Begin with the vote before reading."])
-        answers = form_fields.value(case.shape(_ASKED), case.form.terms, form_fields.entered(sent))
+        answers = fields.value(case.shape(_ASKED), case.form.terms, form_fields.entered(sent))
         if answers is None:
             return self._reading(request, case, draft, sent, ["Some of it is missing: see below."])
         ballot = {key: value for key, value in draft.items() if key != _READ} | answers
@@ -129,9 +129,10 @@ class Reviews:
         form = case.form
         criteria = form.debate.format.rubric.criteria
         scored = any("scores" in shape for shape in (*form.rounds.values(), form.final))
-        typed, rules = form_fields.entered(sent), form.debate.format
+        nothing = {("why",): ""} if problems else {}  # an empty reason is a problem too
+        typed, rules = nothing | form_fields.entered(sent), form.debate.format
 
-        def worded(step: Step) -> tuple[str, str]:
+        def worded(step: fields.Step) -> tuple[str, str]:
             wording = reviews.worded(form, step.place, step.about)
             return wording.text, wording.help
 

@@ -114,6 +114,7 @@ class Views:
             site=self._site.rules.title,
             name=name,
             setup=setup,
+            topic=one_line(setup.topic),
             sides={side: rules.name_of(side) for side in rules.sides},
             state=state,
             live=waits and not state.complete,
