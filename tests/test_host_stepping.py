@@ -67,7 +67,7 @@ def test_a_debate_goes_to_its_report(debate: Run, opened: dict[str, Any]) -> Non
         "Key unresolved question: What does it cost in year two?"
     )
     assert Path("report.md").read_text(encoding="utf-8").startswith("# Debate Report\n")
-    assert debate("check", J).code == 0
+    assert "every one as it was written" in debate("check", J).out
 
 
 def test_a_finished_debate_steps_to_the_same(debate: Run, opened: dict[str, Any]) -> None:
@@ -162,6 +162,27 @@ def test_a_ballot_that_is_not_the_shape(debate: Run, opened: dict[str, Any], bal
     assert ran.code == 2
     assert any(expected in one for one in ran.json["complaints"])
     assert debate("step", J, "--json").json["accepted"][0]["turn"] == "1.verdict.judge"
+
+
+def test_the_next_brief_shows_a_refused_ballot(debate: Run, opened: dict[str, Any]) -> None:
+    """An agent that reads only the brief finds there what was wrong with the ballot before, and that ballot itself.
+    The brief without it is replaced in silence."""
+    told = at_verdict(debate, opened)
+    due = told["turns"][0]
+    first = Path(due["brief"]).read_text(encoding="utf-8")
+    for score in (11, 12):
+        Path(due["reply"]).write_text(json.dumps(puppets.ballot(a=score)), encoding="utf-8")
+        ran = debate("step", J, "--json")
+        assert ran.code == 2 and ran.json["complaints"][0] not in first
+
+    brief = Path(due["brief"]).read_text(encoding="utf-8")
+    assert "could not be used" not in first and brief.count("could not be used") == 1
+    assert "a number from 1 to 10" in brief.partition("could not be used")[2]
+    assert json.dumps(puppets.ballot(a=12)) in brief and json.dumps(puppets.ballot(a=11)) not in brief
+    assert not list(Path(due["brief"]).parent.glob("*.edited*")) and "was not the brief" not in ran.err
+    Path(due["reply"]).write_text(json.dumps(puppets.ballot(rounds=2)), encoding="utf-8")
+    assert debate("step", J, "--json").json["accepted"][0]["turn"] == "1.verdict.judge"
+    assert "every one as it was written" in debate("check", J).out
 
 
 def test_turns_that_are_not_due(debate: Run, opened: dict[str, Any]) -> None:

@@ -233,10 +233,13 @@ class _Stepper:
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 
     def _parsed(self, turn: Turn, asked: Brief, reply: Reply) -> Answer:
-        """What a reply amounts to. One sent back for shortcomings goes on record: the next is taken as it is."""
+        """What a reply amounts to. A structured one that can't be used goes on record, so that the next brief shows it
+        with what is wrong."""
         try:
             return replies.parse_reply(self.debate, turn, reply)
-        except replies.Shortcomings as error:
+        except BadReply as error:
+            if self.debate.shape(turn) is None:
+                raise
             self._ask_once(turn, asked)
             rejected = Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=False)
             record_event(self.journal, self.current, rejected)
@@ -255,8 +258,15 @@ class _Stepper:
             record_event(self.journal, self.current, Asked(turn=turn.id, brief=asked.digest, by=model_spec.HOST))
 
     def _brief(self, turn: Turn) -> Brief:
-        """The brief of a due turn as the host may see it: without the secrets of the environment."""
-        return brief(self.debate, turn).redacted()
+        """The brief of a due turn as the host may see it: without the secrets of the environment. It ends with the last
+        reply that could not be used, and why."""
+        return self._brief_after(turn, len(self.debate.rejected.get(turn.id, ())))
+
+    def _brief_after(self, turn: Turn, rejections: int) -> Brief:
+        """A turn's brief as it was when that many of its replies had been rejected."""
+        rejected = self.debate.rejected.get(turn.id, ())[:rejections]
+        former = rejected[-1] if rejected and rejected[-1].reply.by == model_spec.HOST else None
+        return brief(self.debate, turn, former).redacted()
 
     def _brief_file(self, asked: Brief, turn: Turn) -> str:
         reply = self.folder.place(turn.id, asked.wants).reply
@@ -266,7 +276,9 @@ class _Stepper:
         asked = self._brief(turn)
         place = self.folder.place(turn.id, asked.wants)
         self._ask_once(turn, asked)
-        if problem := self.folder.lay(place, self._brief_file(asked, turn)):
+        rejections = len(self.debate.rejected.get(turn.id, ()))
+        earlier = self._brief_file(self._brief_after(turn, rejections - 1), turn) if rejections else ""
+        if problem := self.folder.lay(place, self._brief_file(asked, turn), earlier):
             self._refuse(turn.id, [problem])
         return DueTurn(
             turn=turn.id,

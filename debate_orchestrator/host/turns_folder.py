@@ -44,15 +44,17 @@ class TurnsFolder:
         stem = os.path.join(self.folder, turn_id)
         return TurnFiles(turn_id, f"{stem}.brief.md", f"{stem}.reply.{'json' if wants == 'json' else 'md'}")
 
-    def lay(self, place: TurnFiles, brief: str) -> str | None:
-        """Puts a brief in its place; another one there is moved aside, since it may have been edited. A reply that was
-        there before it answers something else: it is moved aside too, and the complaint about it is returned.
+    def lay(self, place: TurnFiles, brief: str, earlier: str = "") -> str | None:
+        """Puts a brief in its place. The `earlier` brief of this turn is replaced; any other file there is moved aside,
+        since it may have been edited. A reply that was there before the brief answers something else: it is moved aside
+        too, and the complaint about it is returned.
         Raises BadFile where the brief can't be written."""
         if self._is_laid(place, brief):
             return None
         make_folder(self.folder)
+        replaced = earlier.encode("utf-8", "backslashreplace")
         aside = self._move_aside(place.reply, "aside") if os.path.lexists(place.reply) else None
-        if kept := write_atomic(place.brief, brief, ours=lambda _: False):
+        if kept := write_atomic(place.brief, brief, ours=lambda data: data == replaced):
             self.tell(f"{place.brief} was not the brief that is due now: kept as {kept}.")
         if aside is None:
             return None
