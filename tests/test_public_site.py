@@ -16,8 +16,16 @@ from web_visitor import plain
 from debate_orchestrator import read_journal
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.util.data import parse_mapping
-from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.errors import (
+    BadSettings,
+    JournalWriteError,
+    LockedJournal,
+    OverBudget,
+    ProviderFailed,
+    TransientError,
+)
 from debate_orchestrator.web.public import moderation
+from debate_orchestrator.web.public.failures import explained
 from debate_orchestrator.web.public.rules import parse_rules, risks_of
 
 
@@ -245,6 +253,36 @@ def test_debates_wait_for_their_turn(here: Path) -> None:
         assert full.status_code == 503 and "2 debates wait already" in plain(full.text) and full.headers["retry-after"]
         for path in (first, second, third):
             visitor.until(path, "Complete")
+
+
+def test_the_queue_says_how_long(here: Path) -> None:
+    """Once debates have ended, a place in the queue has a time: that of the usual debate, for each batch before it."""
+    speaker = speaking(here, "time.sleep(0.2); print('A reason is given here, and another one.')")
+    with visiting_public(rules(casts={"slow": spoken_by(speaker)}, at_once=1)) as visitor:
+        assert visitor.site.queue.wait_seconds(1) is None
+        visitor.until(visitor.started(), "Complete")
+        one = visitor.site.queue.wait_seconds(1)
+        assert one is not None and 0.2 < one < 20 and visitor.site.queue.wait_seconds(3) == 3 * one
+        visitor.started()
+        assert "your debate is next · about a minute" in visitor.text(visitor.started())
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TransientError("secret", unsure=True), "did not answer in time"),
+        (OverBudget("secret"), "Try: start a debate with fewer rounds"),
+        (LockedJournal("secret"), "Try: load this page again"),
+        (JournalWriteError("secret"), "goes on by itself"),
+        (ProviderFailed("secret"), "Try: come back later"),
+        (RuntimeError("secret"), "Try: come back later"),
+    ],
+)
+def test_every_failure_says_what_to_do(error: Exception, words: str) -> None:
+    """A visitor learns whether to wait, to try again or to change something, and nothing that the error names."""
+    told = " ".join(explained(error))
+
+    assert words in told and "secret" not in told
 
 
 def test_a_debate_goes_on_in_the_next_server(here: Path) -> None:

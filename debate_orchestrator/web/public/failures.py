@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from debate_orchestrator.util.errors import LockedJournal, OverBudget, Paused, with_hint
+from debate_orchestrator.util.errors import JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
 from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST
 
 VISITOR, TRIES, MODEL, CAST = "visitor:", "tries:", "model:", "cast:"
@@ -25,6 +25,8 @@ def explained(error: Exception) -> list[str]:
     """Why a debate stands still, without anything that the owner's errors name."""
     if isinstance(error, LockedJournal):
         return [with_hint("Another server of this site runs this debate.", "load this page again to follow it")]
+    if isinstance(error, JournalWriteError):
+        return ["The disk of this site takes nothing now. What was said waits, and the debate goes on by itself."]
     if isinstance(error, OverBudget):
         hint = "start a debate with fewer rounds"
         return [with_hint("This debate has reached the most that one debate may cost. What was said is kept.", hint)]
