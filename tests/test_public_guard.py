@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from public_site import HOST, TOPIC, PublicVisitor, rules, visiting_public
 from started import PATIENCE
+from web_visitor import plain
 
 from debate_orchestrator.web import guard, live
 from debate_orchestrator.web.public import visitors
@@ -53,6 +54,27 @@ def test_forms_of_other_sites_start_nothing(visitor: PublicVisitor) -> None:
     assert nothing_written()
 
 
+def test_a_browser_without_cookies_is_told(visitor: PublicVisitor) -> None:
+    """Where no cookie comes back, the page says what to allow."""
+    token = visitor.token()
+    visitor.client.cookies.clear()
+    headers = {**visitor.headers, "origin": f"https://{HOST}"}
+    answer = visitor.client.post("/start", data={**TOPIC, "form_token": token}, headers=headers)
+    assert answer.status_code == 403 and "allow cookies for this site" in answer.text
+
+
+def test_a_damaged_journal_is_not_told_to_visitors(visitor: PublicVisitor) -> None:
+    """The page of a debate whose file was spoilt says no more than that; the owner's log says what is wrong."""
+    path = visitor.started()
+    visitor.until(path, "Complete")
+    (journal,) = Path().glob("*.journal.jsonl")
+    journal.write_text(journal.read_text(encoding="utf-8").replace("gRPC", "gRPX", 1), encoding="utf-8")
+    answer = visitor.get(path)
+    assert answer.status_code == 500 and "until the owner of this site" in answer.text
+    assert "line" not in plain(answer.text) and "journal" in visitor.log[-1]
+    assert visitor.get("/").status_code == 200
+
+
 def test_the_cookie_is_kept_from_scripts_and_other_names(visitor: PublicVisitor) -> None:
     """Behind https, no script and no other name of the domain gets or sets the cookie of the form."""
     (cookie,) = visitor.get("/").headers.get_list("set-cookie")
@@ -75,6 +97,7 @@ def test_the_desk_is_not_there(visitor: PublicVisitor) -> None:
 
 def test_forms_have_a_size_and_a_type(visitor: PublicVisitor) -> None:
     """A form over the limit is refused before it is read, and anything that is no form too."""
+    visitor.token()  # the browser has the cookie of the form
     sent = {**visitor.headers, "origin": f"https://{HOST}", "content-type": FORM}
     large = b"topic=" + b"x" * LARGEST_FORM
     assert visitor.client.post("/start", content=large, headers=sent).status_code == 413

@@ -63,9 +63,7 @@ def own_page(page: str) -> HTMLResponse:
 
 def png(data: bytes) -> Response:
     """A picture, which may be kept for some minutes by those who show it."""
-    policy = (
-        "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; sandbox"  # browsers show a picture as a page
-    )
+    policy = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; sandbox"  # a browser may show it as a page
     headers = {"cache-control": "public, max-age=600", "cross-origin-resource-policy": "cross-origin"}
     headers["content-security-policy"] = policy
     return Response(data, media_type="image/png", headers=headers)

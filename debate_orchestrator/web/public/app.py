@@ -13,7 +13,6 @@ from starlette.routing import Route
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.web.app import static
 from debate_orchestrator.web.guard import Guard
-from debate_orchestrator.web.public import failures
 from debate_orchestrator.web.public.site import Site
 from debate_orchestrator.web.public.views import Views
 from debate_orchestrator.web.public.visitors import Requests
@@ -41,7 +40,8 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
         if isinstance(error, HTTPException):
             problems = ["There is no such page. Its debate may have been removed."] if status == 404 else [error.detail]
         else:
-            problems = failures.explained(error)
+            site.log(str(error))
+            problems = ["This can't be shown until the owner of this site has looked at it."]
         return html_response("public/error.html.j2", status, site=site.rules.title, title=title, complaints=problems)
 
     routes = [

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import secrets
+import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -58,7 +59,7 @@ class Site:
         self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
         self._moderator = moderation.moderator(rules.moderation)
         self._moderating = asyncio.Semaphore(_MODERATIONS)
-        self._log = log
+        self.log = log
         self._tasks: set[asyncio.Task[None]] = set()
 
     # Starting
@@ -73,7 +74,7 @@ class Site:
         try:
             return await self._start(cast, answers, address)
         except (LimitsUnavailable, moderation.ModerationFailed) as error:
-            self._log(str(error))
+            self.log(str(error))
             sentence = with_hint("No debate can be started at the moment.", "the same again in some minutes")
             raise Refusal(503, {"": [sentence]}, retry_after=120) from None
         finally:
@@ -90,7 +91,7 @@ class Site:
         try:
             files = await asyncio.shield(opening)
         except DebateError as error:
-            self._log(f"{name}: {error}")
+            self.log(f"{name}: {error}")
             await self.limits.settle(name, 0.0)
             sentence = "The debate could not be opened, and trying again won't help until the owner has looked at it."
             raise Refusal(500, {"": [sentence]}) from None
@@ -175,9 +176,9 @@ class Site:
                     if {risk.digest for risk in find_risks(path)} <= agreed:
                         self.queue.add(path)
                     else:
-                        self._log(f"{path}: it does more than the casts of this site, so it is not gone on with.")
+                        self.log(f"{path}: it does more than the casts of this site, so it is not gone on with.")
             except (DebateError, OSError) as error:
-                self._log(f"{path}: {error}")
+                self.log(f"{path}: {error}")
 
     async def shutdown(self) -> None:
         """Ends all debates; the next server of the folder goes on with them."""
@@ -186,8 +187,10 @@ class Site:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _explain(self, error: Exception) -> list[str]:
-        if not isinstance(error, LockedJournal):
-            self._log(f"{type(error).__name__}: {error}")
+        if not isinstance(error, DebateError):
+            traceback.print_exception(error)
+        elif not isinstance(error, LockedJournal):
+            self.log(f"{type(error).__name__}: {error}")
         return failures.explained(error)
 
     def _ended(self, run: Run) -> None:
@@ -203,7 +206,7 @@ class Site:
         try:
             await self.limits.settle(name, charged(run.current.state))
         except LimitsUnavailable as error:
-            self._log(f"{error} What {name} has left of its cap stays reserved.")
+            self.log(f"{error} What {name} has left of its cap stays reserved.")
 
 
 def _positions(topic: str, sides: tuple[str, ...]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.api import render
 from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.util.errors import DebateError
+from debate_orchestrator.util.errors import DebateError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
 from debate_orchestrator.web.guard import is_https
@@ -38,7 +38,10 @@ class Views:
         """Starts a debate, or says beside the fields why not and whether to try again."""
         https = is_https(request.headers)
         held = request.cookies.get(visitors.cookie_name(https=https), "")
-        sent = await form(request, visitors.form_token(held) if held else "")
+        if not held:
+            hint = "allow cookies for this site, and send the form again"
+            return await self._home(request, {}, Refusal(403, {"": [with_hint("Your browser sent no cookie.", hint)]}))
+        sent = await form(request, visitors.form_token(held))
         try:
             name = await self._site.start(sent, visitors.address(request.scope, request.headers))
         except Refusal as refusal:
