@@ -102,8 +102,9 @@ def test_only_tournaments_of_the_folder_are_shown(desk: Visitor, name: str) -> N
 
 def test_the_desk_alone_shows_them(desk: Visitor) -> None:
     """Without the link of the desk there is no tournament."""
-    desk.client.cookies.clear()
-    assert desk.get("/tournaments").status_code == desk.get("/tournaments/t").status_code == 401
+    with visiting(enter=False) as stranger:
+        assert stranger.get("/tournaments").status_code == stranger.get("/tournaments/t").status_code == 401
+        assert stranger.get("/desk/0/tournaments").status_code == 401
 
 
 def test_a_debate_that_was_held_is_read(here: Path) -> None:
@@ -112,7 +113,7 @@ def test_a_debate_that_was_held_is_read(here: Path) -> None:
     with visiting() as desk:
         assert "/tournaments/held" in desk.get("/tournaments").text
         page = desk.get("/tournaments/held").text
-        (first, *_) = re.findall(r'href="(/tournaments/held/debates/[^"]+)"', page)
+        (first, *_) = re.findall(r'href="(/desk/[^"]+/held/debates/[^"]+)"', page)
         assert "Motion 0 holds." in desk.text(first)
         assert "rehearsed" in plain(page) and desk.get("/tournaments/held/report").status_code == 404
         Path("held/index.html").write_text("<p>The whole report</p>", encoding="utf-8")

@@ -38,9 +38,10 @@ def run(arguments: argparse.Namespace) -> int:
         what = "Visitors' debates" if public else "The debates of this folder"
         remark(f"{what} are served there, to this machine alone. Ctrl-C ends the server.")
         if not arguments.no_browser:
-            import webbrowser
+            from debate_orchestrator.web.browser import open_desk
 
-            webbrowser.open(address)
+            if not open_desk(address):
+                remark("No browser could be opened. Open that link yourself.")
 
     if public:
         server.must_be_installed()

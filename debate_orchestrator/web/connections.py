@@ -1,4 +1,4 @@
-"""The server of uvicorn, with an end that comes in order, and a limit of time for the head of a request."""
+"""The server of uvicorn, with an end that comes in order, and limits for connections without a whole request."""
 
 from __future__ import annotations
 
@@ -10,8 +10,17 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-HEAD_SECONDS = 15.0
+HEAD_SECONDS = 10.0
 """Seconds in which the head of a request has to arrive, and that a connection may be idle."""
+MOST_UNFINISHED = 256
+"""Connections at once on which no whole request has come. For one more the oldest is closed, so that a browser gets
+through however many are opened. They are not counted by address: all that come by a proxy have the same."""
+BACKLOG = 100
+"""Connections that are accepted at a time; fewer than may be unfinished, so that each is read before it can be the
+oldest."""
+
+_unfinished: dict[Connection, None] = {}
+"""Connections on which no whole request has come, the oldest first."""
 
 
 class Server(uvicorn.Server):
@@ -27,7 +36,8 @@ class Server(uvicorn.Server):
 
 
 class Connection(H11Protocol):
-    """Closes a connection on which no request is whole in time: a head that never ends would hold it for ever."""
+    """Closes a connection on which no head comes in time: one that never ends would hold it for ever. The time for the
+    rest of a request is kept by the guard."""
 
     _timer: asyncio.TimerHandle | None = None
 
@@ -45,6 +55,7 @@ class Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
+        _unfinished.pop(self, None)
         super().connection_lost(exc)
 
     @property
@@ -56,6 +67,14 @@ class Connection(H11Protocol):
             self._stop()
         elif self._timer is None:
             self._timer = self.loop.call_later(HEAD_SECONDS, self._close)
+        if self._answering and not self.cycle.more_body:
+            _unfinished.pop(self, None)
+            return
+        _unfinished.setdefault(self)
+        if len(_unfinished) > MOST_UNFINISHED:
+            oldest = next(iter(_unfinished))
+            del _unfinished[oldest]
+            oldest.transport.close()
 
     def _stop(self) -> None:
         if self._timer is not None:

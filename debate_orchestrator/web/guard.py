@@ -20,14 +20,16 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = Mapping[str, str]
 Admit = Callable[[Scope, Headers], None]
 
-COOKIE = "debate_desk"
+DESK = "/desk/"
+"""Before the key of the desk in the addresses of its pages."""
 LARGEST_BODY = 2_000_000
 """Bytes of a request; a speech may have up to a million characters."""
 BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
+_OWN_NAMES = ("127.0.0.1", "localhost")
 _FORM = "application/x-www-form-urlencoded"
-_OPEN = ("/enter", "/static/", "/seat/", "/review/")
-"""Where the desk's cookie is not needed: seats and reviews have tokens of their own."""
+_OPEN = ("/static/", "/seat/", "/review/")
+"""Where the key of the desk is not needed: seats and reviews have tokens of their own."""
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -36,7 +38,7 @@ HEADERS = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "same-origin",
+    "referrer-policy": "same-origin",  # addresses hold keys; with "no-referrer" forms would have no origin to check
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
@@ -61,7 +63,7 @@ class Guard:
         """`hosts` are the values of the Host header that are this server's; `admit` raises Refused for a request whose
         sender may not open its path; `largest_body` is in bytes."""
         self._app, self._admit, self._largest = app, admit, largest_body
-        self._hosts = frozenset(host.lower() for host in hosts)
+        self._origins = {host: _origin(host) for host in map(str.lower, hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -88,14 +90,14 @@ class Guard:
     def _check(self, scope: Scope, headers: dict[str, str]) -> None:
         """Raises Refused for a request that is not for this server, or that another site sent."""
         host = headers.get("host", "").lower()
-        if host not in self._hosts:
+        if host not in self._origins:
             raise Refused(421, "This server does not go by that name. Use the address that it printed at its start.")
         if scope["method"] not in ("GET", "HEAD", "POST"):
             raise Refused(405, "Only GET, HEAD and POST are known here.")
         if scope["method"] == "POST":
             origin = headers.get("origin", "")
             other_site = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-            if other_site or (origin and origin.partition("://")[2].lower() != host):
+            if other_site or (origin and origin.lower() != self._origins[host]):
                 raise Refused(403, "This form was sent from another site.")
             if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
                 raise Refused(415, f"Only forms are taken here ({_FORM}).")
@@ -103,13 +105,24 @@ class Guard:
 
 
 def desk_alone(tokens: Tokens) -> Admit:
-    """Admits the browser that holds the desk's cookie; to a seat and to static files also others."""
+    """Admits requests whose path has the key of the desk; to seats, reviews and static files also others."""
 
     def admit(scope: Scope, headers: Headers) -> None:
-        if not scope["path"].startswith(_OPEN) and not same(tokens.desk, cookie(headers, COOKIE)):
+        path = scope["path"]
+        if not path.startswith(_OPEN) and not same(f"{DESK}{tokens.desk}", desk_of(path)):
             raise Refused(401, "Open the desk with the link that `debate serve` printed at its start.")
 
     return admit
+
+
+def desk_of(path: str) -> str:
+    """The part of a path that all pages of the desk begin with; empty for a path that is not the desk's."""
+    return DESK + path.removeprefix(DESK).partition("/")[0] if path.startswith(DESK) else ""
+
+
+def _origin(host: str) -> str:
+    """The origin of forms that are sent to a host: only at this machine's own names do they come without https."""
+    return f"{'http' if host.partition(':')[0] in _OWN_NAMES else 'https'}://{host}"
 
 
 def cookie(headers: Headers, name: str) -> str:

@@ -21,16 +21,17 @@ _MOST_CONNECTIONS = 1_500
 
 def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) -> None:
     """Serves the debates of the working folder on this machine alone, until Ctrl-C or SIGTERM. `more_hosts` are names
-    under which a proxy passes requests on. `ready` gets the address of the desk with its token, once it is served.
+    under which a proxy passes requests on. `ready` gets the address of the desk with its key, once it is served.
     Raises BadSettings where the port is taken, or the extra is not installed."""
     must_be_installed()
     from debate_orchestrator.web.app import create_app
+    from debate_orchestrator.web.guard import DESK
     from debate_orchestrator.web.runs import Runs
 
     runs, tokens = Runs(), tokens_module.load()
     with _listening(port) as (listening, address):
         app = create_app(tokens, _hosts(listening, more_hosts), runs)
-        ready(f"{address}/enter?key={tokens.desk}")
+        ready(f"{address}{DESK}{tokens.desk}/")
         _run(app, listening, runs.shutdown)
 
 
@@ -85,12 +86,13 @@ def _run(app: App, listening: socket.socket, shutdown: Callable[[], Awaitable[No
     """Serves until it is interrupted."""
     import uvicorn
 
-    from debate_orchestrator.web.connections import Connection, Server
+    from debate_orchestrator.web.connections import BACKLOG, Connection, Server
 
     config = uvicorn.Config(
         app,
         loop="asyncio",  # programs that speak need its transports
         http=Connection,
+        backlog=BACKLOG,
         ws="none",
         log_level="warning",
         access_log=False,

@@ -18,6 +18,7 @@ from debate_orchestrator.tournament.rows import ROWS, Rows
 from debate_orchestrator.tournament.selection import Filters
 from debate_orchestrator.util.data import is_link, read_text
 from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.web.guard import desk_of
 from debate_orchestrator.web.replies import HTTPException, Request, Response, html_response, own_page
 
 _LISTED = 200
@@ -69,7 +70,7 @@ def _read(folder: str, known: tuple[tuple[str, int, int], ...]) -> Rows:
 async def listed(request: Request) -> Response:
     """The tournaments of the folder."""
     found = await asyncio.to_thread(lambda: [(name, title(name)) for name in names()])
-    return html_response("tournaments.html.j2", found=found)
+    return html_response("tournaments.html.j2", desk=desk_of(request.url.path), found=found)
 
 
 async def tournament(request: Request) -> Response:
@@ -77,7 +78,8 @@ async def tournament(request: Request) -> Response:
     folder = _folder(request)
     filters = Filters(**{name: request.query_params.get(name, "")[:1_000] for name in Filters._fields})
     values = await asyncio.to_thread(_values, folder, filters)
-    return html_response("tournament.html.j2", here=request.url.path, name=folder, **values)
+    desk = desk_of(request.url.path)
+    return html_response("tournament.html.j2", desk=desk, here=request.url.path, name=folder, **values)
 
 
 def _values(folder: str, filters: Filters) -> dict[str, Any]:
