@@ -175,6 +175,7 @@ class Desk:
             hearers=[(seat, rules.name_of(seat) if seat in rules.sides else "the judges") for seat in hearers],
             closable=state.due and can_end_early(state),
             judged=bool(state.judges) and state.complete,
+            review=f"/review/{quote(name, safe='')}/{self._tokens.review(first)}",
         )
 
     async def stream(self, request: Request) -> Any:
