@@ -36,7 +36,7 @@ class FormField(NamedTuple):
 def questions(
     shape: Shape,
     terms: ShapeContext,
-    rules: Format,
+    format: Format,
     typed: Mapping[fields.Place, str],
     *,
     checked: bool,
@@ -46,28 +46,12 @@ def questions(
     """The fields, as far as they are known from what was `typed`; with problems where it is `checked`. What is
     `computed` is not asked for. `worded` gives the label of a field and what it is about, where the shape's own words
     will not do."""
+    meanings = {side: format.name_of(side) for side in terms.sides}
     found = []
-
-    def part_name(part: str) -> str:
-        if part in terms.sides:
-            return rules.name_of(part)
-        return rules.rubric.criteria[part].title if part in terms.criteria else transcript.title(part)
-
-    meanings = {side: rules.name_of(side) for side in terms.sides}
     for step in fields.steps(shape, terms, fields.completed(shape, terms, {**typed, **computed})):
         if step.place in computed:
             continue
-        text, problem = typed.get(step.place, ""), ""
-        if checked and (step.place in typed or step.default is None):
-            try:
-                fields.read(step, terms, text)
-            except BadReply as error:
-                problem = " ".join(error.complaints) if text else "An answer is needed here."
-        label, about = fields.label(step.place, part_name), step.about
-        if step.field.kind == "scores":
-            label = f"{label}: {', '.join(map(part_name, terms.criteria))}"
-        if worded is not None:
-            label, about = worded(step)
+        label, about = worded(step) if worded is not None else (_label(step, terms, format), step.about)
         found.append(
             FormField(
                 name=_PREFIX + "/".join(step.place),
@@ -80,11 +64,33 @@ def questions(
                 options=tuple((option, meanings.get(option, option)) for option in step.options(terms)),
                 several=step.field.kind in ("choices", "turns"),
                 long=step.field.kind == "text",
-                value=text,
-                problem=problem,
+                value=typed.get(step.place, ""),
+                problem=_problem(step, terms, typed) if checked else "",
             )
         )
     return found
+
+
+def _label(step: fields.Step, terms: ShapeContext, format: Format) -> str:
+    def part_name(part: str) -> str:
+        if part in terms.sides:
+            return format.name_of(part)
+        return format.rubric.criteria[part].title if part in terms.criteria else transcript.title(part)
+
+    label = fields.label(step.place, part_name)
+    return f"{label}: {', '.join(map(part_name, terms.criteria))}" if step.field.kind == "scores" else label
+
+
+def _problem(step: fields.Step, terms: ShapeContext, typed: Mapping[fields.Place, str]) -> str:
+    """What is wrong with an answer; empty where it can be taken, or where none is needed."""
+    if step.place not in typed and step.default is not None:
+        return ""
+    text = typed.get(step.place, "")
+    try:
+        fields.read(step, terms, text)
+    except BadReply as error:
+        return " ".join(error.complaints) if text else "An answer is needed here."
+    return ""
 
 
 def value(shape: Shape, terms: ShapeContext, typed: Mapping[fields.Place, str]) -> dict[str, Any] | None:
