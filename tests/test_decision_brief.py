@@ -77,7 +77,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
         "**How sure:** 70 %.",
         "| you are many | Move. | 80 % |\n| otherwise | Stay. | 70 % |",
         "1. Reason 0.",
-        "*What the debate made of each reason:* 1 not challenged (round 1: [opening B](#opening-statement--researcher-b)) · 2",
+        "*What the debate made of each reason:* 1 not challenged (round 1: [opening B](#opening-statement--",
         "1. Count last month's incidents.",
         "Researcher A (Pro) argued better",
         "The recommendation goes against that, and comes closest to Researcher B (Con).",
