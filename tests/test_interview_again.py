@@ -174,7 +174,7 @@ class TestFormats:
         assert question(interview, draft).key == "strictness"
         ready = interview.next(said(interview, draft, ("strictness", "strict"), ("output", "default")))
         assert isinstance(ready, Ready) and "Rounds: 1\n" in ready.show
-        assert settings.settings_from(draft.given, interview.rules, "o.md").rounds == 1
+        assert settings.settings_from(draft.given, interview.format, "o.md").rounds == 1
 
     def test_rounds_have_the_formats_limits(self) -> None:
         """Limits, default, cap and what a round is are the format's."""

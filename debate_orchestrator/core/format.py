@@ -436,13 +436,13 @@ def _alike(field: Field, other: Field) -> bool:
     return all(_alike(inner, other.fields[name]) for name, inner in field.fields.items())
 
 
-def calendar(rules: Format, rounds: int, strictness: str, options: Collection[str] = ()) -> Iterator[Slot]:
+def calendar(format: Format, rounds: int, strictness: str, options: Collection[str] = ()) -> Iterator[Slot]:
     """Every phase of a debate of so many rounds, in order, with those that are optional and asked for; those that
     answer something found (`on`) are in it as if it were found. This is the one place that knows the order of a
     format."""
-    places: list[tuple[tuple[Phase, ...], int | None, bool]] = [(rules.before, None, False)]
-    places += [(rules.round, n, False) for n in range(1, rounds + 1)]
-    places.append((rules.after, None, True))
+    places: list[tuple[tuple[Phase, ...], int | None, bool]] = [(format.before, None, False)]
+    places += [(format.round, n, False) for n in range(1, rounds + 1)]
+    places.append((format.after, None, True))
     for phases, round, closing in places:
         for phase in phases:
             if phase.option is not None and phase.option not in options:

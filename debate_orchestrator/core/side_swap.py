@@ -25,12 +25,12 @@ _GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)"
 class SideSwap:
     """The exchange of the two sides of a format."""
 
-    def __init__(self, rules: Format):
-        a, b = rules.sides[0], rules.sides[-1]  # a debate of one side stays as it is
+    def __init__(self, format: Format):
+        a, b = format.sides[0], format.sides[-1]  # a debate of one side stays as it is
         self._other = {a: b, b: a}
-        self._names = _names(rules.seats[a].name, rules.seats[b].name)
-        self._tags = {rules.seats[a].tag: rules.seats[b].tag, rules.seats[b].tag: rules.seats[a].tag}
-        self._letters = _letters(rules.seats[a].name, rules.seats[b].name)
+        self._names = _names(format.seats[a].name, format.seats[b].name)
+        self._tags = {format.seats[a].tag: format.seats[b].tag, format.seats[b].tag: format.seats[a].tag}
+        self._letters = _letters(format.seats[a].name, format.seats[b].name)
         self._pattern = _pattern(tuple(self._names), tuple(self._tags), tuple(self._other), tuple(self._letters))
 
     def side(self, name: str) -> str:

@@ -221,13 +221,13 @@ def filler(debate: DebateState, seat: str) -> str:
 
 def make_plan(opened: Opened) -> Plan:
     """What an opening decides for the whole debate."""
-    setup, rules = opened.setup, opened.format
-    slots = tuple(calendar(rules, setup.rounds, setup.strictness, setup.options))
+    setup, format = opened.setup, opened.format
+    slots = tuple(calendar(format, setup.rounds, setup.strictness, setup.options))
     by_round: dict[int | None, list[Slot]] = {}
     for slot in slots:
         by_round.setdefault(slot.round, []).append(slot)
-    panel = judges(len(opened.cast.get(JUDGE, ()))) if JUDGE in rules.seated else ()
-    voting = {slot.turn_id(""): _judge_turns(opened, slot, panel) for slot in slots if rules.votes(slot.phase)}
+    panel = judges(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.seated else ()
+    voting = {slot.turn_id(""): _judge_turns(opened, slot, panel) for slot in slots if format.votes(slot.phase)}
     round_votes: dict[int, tuple[str, ...]] = {}
     for slot in slots:
         ids = tuple(turn_id for judge in voting.get(slot.turn_id(""), ()) for turn_id in judge.turns)
@@ -235,22 +235,22 @@ def make_plan(opened: Opened) -> Plan:
             round_votes[slot.round] = round_votes.get(slot.round, ()) + ids
     weights = {
         name: Fraction(str(criterion.weight))
-        for name, criterion in rules.rubric.criteria.items()
+        for name, criterion in format.rubric.criteria.items()
         if criterion.when.holds(rounds=setup.rounds, strictness=setup.strictness)
     }
-    first = (setup.first,) if setup.first in rules.sides else ()
+    first = (setup.first,) if setup.first in format.sides else ()
     return Plan(
         calendar=slots,
         places=MappingProxyType({slot.turn_id(""): n for n, slot in enumerate(slots)}),
         slots=MappingProxyType({round: tuple(group) for round, group in by_round.items()}),
-        speeches=max(1, sum(len(slot.phase.seats) for slot in slots if not rules.votes(slot.phase))),
-        speaking_order=(*first, *(side for side in rules.sides if side not in first)),
+        speeches=max(1, sum(len(slot.phase.seats) for slot in slots if not format.votes(slot.phase))),
+        speaking_order=(*first, *(side for side in format.sides if side not in first)),
         judges=panel,
         voting=MappingProxyType(voting),
         round_votes=MappingProxyType(round_votes),
         weights=MappingProxyType(weights),
-        labels=MappingProxyType(_labels(rules)),
-        exchange=SideSwap(rules),
+        labels=MappingProxyType(_labels(format)),
+        exchange=SideSwap(format),
     )
 
 
@@ -265,7 +265,7 @@ def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[Judg
     return tuple(JudgeTurns(pair[0], shape, tuple(map(slot.turn_id, pair))) for pair in seats)
 
 
-def _labels(rules: Format) -> dict[str, str]:
-    shapes = [rules.shapes.get(phase.reply, {}) for phase in rules.phases() if rules.votes(phase)]
+def _labels(format: Format) -> dict[str, str]:
+    shapes = [format.shapes.get(phase.reply, {}) for phase in format.phases() if format.votes(phase)]
     named = any({"winner", "scores"} & set(shape) for shape in shapes)
-    return {} if named else rules.winner_of
+    return {} if named else format.winner_of

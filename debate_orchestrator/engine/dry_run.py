@@ -212,7 +212,7 @@ class _Trial:
 
     def _tripped(self, turn: Turn | None, error: Exception) -> str:
         """The error for a debate that does not reach its end, or can't be reported."""
-        rules, size = self.first.format, self._size()
+        format, size = self.first.format, self._size()
         if isinstance(error, DebateError):
             why = error.complaints[0]
         else:
@@ -222,6 +222,6 @@ class _Trial:
             return f"{self.where(('shapes',))}: {size} can't be reported ({why})."
         keys: Keys = ("shapes", turn.phase.reply)
         if turn.phase.reply == "text":
-            groups = {"before": rules.before, "round": rules.round, "after": rules.after}
+            groups = {"before": format.before, "round": format.round, "after": format.after}
             keys = next((name, group.index(turn.phase)) for name, group in groups.items() if turn.phase in group)
         return f"{self.where(keys)}: {size} stops at {turn.id} ({why})."

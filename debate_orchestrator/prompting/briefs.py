@@ -171,9 +171,9 @@ def names(debate: DebateState) -> dict[str, templates.KnownNames]:
 
 def _context(debate: DebateState, turn: Turn) -> dict[str, Any]:
     """Everything a template of this turn may name."""
-    rules, setup, exchange = debate.format, debate.opened.setup, debate.exchange
+    format, setup, exchange = debate.format, debate.opened.setup, debate.exchange
     shape = debate.shape(turn)
-    as_they_are = {side: side for side in rules.sides}
+    as_they_are = {side: side for side in format.sides}
     real = exchange.keys(as_they_are) if turn.mirrored else as_they_are
     renamed: Callable[[str], str] = exchange.text if turn.mirrored else str
     common = {
@@ -184,18 +184,18 @@ def _context(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "topic": setup.topic,
         "as_of": setup.as_of,
         "positions": {side: renamed(setup.positions[who]) for side, who in real.items()},
-        "sides": rules.sides,
+        "sides": format.sides,
         "holder": {who: side for side, who in real.items()},
         "names": _names(debate),
-        "side_labels": {side: rules.seats[who].side for side, who in real.items()},
-        "context": debate.opened.context if turn.hears_as in rules.context_heard_by else (),
+        "side_labels": {side: format.seats[who].side for side, who in real.items()},
+        "context": debate.opened.context if turn.hears_as in format.context_heard_by else (),
         "rounds": setup.rounds,
         "strictness_name": setup.strictness,
-        "strictness": rules.rubric.strictness[setup.strictness],
-        "lines": rules.lines,
-        "labels": rules.labels,
-        "private": rules.private,
-        "quotes": rules.quotes,
+        "strictness": format.rubric.strictness[setup.strictness],
+        "lines": format.lines,
+        "labels": format.labels,
+        "private": format.private,
+        "quotes": format.quotes,
         "words": turn.phase.words,
         "floor": [{"question": renamed(one.text), "new": one.new} for one in schedule.questions_put_to(debate, turn)],
         "search": setup.search and turn.speaking and shape is None,

@@ -208,15 +208,15 @@ def _scores(
     judges: Sequence[Marks],
     differences: Mapping[str, Fraction],
 ) -> PlainTable:
-    rules = debate.format
+    format = debate.format
     heads = ["Criterion"]
-    for side in rules.sides:
-        heads += [f"{rules.name_of(side)}, reviewers", f"{rules.name_of(side)}, judges"]
+    for side in format.sides:
+        heads += [f"{format.name_of(side)}, reviewers", f"{format.name_of(side)}, judges"]
     rows = []
     for name in debate.criteria:
-        cells = [_mean(group, side, name) for side in rules.sides for group in (given, judges)]
+        cells = [_mean(group, side, name) for side in format.sides for group in (given, judges)]
         apart = decimals(differences[name]) if name in differences else ""
-        rows.append((rules.rubric.criteria[name].title, *cells, apart))
+        rows.append((format.rubric.criteria[name].title, *cells, apart))
     return plain_table((*heads, "Mean difference"), rows)
 
 

@@ -64,27 +64,27 @@ class ReviewForm:
     """What a ballot on one debate asks."""
 
     def __init__(self, debate: DebateState):
-        rules = debate.format
+        format = debate.format
         self.debate = debate
-        self.sides = rules.sides
+        self.sides = format.sides
         self.terms = ShapeContext(
-            sides=rules.sides,
+            sides=format.sides,
             criteria=debate.criteria,
-            least=rules.rubric.least,
-            most=rules.rubric.most,
+            least=format.rubric.least,
+            most=format.rubric.most,
             rounds=debate.rounds,
             strictness=debate.opened.setup.strictness,
-            scales={name: rules.rubric.scale(name) for name in debate.criteria},
+            scales={name: format.rubric.scale(name) for name in debate.criteria},
         )
         reached = {turn.round for turn in schedule.settled(debate)}
-        slots = [slot for slot in debate.plan.calendar if rules.votes(slot.phase)]
+        slots = [slot for slot in debate.plan.calendar if format.votes(slot.phase)]
         self.rounds: dict[int, Shape] = {}
         """Round to what is asked about it; only rounds that were held and that judges vote on."""
         for n in sorted(n for n in reached if n is not None):
             if shape := self._asked(slot for slot in slots if slot.round == n):
                 self.rounds[n] = shape
         self.final = self._asked(slot for slot in slots if slot.closing) or {
-            "winner": Field(kind="choice", of=(*rules.sides, TIE), about="who won the debate")
+            "winner": Field(kind="choice", of=(*format.sides, TIE), about="who won the debate")
         }
 
     def _asked(self, slots: Iterable[Slot]) -> Shape:
@@ -240,17 +240,17 @@ def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: s
 
 
 def _head(form: ReviewForm, texts: ReviewTexts, journal: str) -> Iterator[str]:
-    rules, setup = form.debate.format, form.debate.opened.setup
+    format, setup = form.debate.format, form.debate.opened.setup
     for line in texts.form:
         yield from _comment(line.format(journal=one_line(journal)))
     yield "#"
     yield from _comment(f"Topic: {setup.topic}")
     for side in form.sides:
-        yield from _comment(f"{side}, {rules.name_of(side)}: {setup.positions[side]}")
+        yield from _comment(f"{side}, {format.name_of(side)}: {setup.positions[side]}")
     if any("scores" in shape for shape in (*form.rounds.values(), form.final)):
         yield "#"
         for name in form.terms.criteria:
-            yield from _comment(f"{name}, {scale(form, name)}: {rules.rubric.criteria[name].about}")
+            yield from _comment(f"{name}, {scale(form, name)}: {format.rubric.criteria[name].about}")
     yield ""
 
 

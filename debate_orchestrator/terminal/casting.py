@@ -226,7 +226,7 @@ class Casting:
 
     def _offered(self, found: Found, standing: Cast | None) -> list[tuple[str, str, Cast | None]]:
         """Name, meaning and cast of every choice for all seats at once, what was found first."""
-        rules = self._session.interview.rules
+        rules = self._session.interview.format
         offered: list[tuple[str, str, Cast | None]] = []
         if standing and {*seats(rules)} <= set(standing):
             offered.append(("keep", in_words(standing), standing))
@@ -239,7 +239,7 @@ class Casting:
     def _for_all(self, typed: str) -> Cast:
         """A cast of one alone."""
         who = self._checked("cast", typed)
-        return filled(self._session.interview.rules, lambda seat: who)
+        return filled(self._session.interview.format, lambda seat: who)
 
     def _checked(self, seat: str, typed: str) -> str:
         """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""
@@ -259,7 +259,7 @@ class Casting:
         """One seat after the other; back returns to the one before."""
         cast: Cast = {}
         interview = self._session.interview
-        asked = seats(interview.rules)
+        asked = seats(interview.format)
         at = 0
         while at < len(asked):
             seat = asked[at]
