@@ -48,13 +48,13 @@ def program(tmp_path: Path) -> Callable[[str], str]:
     return made
 
 
-def provider(spec: str, patience: float = 30.0) -> command.Command:
-    debate = fold([opening().with_settings(retry_for=patience)])
+def provider(spec: str, retry_for: float = 30.0) -> command.Command:
+    debate = fold([opening().with_settings(retry_for=retry_for)])
     return command.provider(spec, CurrentState(debate), NO_PERMISSIONS)
 
 
-def ask(spec: str, asked: Brief = BRIEF, on_text: Callable[[str], Any] = str, patience: float = 30.0) -> Reply:
-    return asyncio.run(provider(spec, patience).reply(asked, on_text))
+def ask(spec: str, asked: Brief = BRIEF, on_text: Callable[[str], Any] = str, retry_for: float = 30.0) -> Reply:
+    return asyncio.run(provider(spec, retry_for).reply(asked, on_text))
 
 
 def gone(pid: int) -> bool:
@@ -137,9 +137,9 @@ def test_a_failure(program: Callable[[str], str], script: str, said: str) -> Non
 
 
 def test_too_long() -> None:
-    """A program has as long as the debate's patience, a second at least; what it had printed by then is kept."""
+    """A program has as long as the debate's retries, a second at least; what it had printed by then is kept."""
     with pytest.raises(TransientError, match="no end after 1 s") as failure:
-        ask("command:sh -c 'echo half of; sleep 60'", patience=0.1)
+        ask("command:sh -c 'echo half of; sleep 60'", retry_for=0.1)
 
     assert isinstance(failure.value.partial, Reply) and failure.value.partial.text == "half of"
 

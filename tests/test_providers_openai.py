@@ -37,9 +37,9 @@ SHAPED = PLAIN.model_copy(update={"wants": "json", "json_schema": SCHEMA})
 TOLD = [{"content": "Hel"}, {"content": "lo."}]
 
 
-def ask(spec: str = SPEC, *asked: Brief, patience: float = 20.0, on_text: Callable[[str], Any] = str) -> list[Reply]:
+def ask(spec: str = SPEC, *asked: Brief, retry_for: float = 20.0, on_text: Callable[[str], Any] = str) -> list[Reply]:
     """The replies of one provider to these briefs, each in an event loop of its own."""
-    debate = fold([opening().with_settings(retry_for=patience)])
+    debate = fold([opening().with_settings(retry_for=retry_for)])
     provider = make_provider(spec, CurrentState(debate))
 
     async def reply(one: Brief) -> Reply:
@@ -96,7 +96,7 @@ def test_a_fault(llmock: LLMock, inject: Callable[[LLMock], Any], kind: type[Ext
     """Each fault of a server is the error that faults.py says it is, after one call; what had come of it is kept."""
     inject(llmock)
     with pytest.raises(kind, match=text) as failure:
-        ask(patience=2 if "silence" in text else 20)
+        ask(retry_for=2 if "silence" in text else 20)
 
     assert type(failure.value) is kind and len(llmock.requests) == 1
     assert (getattr(failure.value, "after", None) == 7) is (text == "HTTP 429")

@@ -14,7 +14,7 @@ from debate_orchestrator.cli.flags import given_settings, number
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import EVERYBODY, JUDGE
-from debate_orchestrator.core.settings import DECLARED, LARGEST_COST
+from debate_orchestrator.core.settings import DECLARED, LARGEST_COST, SOURCED
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
@@ -22,7 +22,7 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.setup.session import Propose, Ready, load
-from debate_orchestrator.setup.settings import SOURCED, Settings, format_of, settings_from
+from debate_orchestrator.setup.settings import Settings, format_of, settings_from
 from debate_orchestrator.storage.paths import REPORT, free_report
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import LARGEST, error_text, name_of, parse_mapping, read_mapping

@@ -55,6 +55,12 @@ class Setting:
     """The least and the most that a user may choose."""
     from_format: Callable[[Format], Any] | None = None
     """Its default, where that depends on the format."""
+    group: Literal["", "votes", "calls"] = ""
+    """What it is about, where judging a debate again may change it: how judges vote, or how models are called."""
+    source_kept: bool = False
+    """Whether the journal says where its value came from."""
+    in_estimate: bool = False
+    """Whether the expected calls and cost depend on it."""
 
 
 _Switch = Annotated[bool, Strict()]
@@ -66,14 +72,16 @@ class Settings(Value):
     In a journal `output` and `context` hold bare names, and `format` is `./NAME` for a format that was not shipped.
     """
 
-    topic: Annotated[Text, Setting("a sentence")]
+    topic: Annotated[Text, Setting("a sentence", source_kept=True)]
     positions: Annotated[
         dict[str, str],
         FREE,
-        Setting(lambda format: f"auto, or a mapping with a sentence for {' and '.join(format.sides)}"),
+        Setting(
+            lambda format: f"auto, or a mapping with a sentence for {' and '.join(format.sides)}", source_kept=True
+        ),
     ] = {}
     """Side to the position it argues; empty where they are to be derived."""
-    insist: Annotated[_Switch, Setting()] = False
+    insist: Annotated[_Switch, Setting(in_estimate=True)] = False
     rounds: Annotated[
         int,
         Strict(),
@@ -81,6 +89,8 @@ class Settings(Value):
         Setting(
             lambda format: f"a whole number from 1 to {format.rounds.most}" if format.rounds.most > 1 else "1",
             from_format=lambda format: format.rounds.default,
+            source_kept=True,
+            in_estimate=True,
         ),
     ]
     strictness: Annotated[
@@ -88,47 +98,65 @@ class Settings(Value):
         Setting(
             lambda format: " or ".join(format.rubric.strictness),
             from_format=lambda format: tuple(format.rubric.strictness)[-1],
+            source_kept=True,
+            in_estimate=True,
         ),
     ]
-    output: Annotated[str, FREE, Setting("a name for a file or a folder")] = "debate-report.md"
-    format: Annotated[str, Setting("a name, or the path of a folder")] = "adversarial"
-    first: Annotated[str, Setting(lambda format: " or ".join(format.sides), from_format=lambda format: format.sides[0])]
+    output: Annotated[str, FREE, Setting("a name for a file or a folder", source_kept=True)] = "debate-report.md"
+    format: Annotated[str, Setting("a name, or the path of a folder", source_kept=True)] = "adversarial"
+    first: Annotated[
+        str,
+        Setting(lambda format: " or ".join(format.sides), from_format=lambda format: format.sides[0], source_kept=True),
+    ]
     feedback: Annotated[_Switch, Setting()] = True
-    context: Annotated[tuple[str, ...], FREE, Setting("a list of files")] = ()
+    context: Annotated[tuple[str, ...], FREE, Setting("a list of files", in_estimate=True)] = ()
     cast: Annotated[
         dict[str, tuple[str, ...]],
-        Setting(lambda format: f"a mapping of {', '.join((*format.seats, MODERATOR))} to models"),
+        Setting(lambda format: f"a mapping of {', '.join((*format.seats, MODERATOR))} to models", in_estimate=True),
     ] = {}
     """Seat to its models; more than one judge makes a panel."""
     max_cost: Annotated[
         float | None,
         Field(ge=0, le=LARGEST_COST, strict=True),
-        Setting("an amount in US dollars above 0, or null for no cap"),
+        Setting("an amount in US dollars above 0, or null for no cap", group="calls"),
     ] = None
-    search: Annotated[_Switch, Setting()] = False
+    search: Annotated[_Switch, Setting(in_estimate=True)] = False
     retry_for: Annotated[
-        float, Strict(), Field(ge=0), Setting("a number of seconds from 1 to 86,400", limits=(1, 86_400))
+        float, Strict(), Field(ge=0), Setting("a number of seconds from 1 to 86,400", limits=(1, 86_400), group="calls")
     ] = 600.0
     """Seconds that a turn may be in trouble (silent, refused by load, retried) before the debate is paused."""
-    share_cache: Annotated[_Switch, Setting()] = False
+    share_cache: Annotated[_Switch, Setting(group="calls", in_estimate=True)] = False
     """Whether calls that share a cached beginning wait until the first of them has begun to answer."""
-    mirror: Annotated[_Switch, Setting(from_format=lambda format: format.mirror)] = False
+    mirror: Annotated[_Switch, Setting(from_format=lambda format: format.mirror, group="votes", in_estimate=True)] = (
+        False
+    )
     quorum: Annotated[
         int,
         Strict(),
         Field(ge=1, le=LARGEST_COUNT),
-        Setting("a whole number from 1 to the size of the panel", from_format=lambda format: None),
+        Setting(
+            "a whole number from 1 to the size of the panel",
+            from_format=lambda format: None,
+            group="votes",
+            in_estimate=True,
+        ),
     ] = 1
-    blind: Annotated[_Switch, Setting(from_format=lambda format: format.decided_by == "swing")] = False
-    each_round: Annotated[_Switch, Setting(from_format=lambda format: format.each_round)] = False
-    until_dry: Annotated[_Switch, Setting()] = False
+    blind: Annotated[
+        _Switch, Setting(from_format=lambda format: format.decided_by == "swing", group="votes", in_estimate=True)
+    ] = False
+    each_round: Annotated[
+        _Switch, Setting(from_format=lambda format: format.each_round, group="votes", in_estimate=True)
+    ] = False
+    until_dry: Annotated[_Switch, Setting(in_estimate=True)] = False
     issues: Annotated[
         Annotated[bool, Strict()] | tuple[str, ...],
         FREE,
-        Setting("true, false or a list of questions", from_format=lambda format: ISSUES in format.options),
+        Setting(
+            "true, false or a list of questions", from_format=lambda format: ISSUES in format.options, in_estimate=True
+        ),
     ] = False
     """Whether the rapporteur draws it up; or the questions, the weightiest first."""
-    brief: Annotated[_Switch, Setting(from_format=lambda format: BRIEF in format.options)] = False
+    brief: Annotated[_Switch, Setting(from_format=lambda format: BRIEF in format.options, in_estimate=True)] = False
     one_agent: Annotated[_Switch, Setting()] = False
     sources: dict[str, Source] = {}
     """Where some of the answers came from."""
@@ -178,6 +206,10 @@ DECLARED: dict[str, Setting] = {
     name: declared for name, info in Settings.model_fields.items() if (declared := setting(info)) is not None
 }
 """Every setting by its name, in the order of an answers file."""
+SOURCED = tuple(name for name, declared in DECLARED.items() if declared.source_kept)
+VOTING = tuple(name for name, declared in DECLARED.items() if declared.group == "votes")
+CALLING = tuple(name for name, declared in DECLARED.items() if declared.group == "calls")
+ESTIMATED = tuple(name for name, declared in DECLARED.items() if declared.in_estimate)
 
 
 def default_of(name: str, format: Format) -> Any:

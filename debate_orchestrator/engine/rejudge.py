@@ -29,7 +29,7 @@ from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format, calendar
 from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
 from debate_orchestrator.core.schema import Condition
-from debate_orchestrator.core.settings import MOST_JUDGES, Settings, line_problems
+from debate_orchestrator.core.settings import CALLING, MOST_JUDGES, VOTING, Settings, line_problems
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.transcript_file import ARGUMENT, Speech, Transcript
@@ -80,7 +80,7 @@ def of_journal(
     if old.format.judged_by:
         return _of_unjudged(debate, path=path, digest=digest, judges=judges, strictness=strictness, panel=panel)
     setup = old.setup.model_copy(update={"strictness": strictness or old.setup.strictness})
-    votes = {name: getattr(setup, name) for name in ("mirror", "blind", "each_round")}
+    votes = {name: getattr(setup, name) for name in VOTING if name != "quorum"}
     if len(judges) == len(old.cast.get(JUDGE, ())):
         votes["quorum"] = setup.quorum
     errors = [*panel_errors(judges), *_strictness_errors(setup, old)]
@@ -91,7 +91,7 @@ def of_journal(
     setup = setup.model_copy(update={"brief": False})  # a brief is on a verdict, and this one is still to come
     seated = old.format.seats_taken(setup.options)
     cast = {**{seat: recording for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
-    calls = {name: Settings.model_fields[name].default for name in ("max_cost", "retry_for", "share_cache")}
+    calls = {name: Settings.model_fields[name].default for name in CALLING}
     opened = _opened(
         old.format,
         old.templates,
@@ -327,7 +327,7 @@ def _voting(given: Mapping[str, Any], format: Format, judges: Sequence[str], err
     """How a panel votes; what is wrong with that goes into `errors`."""
     try:
         settled = settings.judging_settings(given, format, len(judges))
-        return {name: getattr(settled, name) for name in settings.VOTING}
+        return {name: getattr(settled, name) for name in VOTING}
     except BadSettings as error:
         errors += error.complaints
         return {}

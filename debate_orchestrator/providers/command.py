@@ -53,7 +53,7 @@ class Command:
     def __init__(self, spec: str, debate: DebateState, permissions: Permissions):
         self.name = spec
         self._words = shlex.split(spec.partition(":")[2])
-        self._limit = max(1.0, LIMITS.program * debate.retry_for / LIMITS.patience)
+        self._limit = max(1.0, LIMITS.program * debate.retry_for / LIMITS.retry_for)
         self._nonce = debate.opened.nonce
         self._permissions = permissions
 

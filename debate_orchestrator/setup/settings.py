@@ -14,6 +14,7 @@ from debate_orchestrator.core.settings import (
     FORMER_NAMES,
     MODERATOR,
     MOST_JUDGES,
+    SOURCED,
     Settings,
     default_of,
     duplicate_positions,
@@ -30,10 +31,6 @@ __all__ = ["MODERATOR", "Settings", "duplicate_positions"]
 
 KEYS = (*Settings.model_fields, "setup")
 """What may stand in an answers file; `setup` is the conversation that `debate ask` keeps there."""
-SOURCED = ("topic", "positions", "rounds", "strictness", "output", "first", "format")
-"""Answers whose source is on record."""
-VOTING = ("mirror", "quorum", "blind", "each_round")
-"""Settings of how judges vote."""
 AUTO = "auto"
 """As many rounds as there is new ground for, up to the most that the format allows."""
 _SAMPLE_COLUMN = 27

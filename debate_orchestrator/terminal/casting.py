@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE
-from debate_orchestrator.core.settings import MOST_JUDGES
+from debate_orchestrator.core.settings import ESTIMATED, MOST_JUDGES
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import Estimate, estimate
 from debate_orchestrator.providers import discovery, pricing, registry
@@ -32,11 +32,6 @@ Cast = dict[str, Any]
 EXAMPLES = {"vendor": "anthropic:MODEL", "local": "ollama:MODEL", "key": "ANTHROPIC_API_KEY", "program": "claude"}
 _LISTED = 3
 """Models of one server that are choices; Tab completes the others."""
-_COUNTED = (
-    *("rounds", "insist", "strictness", "cast", "context", "search", "share_cache"),
-    *("mirror", "quorum", "each_round", "blind"),
-)
-"""Answers on which the estimate depends."""
 _PLACEHOLDER = "What is debated, in a sentence of about this length that is still to be written."
 T = TypeVar("T")
 
@@ -154,7 +149,7 @@ class Estimates:
     def of(self, given: Mapping[str, Any], rules: Format, changed: Callable[[], None]) -> Future[Estimate | None]:
         """The estimate of a debate with these answers, which name a cast; None where they would not do. `changed` is
         called when it is there."""
-        counted = {key: given[key] for key in _COUNTED if key in given}
+        counted = {key: given[key] for key in ESTIMATED if key in given}
         if not is_rehearsal(given["cast"]):  # stand-ins beside models cost nothing, as people do
             free = {who: model_spec.HUMAN for who in fillers(given["cast"]) if not model_spec.is_called(who)}
 

@@ -114,7 +114,7 @@ class TransientError(Paused):
         after: float | None = None,
         unsure: bool = False,
         partial: object = None,
-        patience: float | None = None,
+        retry_for: float | None = None,
         tries: int | None = None,
     ):
         super().__init__(problems, hint=hint)
@@ -122,7 +122,7 @@ class TransientError(Paused):
         """Whether the call may have been billed."""
         self.tries = tries
         """Number of calls after which success is unlikely; None if only time counts."""
-        self.patience = patience
+        self.retry_for = retry_for
         """Seconds after which success is unlikely; None if only the debate's own limit counts."""
         self.after = after
         """Seconds to wait before the next attempt, if the provider said so."""
