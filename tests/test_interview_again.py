@@ -199,7 +199,7 @@ class TestFormats:
     )
     def test_complaints_have_the_formats_limits(self, rounds: Rounds, expected: str) -> None:
         """A number that will not do is told the format's own limits."""
-        assert expected in settings.rounds_complaint("9", self.other(rounds=rounds))
+        assert expected in settings.unwanted("rounds", "9", self.other(rounds=rounds))
 
 
 class TestTheSame:

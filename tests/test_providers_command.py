@@ -26,7 +26,7 @@ from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
 from debate_orchestrator.providers import command
-from debate_orchestrator.providers.registry import NO_PERMISSIONS, complaints, make_providers
+from debate_orchestrator.providers.registry import NO_PERMISSIONS, cast_problems, make_providers
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
@@ -320,8 +320,8 @@ def test_what_can_not_be_run(tmp_path: Path) -> None:
     plain.write_text("x", encoding="utf-8")
     wrong = ["command:", "command: ", "command:'", "command:\0", "command:no-such-program -x", f"command:{plain}"]
 
-    assert [spec for spec in wrong if not command.complaint(spec)] == []
-    assert complaints({"a": (f"command:{sys.executable} -c 'x\ny'",), "b": (wrong[-1],)})[0].startswith("cast: b")
+    assert [spec for spec in wrong if not command.problem(spec)] == []
+    assert cast_problems({"a": (f"command:{sys.executable} -c 'x\ny'",), "b": (wrong[-1],)})[0].startswith("cast: b")
     plain.chmod(0o755)  # it may be run, but is no program
     for spec in ("command:no-such-program -x", f"command:{plain}", "command:\ud800"):
         with pytest.raises(ProviderFailed, match="can't be run"):

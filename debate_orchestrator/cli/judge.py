@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     judges = tuple(arguments.judge or [discovery.judge()])
     cast, permissions = {JUDGE: judges}, flags.permitted(arguments)
     if errors := [
-        *registry.complaints(cast),
+        *registry.cast_problems(cast),
         *registry.missing(cast, permissions),
         *people_errors(cast, events=arguments.events),
     ]:

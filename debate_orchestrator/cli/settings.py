@@ -161,7 +161,7 @@ def _for_named_seats(problems: list[str], cast: dict[str, Any], format: Format) 
         return problems
     named = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in cast.items()}
     others = [problem for problem in problems if problem not in unfilled]
-    if wrong := registry.complaints(named):
+    if wrong := registry.cast_problems(named):
         return [*wrong, *others]
     left = [seat for seat in EVERYBODY if seat in format.seated and seat not in cast]
     flags = " and ".join(f"--{seat} MODEL" for seat in left)

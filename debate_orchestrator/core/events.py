@@ -247,14 +247,14 @@ class Opened(Value):
             raise ValueError(f"positions of no side of this format: {', '.join(sorted(strangers))}")
         if len(self.context) > MOST_FILES:
             raise ValueError(f"material of {len(self.context):,} files; at most {MOST_FILES} are read")
-        if sum(len(one.text) for one in self.context) > MOST_CONTEXT:
+        if sum(len(file.text) for file in self.context) > MOST_CONTEXT:
             raise ValueError(f"material of more than {MOST_CONTEXT:,} characters")
-        if self.course and (wrong := self.course.strange_to(format.sides, setup.rounds)):
-            raise ValueError(f"a course whose {wrong} are not those of a debate of this format and length")
+        if self.course and (problem := self.course.strange_to(format.sides, setup.rounds)):
+            raise ValueError(f"a course whose {problem} are not those of a debate of this format and length")
         if setup.rounds > MOST_ROUNDS:
             raise ValueError(f"{setup.rounds} rounds; at most {MOST_ROUNDS}")
-        if wrong := self._turns_wrong():
-            raise ValueError(wrong)
+        if problem := self._turns_wrong():
+            raise ValueError(problem)
         if setup.first not in format.sides or setup.strictness not in format.rubric.strictness:
             raise ValueError("who speaks first, or how strict the judge is, is none of this format's")
         return self

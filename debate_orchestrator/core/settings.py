@@ -199,7 +199,7 @@ class Settings(Value):
 
 def setting(info: FieldInfo) -> Setting | None:
     """What a field of `Settings` was declared with; None where no user sets it."""
-    return next((one for one in info.metadata if isinstance(one, Setting)), None)
+    return next((declared for declared in info.metadata if isinstance(declared, Setting)), None)
 
 
 DECLARED: dict[str, Setting] = {

@@ -130,7 +130,9 @@ def _letters(first: str, second: str) -> dict[str, str]:
     """The letters in which two names differ, each to the other: `A` and `B` of `Debater A` and `Debater B`; empty where
     they differ in more."""
     (stem, _, letter), (other_stem, _, other) = (" ".join(name.split()).rpartition(" ") for name in (first, second))
-    alike = stem == other_stem and letter != other and all(len(one) == 1 and one.isupper() for one in (letter, other))
+    alike = (
+        stem == other_stem and letter != other and all(len(word) == 1 and word.isupper() for word in (letter, other))
+    )
     return {letter: other, other: letter} if alike else {}
 
 

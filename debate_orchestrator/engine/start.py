@@ -53,7 +53,7 @@ def check_settings(
     BadSettings with every error, and with `more`, which the caller found. BadFile or BadJournal if one of the files is
     there already or a recording can't be read.
     """
-    errors = registry.complaints(settings.cast) + (more or []) + registry.missing(settings.cast, permissions)
+    errors = registry.cast_problems(settings.cast) + (more or []) + registry.missing(settings.cast, permissions)
     errors += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
     if errors:
         raise BadSettings(errors)

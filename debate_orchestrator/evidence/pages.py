@@ -91,8 +91,8 @@ def decoded(body: bytes, charset: str) -> str:
     for mark, name in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace")
-    said = _META.search(body[:2048])
-    for name in (charset, said[1].decode("ascii") if said else ""):
+    declared = _META.search(body[:2048])
+    for name in (charset, declared[1].decode("ascii") if declared else ""):
         if codec := _codec(name):
             return body.decode(codec, "replace")
     try:

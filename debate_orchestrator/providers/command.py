@@ -234,7 +234,7 @@ def document(brief: Brief, nonce: str) -> str:
     return "\n\n".join([brief.system, "---", *parts]) + "\n"
 
 
-def complaint(spec: str) -> str | None:
+def problem(spec: str) -> str | None:
     """Why a spec names no program that can be run; None where it does."""
     hint = "Try: command:PROGRAM ARGUMENTS."
     rest = spec.partition(":")[2]

@@ -62,8 +62,8 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
 
 def broken(who: str, what: str, partial: Reply | None = None, hint: str = "") -> TransientError:
     """The error for an answer that broke off; `partial` is what had come of it."""
-    said = f"{who} gave no whole answer: {what}."
-    return TransientError(f"{said} {hint}" if hint else said, unsure=True, partial=partial)
+    problem = f"{who} gave no whole answer: {what}."
+    return TransientError(f"{problem} {hint}" if hint else problem, unsure=True, partial=partial)
 
 
 def oversized(who: str, what: str, partial: Reply | None = None) -> TransientError:

@@ -156,7 +156,9 @@ class ReportModel(Part):
     @property
     def scored(self) -> bool:
         """Whether any ballot that gives points counts, so that there are totals."""
-        return any(one.scores for one in self.rounds) or any(vote.scores for vote in self.judging.panel)
+        return any(round_report.scores for round_report in self.rounds) or any(
+            vote.scores for vote in self.judging.panel
+        )
 
 
 def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None) -> ReportModel:
@@ -181,7 +183,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         date=entries[0].at[:10],
         run=run_report(debate),
         format=_format_report(debate, judging),
-        rounds_completed=sum(one.completed for one in rounds),
+        rounds_completed=sum(round_report.completed for round_report in rounds),
         verdict=_verdict(debate, rounds, judging),
         conceded=tally.conceded(debate),
         rounds=rounds,
@@ -226,7 +228,11 @@ def _round_numbers(debate: DebateState) -> list[int]:
 
 
 def _in_rounds(rounds: Sequence[RoundReport]) -> list[TurnReport]:
-    return [turn for one in rounds for turn in (*one.speeches, *one.ballots, *one.forced)]
+    return [
+        turn
+        for round_report in rounds
+        for turn in (*round_report.speeches, *round_report.ballots, *round_report.forced)
+    ]
 
 
 def _setup(debate: DebateState) -> dict[str, Any]:
@@ -407,11 +413,11 @@ def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: Judgin
     if verdict is None:
         return None
     label = wording.label_of(verdict)
-    scored = any(one.scores for one in rounds) or any(vote.scores for vote in judging.panel)
+    scored = any(round_report.scores for round_report in rounds) or any(vote.scores for vote in judging.panel)
     own: dict[str, Any] = {
         "decided": wording.decided(verdict, judging.scales),
         "totals": verdict.totals if scored else {},
-        "rounds_won": verdict.rounds_won if any(one.result for one in rounds) else {},
+        "rounds_won": verdict.rounds_won if any(round_report.result for round_report in rounds) else {},
         "label": label,
         "score": verdict.score if label is not None or not judging.labelled else None,
         "share": None if verdict.probability is None else verdict.probability / judging.scales.certain,

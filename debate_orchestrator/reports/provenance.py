@@ -332,8 +332,8 @@ def recorded_debate(course: EarlierCourse) -> RecordedDebate:
         strength=course.strength,
         totals=course.totals,
         rounds=tuple(
-            EarlierRoundReport(number=n, scores=one.scores, winner=one.winner)
-            for n, one in sorted(course.rounds.items())
+            EarlierRoundReport(number=n, scores=earlier.scores, winner=earlier.winner)
+            for n, earlier in sorted(course.rounds.items())
         ),
     )
 

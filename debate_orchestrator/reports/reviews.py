@@ -135,11 +135,11 @@ class ReviewForm:
     def ballot(self, value: Mapping[str, Any]) -> Review:
         """The ballot that a value is, about which there is no complaint."""
         given = {"before": None, "after": None, **_plain(value)}
-        parts = {int(n): one for n, one in given.get("rounds", {}).items()}
+        parts = {int(n): part for n, part in given.get("rounds", {}).items()}
         marks = {
             (n, side, name): Fraction(str(mark))
-            for n, one in {**parts, FINAL: given["final"]}.items()
-            for side, by_name in one.get("scores", {}).items()
+            for n, part in {**parts, FINAL: given["final"]}.items()
+            for side, by_name in part.get("scores", {}).items()
             for name, mark in by_name.items()
         }
         return Review(
@@ -148,7 +148,7 @@ class ReviewForm:
             seen=given["seen"],
             before=given["before"],
             after=given["after"],
-            rounds={n: self._read(one) for n, one in sorted(parts.items())},
+            rounds={n: self._read(part) for n, part in sorted(parts.items())},
             final=self._read(given["final"]),
             marks=marks,
             why=given["why"],
@@ -181,10 +181,10 @@ def _plain(value: Any) -> Any:
     """A value as JSON would have it: a round's number is a key, and so a text; so is the form's version."""
     if not isinstance(value, Mapping):
         return value
-    made = {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(made.get("ballot"), int) and not isinstance(made["ballot"], bool):
-        made["ballot"] = str(made["ballot"])
-    return made
+    plain = {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(plain.get("ballot"), int) and not isinstance(plain["ballot"], bool):
+        plain["ballot"] = str(plain["ballot"])
+    return plain
 
 
 def _is_name(name: str) -> bool:

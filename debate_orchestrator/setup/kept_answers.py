@@ -144,7 +144,7 @@ class RecentAnswers:
         """Remembers an answer as the latest of its kind."""
         if not (answer := answer.strip()):
             return
-        others = [one for one in self._known.get(kind, []) if one != answer]
+        others = [earlier for earlier in self._known.get(kind, []) if earlier != answer]
         self._known[kind] = [*others, answer][-_MOST:]
         if self._path is None:
             return
@@ -167,5 +167,5 @@ def _lists(value: object) -> dict[str, list[str]]:
     """The lists of texts in a value that was read."""
     if not isinstance(value, Mapping):
         return {}
-    lists = {str(key): one for key, one in value.items() if isinstance(one, list)}
-    return {key: [text for text in one if isinstance(text, str)] for key, one in lists.items()}
+    lists = {str(key): items for key, items in value.items() if isinstance(items, list)}
+    return {key: [text for text in items if isinstance(text, str)] for key, items in lists.items()}

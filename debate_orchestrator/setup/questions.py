@@ -15,7 +15,7 @@ from typing import Any
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.schema import ShapeContext, check, json_schema
-from debate_orchestrator.core.settings import Source
+from debate_orchestrator.core.settings import Source, unwanted
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import risks, settings
 from debate_orchestrator.setup.session import (
@@ -123,7 +123,7 @@ class Questionnaire:
         filled |= {name: values[name] for name in ("argued", "keys") if name in values}
         choices = {value: about.format(**filled) for value, about in wording.choices.items()}
         if key == "strictness":
-            choices = {name: one.about for name, one in self.format.rubric.strictness.items()}
+            choices = {name: mode.about for name, mode in self.format.rubric.strictness.items()}
         options = {label.format(**filled): about.format(**filled) for label, about in wording.options.items()}
         return Ask(
             key=key,
@@ -356,7 +356,7 @@ class Questionnaire:
     def _take_rounds(self, draft: SetupState, text: str, source: Source) -> SetupState:
         number = settings.rounds(text, self.format.rounds.insist)
         if number is None:
-            raise BadSettings(settings.rounds_complaint(text, self.format))
+            raise BadSettings(unwanted("rounds", text, self.format))
         same = draft.given.get("rounds") == number
         return with_answers(draft if same else without_answers(draft, "insist"), source, rounds=number)
 

@@ -114,24 +114,24 @@ class Risk(Value):
 def ordered(risks: Iterable[Risk]) -> list[Risk]:
     """The gravest last, where a question follows."""
     kinds = [kind for kind in _PHRASES if kind not in _GRAVE] + [*_GRAVE]
-    return sorted(risks, key=lambda one: kinds.index(one.kind))
+    return sorted(risks, key=lambda risk: kinds.index(risk.kind))
 
 
 def told(risks: Iterable[Risk]) -> list[str]:
     """Items of a list for a person, in that order; of many files the first few are told, and the others counted.
     BadSettings where there is more than can be shown."""
     in_order = ordered(risks)
-    grave = [one for one in in_order if one.kind in _GRAVE]
-    rows = sum(-(-len(f"  - {one.said}") // _COLUMNS) for one in grave)
-    if rows > _MOST or any(one.kind == "program" and len(one.what) > model_spec.LONGEST_COMMAND for one in grave):
+    grave = [risk for risk in in_order if risk.kind in _GRAVE]
+    rows = sum(-(-len(f"  - {risk.said}") // _COLUMNS) for risk in grave)
+    if rows > _MOST or any(risk.kind == "program" and len(risk.what) > model_spec.LONGEST_COMMAND for risk in grave):
         what = f"{rows} rows of programs and servers" if rows > _MOST else "a program with a long command line"
         limit = f"at most {_MOST} rows, with command lines of at most {model_spec.LONGEST_COMMAND} characters"
         raise BadSettings(f"The setup does more than can be shown: {what}, and {limit} are allowed.")
     items = []
-    for kind, group in itertools.groupby(in_order, key=lambda one: one.kind):
+    for kind, group in itertools.groupby(in_order, key=lambda risk: risk.kind):
         own = list(group)
         few = own[:_FEW] if kind in _FOLDED else own
-        items += [f"  - {one.said}" for one in few]
+        items += [f"  - {risk.said}" for risk in few]
         if left := len(own) - len(few):
             items.append(f"  - {kind}: {left:,} more {_FOLDED[kind]} outside the working folder")
     return items
@@ -230,8 +230,8 @@ def _is_shipped(opened: Opened) -> bool:
 
 def _digest(format: Format) -> str:
     """A digest of what a format says beside the defaults, which later versions may add to, in its order."""
-    said = format.model_dump(mode="json", exclude_defaults=True)
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    data = format.model_dump(mode="json", exclude_defaults=True)
+    return hashlib.sha256(json.dumps(data).encode()).hexdigest()
 
 
 def _of_cast(cast: object) -> Iterator[Risk]:
@@ -286,15 +286,15 @@ def _real(path: str) -> str:
 def _texts(value: object) -> list[str]:
     """The texts in a value that may be one text or several."""
     values = value if isinstance(value, list | tuple) else [value]
-    return [one for one in values if isinstance(one, str)]
+    return [text for text in values if isinstance(text, str)]
 
 
 def _joined(found: list[Risk]) -> tuple[Risk, ...]:
     """Each thing once, with every key that asks for it."""
     keys: dict[str, list[str]] = {}
-    for one in found:
-        keys.setdefault(one.digest, []).append(one.where)
-    whole = {one.digest: one for one in found}
+    for risk in found:
+        keys.setdefault(risk.digest, []).append(risk.where)
+    whole = {risk.digest: risk for risk in found}
     return tuple(
         whole[digest].model_copy(update={"where": ", ".join(dict.fromkeys(asking))}) for digest, asking in keys.items()
     )

@@ -166,11 +166,6 @@ def rounds(value: Any, most: int) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= most else None
 
 
-def rounds_complaint(value: Any, format: Format) -> str:
-    """The problem of a number of rounds that the format does not allow."""
-    return unwanted("rounds", value, format)
-
-
 def message_line(key: str, text: str) -> str:
     """The text of a topic or a position. Raises BadSettings if it is not one sentence that can be read."""
     if problems := line_problems(key, text):

@@ -217,7 +217,9 @@ def moderating_model(given: Mapping[str, Any]) -> str | None:
     cast = cast if isinstance(cast, dict) else {}
     order = (MODERATOR, JUDGE, *cast)
     named = [spec for seat in order if seat in cast for spec in fillers({seat: cast[seat]})]
-    callable_ = (spec for spec in named if model_spec.is_called(spec) and not registry.complaints({MODERATOR: (spec,)}))
+    callable_ = (
+        spec for spec in named if model_spec.is_called(spec) and not registry.cast_problems({MODERATOR: (spec,)})
+    )
     return next(callable_, None)
 
 

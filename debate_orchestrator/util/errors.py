@@ -17,8 +17,8 @@
         └── ProviderFailed      it will fail again until the cause is removed
             └── JournalWriteError the journal can't take a line for now
 
-Every error carries all its complaints at once. A complaint is one plain sentence on what is wrong, then, where there
-is one, what to try: `Try: name another output.` The command line maps these classes to exit codes.
+Every error carries all its problems at once. A problem is one plain sentence on what is wrong, then, where there is
+one, what to try: `Try: name another output.` The command line maps these classes to exit codes.
 """
 
 from __future__ import annotations
@@ -30,17 +30,8 @@ from debate_orchestrator.util.redact import redact
 
 
 def with_hint(problem: str, hint: str = "") -> str:
-    """One complaint: a whole sentence, and what to try, as in `name another output`, where there is a hint."""
+    """One problem: a whole sentence, and what to try, as in `name another output`, where there is a hint."""
     return f"{problem} Try: {hint.removesuffix('.')}." if hint else problem
-
-
-def complaint(where: str, got: str, expected: str, hint: str = "") -> str:
-    """One complaint put together from parts.
-
-    Deprecated: write the sentence, with `hint=` or `with_hint`. This function goes when its last caller has gone.
-    """
-    sentence = f"{where}: got {got}; expected {expected}."
-    return f"{sentence} {hint}" if hint else sentence
 
 
 def short_repr(value: object, most: int = 60) -> str:
