@@ -26,7 +26,7 @@ PLACES = {
     "json_repair": ("prompting/json_object.py",),
     "yaml": ("util/yaml.py",),
     "starlette": ("web/app.py", "web/desk.py", "web/replies.py", "web/seats.py"),
-    "uvicorn": ("web/server.py",),
+    "uvicorn": ("web/connections.py", "web/server.py"),
     "altair": ("tournament/plots.py",),
     "jinja2": (
         "reports/html/page.py",

@@ -49,7 +49,7 @@ def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
 
     address = started(visitor)
 
-    assert address == f"/debates/{NAME}"
+    assert address == visitor.at(f"/debates/{NAME}")
     assert visitor.get(f"{address}/report").text == render(f"{NAME}.journal.jsonl", "html")
     assert Path(f"{NAME}.html").read_text(encoding="utf-8") == visitor.get(f"{address}/report").text
     assert "Should we move to gRPC?" in visitor.text("/")
@@ -164,6 +164,22 @@ def test_hostile_words_stay_words(visitor: Visitor) -> None:
 
     for page in (*pages, form):
         assert "<script>alert" not in page and "<img src=x" not in page
+
+
+@pytest.mark.parametrize("name", [b"\xff", b"a\xed\xa0\x80", b"", b".", b".."])
+def test_a_name_that_no_address_can_have_is_told(visitor: Visitor, name: bytes) -> None:
+    """A file whose name is not text, or leads elsewhere in an address, keeps no other from being listed, found and
+    compared."""
+    address = started(visitor)
+    journal = Path(f"{NAME}.journal.jsonl").read_bytes()
+    Path(os.fsdecode(name + b".journal.jsonl")).write_bytes(journal)
+
+    page = visitor.text("/")
+    assert "Should we move to gRPC?" in page and "can't stand in an address" in page
+    assert visitor.get("/search?q=assumption").text.count(f"/debates/{NAME}#") >= 2
+    assert visitor.get(address).status_code == 200
+    assert visitor.get("/debates/%ff").status_code == 404
+    assert visitor.get("/compare?debate=%ff&debate=%ff").status_code == 404
 
 
 def test_a_damaged_journal_is_listed_with_its_trouble(visitor: Visitor) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 from web_visitor import HOST, TOKENS, Visitor, visiting
 
 from debate_orchestrator.web import guard
@@ -31,23 +33,25 @@ def test_only_its_own_names_are_served(visitor: Visitor, host: str) -> None:
 
 
 def test_the_desk_needs_the_link_that_was_printed(here: Path) -> None:
-    """Without its token, nothing but static files is served, and no debate can be started."""
+    """Without its key, nothing but static files is served, and no debate can be started."""
     with visiting(enter=False) as stranger:
         assert stranger.get("/").status_code == 401
         assert stranger.send("/new", {"topic": "x", "action": "start"}).status_code == 401
         assert stranger.get("/debates/x/report").status_code == 401
-        assert stranger.get("/enter?key=0").status_code == 401
+        assert stranger.get(f"/desk/{'0' * 32}/").status_code == 401
+        assert stranger.get(f"/desk/{TOKENS.desk[:-1]}/new").status_code == 401
+        assert stranger.get(f"/seat/../desk/{TOKENS.desk}0/").status_code == 401
         assert stranger.get("/static/page.css").status_code == 200
-        assert "set-cookie" not in stranger.get("/").headers
 
 
 def test_forms_of_other_sites_are_refused(visitor: Visitor) -> None:
     """A form from another site, or one without the token of this server's forms, does nothing."""
     data = {"form_token": TOKENS.form, "topic": "Is this right?", "action": "start"}
-    for headers in ({"origin": "https://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}):
-        assert visitor.client.post("/new", data=data, headers=headers).status_code == 403
+    other_origins = ("https://evil.example", "null", "http://127.0.0.1:9999", f"https://{HOST}", f"file://{HOST}")
+    for headers in (*({"origin": origin} for origin in other_origins), {"sec-fetch-site": "cross-site"}):
+        assert visitor.client.post(visitor.at("/new"), data=data, headers=headers).status_code == 403
     assert visitor.send("/new", {"topic": "Is this right?"}, token="0" * 40).status_code == 403
-    assert visitor.client.post("/new", json=data).status_code == 415
+    assert visitor.client.post(visitor.at("/new"), json=data).status_code == 415
     assert visitor.client.put("/new").status_code == 405
     assert list(Path().iterdir()) == []
 
@@ -55,20 +59,21 @@ def test_forms_of_other_sites_are_refused(visitor: Visitor) -> None:
 def test_large_forms_are_refused(visitor: Visitor) -> None:
     """A form over the limit is refused before it is read, whatever it says of its size; so are thousands of fields."""
     large = b"x" * (guard.LARGEST_BODY + 1)
-    assert visitor.client.post("/new", content=large, headers={"content-type": FORM}).status_code == 413
+    assert visitor.client.post(visitor.at("/new"), content=large, headers={"content-type": FORM}).status_code == 413
     parts = iter([large[: len(large) // 2], large[len(large) // 2 :]])
-    assert visitor.client.post("/new", content=parts, headers={"content-type": FORM}).status_code == 413
+    assert visitor.client.post(visitor.at("/new"), content=parts, headers={"content-type": FORM}).status_code == 413
     assert visitor.send("/new", {f"f{n}": "" for n in range(600)}).status_code == 400
-    bad = visitor.client.post("/new", content=b"topic=%ff", headers={"content-type": FORM})
+    bad = visitor.client.post(visitor.at("/new"), content=b"topic=%ff", headers={"content-type": FORM})
     assert bad.status_code == 400
 
 
 def test_slow_forms_are_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A form that does not arrive in time holds nothing."""
     monkeypatch.setattr(guard, "BODY_SECONDS", 0.05)
-    headers = {"host": HOST, "content-type": FORM, "cookie": f"{guard.COOKIE}={TOKENS.desk}"}
+    headers = {"host": HOST, "content-type": FORM}
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-    scope = {"type": "http", "method": "POST", "path": "/new", "headers": pairs, "query_string": b""}
+    path = f"/desk/{TOKENS.desk}/new"
+    scope = {"type": "http", "method": "POST", "path": path, "headers": pairs, "query_string": b""}
     sent: list[Any] = []
 
     async def receive() -> Any:
@@ -104,14 +109,41 @@ def test_pages_run_no_script_of_others(visitor: Visitor) -> None:
         assert answer.text.count("<script") == answer.text.count('<script src="/static/page.js" defer>')
 
 
-def test_tokens_outlive_the_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The secret is kept for this user alone, so that links work after a restart; another has other tokens."""
+def test_a_proxy_sends_forms_by_https(here: Path) -> None:
+    """A form for the name of a proxy comes from that name by https: a page of that name that came without it may be
+    anybody's."""
+    app = create_app(TOKENS, ["debate.example.org"])
+    fields = {"form_token": TOKENS.form, "action": "format"}
+    with TestClient(app, base_url="http://debate.example.org") as client:
+        for scheme, status in (("http", 403), ("https", 200)):
+            headers = {"origin": f"{scheme}://debate.example.org"}
+            assert client.post(f"/desk/{TOKENS.desk}/new", data=fields, headers=headers).status_code == status
+
+
+def test_links_of_seats_outlive_the_server_and_the_desk_does_not(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person keeps the link of a seat over a restart; the desk has another key each time. Another user has others."""
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "state"))
     first = load()
 
-    assert load().desk == first.desk and load().seat("x", "a") == first.seat("x", "a")
+    assert load().seat("x", "a") == first.seat("x", "a")
+    assert load().desk != first.desk and load().form != first.form
     assert first.seat("x", "a") not in (first.seat("x", "b"), first.seat("y", "a"))
-    kept = here / "state" / "debate-orchestrator" / "serve.key"
-    assert kept.stat().st_mode & 0o077 == 0
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "other"))
-    assert load().desk != first.desk
+    assert load().seat("x", "a") != first.seat("x", "a")
+
+
+def test_the_secret_is_never_readable_by_others(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has its mode before it has a name: nobody can open it in between."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(here / "state"))
+    modes: list[int] = []
+    replace = os.replace
+
+    def watched(source: str, target: Path) -> None:
+        modes.append(os.stat(source).st_mode & 0o777)
+        replace(source, target)
+        modes.append(os.stat(target).st_mode & 0o777)
+
+    monkeypatch.setattr(os, "replace", watched)
+    load()
+
+    assert modes == [0o600, 0o600]

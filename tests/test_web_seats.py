@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,9 @@ from web_visitor import PATIENCE, Visitor, plain, visiting
 
 from debate_orchestrator import fold, read_journal
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.replies import LARGEST
 from debate_orchestrator.providers import discovery
+from debate_orchestrator.web import people
 
 SETUP = {
     "topic": "Is a reason better than a claim?",
@@ -130,6 +133,87 @@ def test_what_a_last_line_does_is_said_before(visitor: Visitor, stranger: Visito
     assert hand_in(stranger, link, text=conceding, sure="yes").status_code == 303
 
 
+@pytest.mark.parametrize("work", ["heard", "remarks", "_problems"])
+def test_the_desk_answers_while_a_seat_is_worked_for(
+    visitor: Visitor,  # noqa: F811
+    stranger: Visitor,
+    monkeypatch: pytest.MonkeyPatch,
+    work: str,
+) -> None:
+    """However long it takes to read a reply or to show a page to its writer, other pages are served meanwhile."""
+    _, links = begun(visitor, **{"cast.a": "human"})
+    (link,) = links.values()
+    turn = turn_of(stranger, link)
+    begins, goes_on, waited = threading.Event(), threading.Event(), list[bool]()
+    real = getattr(people, work)
+
+    def slow(*arguments: Any) -> Any:
+        begins.set()
+        waited.append(goes_on.wait(3))
+        return real(*arguments)
+
+    monkeypatch.setattr(people, work, slow)
+    fields = {"turn": turn, "text": SPEECH}
+    if work == "heard":
+        sending = threading.Thread(target=stranger.get, args=(link,))
+    else:
+        token = link.rpartition("/")[2]
+        sending = threading.Thread(target=stranger.send, args=(link, fields), kwargs={"token": token})
+    sending.start()
+    assert begins.wait(PATIENCE)
+    assert visitor.get("/").status_code == 200
+    goes_on.set()
+    sending.join(PATIENCE)
+
+    assert waited and all(waited)
+
+
+@pytest.mark.parametrize("field", ["text", "field/justification"])
+def test_a_reply_over_the_limit_is_not_read(
+    visitor: Visitor,  # noqa: F811
+    stranger: Visitor,
+    monkeypatch: pytest.MonkeyPatch,
+    field: str,
+) -> None:
+    """It is refused by its size alone, before anything is worked out from it, and the turn waits on."""
+    _, links = begun(visitor, **{"cast.a" if field == "text" else "cast.judge": "human"})
+    (link,) = links.values()
+    turn = turn_of(stranger, link)
+    for work in ("remarks", "reply_text", "_problems", "questions"):
+        monkeypatch.setattr(people, work, lambda *_, **__: pytest.fail("it was read"))
+
+    sent = {"turn": turn, field: "a " * (LARGEST // 2) + "a"}
+    answer = stranger.send(link, sent, token=link.rpartition("/")[2])
+
+    assert answer.status_code == 413 and f"at most {LARGEST:,}" in plain(answer.text)
+    assert turn not in state().answers
+
+
+def test_a_reply_is_taken_once(
+    visitor: Visitor,  # noqa: F811
+    stranger: Visitor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of two that are sent for one turn at the same time the first counts; the other is told, and does no harm."""
+    _, links = begun(visitor, **{"cast.a": "human"})
+    (link,) = links.values()
+    fields = {"turn": turn_of(stranger, link), "text": SPEECH}
+    token, codes = link.rpartition("/")[2], list[int]()
+    clients = [stranger, Visitor(type(stranger.client)(stranger.client.app, base_url=stranger.client.base_url))]
+    clients[1].client.portal = stranger.client.portal
+
+    def send(client: Visitor) -> None:
+        codes.append(client.send(link, fields, token=token).status_code)
+
+    sending = [threading.Thread(target=send, args=(client,)) for client in clients]
+    for thread in sending:
+        thread.start()
+    for thread in sending:
+        thread.join(PATIENCE)
+
+    assert sorted(codes) == [303, 422]
+
+
 def test_an_empty_speech_is_refused(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
     """It is said what is wrong, and the turn waits on."""
     _, links = begun(visitor, **{"cast.b": "human"})
@@ -142,7 +226,7 @@ def test_an_empty_speech_is_refused(visitor: Visitor, stranger: Visitor) -> None
 def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
     """With the token of one seat neither another seat, nor another debate, nor the desk can be opened; the answer does
     not tell whether the debate exists. A report is shown only when the debate is complete."""
-    address, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
+    _, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
     name, seat, token = links["Researcher A"].split("/")[2:]
     other = links["Researcher B"].rpartition("/")[2]
 
@@ -155,7 +239,9 @@ def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> Non
         f"/seat/{name}/{seat}/{token}/report",
     ):
         assert stranger.get(wrong).status_code == 404
-    assert stranger.get(address).status_code == 401
+    assert visitor.desk not in stranger.get(links["Researcher A"]).text
+    assert stranger.get(f"/debates/{name}").status_code == 401
+    assert stranger.get(f"/desk/{token}/debates/{name}").status_code == 401
     unsigned = stranger.send(links["Researcher A"], {"turn": "1.opening.a", "text": SPEECH}, token=other)
     assert unsigned.status_code == 403 and "1.opening.a" not in state().answers
 

@@ -21,18 +21,21 @@ PATIENCE = 20.0
 
 
 class Visitor:
-    """A browser."""
+    """A browser. With a `desk`, addresses that are not of the whole server's are below it."""
 
-    def __init__(self, client: TestClient):
-        self.client = client
+    def __init__(self, client: TestClient, desk: str = ""):
+        self.client, self.desk = client, desk
+
+    def at(self, address: str) -> str:
+        return address if address.startswith(("/desk/", "/seat/", "/static/")) else f"{self.desk}{address}"
 
     def get(self, address: str, **headers: str) -> Any:
-        return self.client.get(address, headers=headers, follow_redirects=False)
+        return self.client.get(self.at(address), headers=headers, follow_redirects=False)
 
     def send(self, address: str, fields: dict[str, Any] | None = None, *, token: str = TOKENS.form) -> Any:
         """Sends a form."""
         data = {"form_token": token, **(fields or {})}
-        return self.client.post(address, data=data, follow_redirects=False)
+        return self.client.post(self.at(address), data=data, follow_redirects=False)
 
     def text(self, address: str) -> str:
         """The words of a page that is there."""
@@ -58,7 +61,4 @@ def plain(page: str) -> str:
 def visiting(*, enter: bool = True) -> Iterator[Visitor]:
     """A visitor of the working folder; with `enter`, at its desk."""
     with TestClient(create_app(TOKENS, [HOST]), base_url=f"http://{HOST}") as client:
-        visitor = Visitor(client)
-        if enter:
-            assert visitor.get(f"/enter?key={TOKENS.desk}").status_code == 303
-        yield visitor
+        yield Visitor(client, f"/desk/{TOKENS.desk}" if enter else "")

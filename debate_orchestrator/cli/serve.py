@@ -27,9 +27,10 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.flush()
         remark("The debates of this folder are served there, to this machine alone. Ctrl-C ends the server.")
         if not arguments.no_browser:
-            import webbrowser
+            from debate_orchestrator.web.browser import open_desk
 
-            webbrowser.open(address)
+            if not open_desk(address):
+                remark("No browser could be opened. Open that link yourself.")
 
     serve(arguments.port, arguments.host, ready)
     return 0

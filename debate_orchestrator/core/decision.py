@@ -128,7 +128,9 @@ def _table_problems(brief: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _length_problems(shape: Shape, phase: Phase, brief: Mapping[str, Any]) -> Iterator[str]:
-    words = _words(shape, brief)
+    # The last row repeats the recommendation, and is not counted again.
+    default = (brief.get("by_case") or [{}])[-1].get("then", "")
+    words = _words(shape, brief) - count_words(default)
     if phase.words and words > SPARE * phase.words:
         yield f"the reply: it has {words} words; write at most {phase.words}, and drop what carries least."
 
@@ -165,16 +167,17 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
 
 
 def _dissent_problems(reason: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The row is the one that the consideration names, or else one that cites all of its turns, where they are several:
-    a single speech makes many points."""
+    """The row is the one that the consideration names, or else the only one that cites all of its turns, where they are
+    several: a single speech makes many points, and so do two that many rows cite."""
     number, turns = reason.get("dissent_row"), set(reason["turns"])
     if number is not None and not 1 <= number <= len(rows):
         yield f"dissent_row {number:g}: the dissent record has {len(rows)} rows."
         return
-    named = rows[int(number) - 1] if number is not None else None
-    same = next((row for row in rows if len(turns) > 1 and turns <= set(row.get("turns") or ())), None)
-    if (row := named or same) is not None:
-        yield from _contradiction(reason["mark"], row, rows.index(row) + 1)
+    if number is None:
+        citing = [at for at, row in enumerate(rows, 1) if len(turns) > 1 and turns <= set(row.get("turns") or ())]
+        number = citing[0] if len(citing) == 1 else None
+    if number is not None:
+        yield from _contradiction(reason["mark"], rows[int(number) - 1], int(number))
 
 
 def _contradiction(mark: str, row: Mapping[str, Any], number: int) -> Iterator[str]:

@@ -18,13 +18,18 @@ Ours = Callable[[bytes], bool]
 """Whether this program wrote a file with these bytes."""
 
 
-def write_atomic(path: str | os.PathLike[str], text: str, *, ours: Ours | None = None) -> str | None:
+def write_atomic(
+    path: str | os.PathLike[str], text: str, *, ours: Ours | None = None, mode: int | None = None
+) -> str | None:
     """Writes `text` to `path`, as `write_bytes_atomic`."""
-    return write_bytes_atomic(path, text.encode("utf-8", "backslashreplace"), ours=ours)
+    return write_bytes_atomic(path, text.encode("utf-8", "backslashreplace"), ours=ours, mode=mode)
 
 
-def write_bytes_atomic(path: str | os.PathLike[str], data: bytes, *, ours: Ours | None = None) -> str | None:
-    """Writes `data` to `path` whole or not at all. A file that is replaced passes its mode on.
+def write_bytes_atomic(
+    path: str | os.PathLike[str], data: bytes, *, ours: Ours | None = None, mode: int | None = None
+) -> str | None:
+    """Writes `data` to `path` whole or not at all. The file has the given `mode` from its first byte on; without one, a
+    file that is replaced passes its mode on.
 
     With `ours`, an existing file that this program did not write, a read-only file and a link are moved aside as
     `NAME.edited`, and the new name is returned. Without `ours`, a read-only file and a link are refused. A folder, a
@@ -42,7 +47,9 @@ def write_bytes_atomic(path: str | os.PathLike[str], data: bytes, *, ours: Ours 
             keep = old is None or not (old == b"" or ours(old))
         if status is not None and (reason := _protected(status)) and not (keep and _can_be_moved(status)):
             raise OSError(errno.EPERM, reason)
-        temporary = _temporary(target, data, None if status is None or keep else stat.S_IMODE(status.st_mode) & 0o777)
+        if mode is None and status is not None and not keep:
+            mode = stat.S_IMODE(status.st_mode) & 0o777
+        temporary = _temporary(target, data, mode)
         if keep:
             aside = move_aside(target, "edited")
         os.replace(temporary, target)

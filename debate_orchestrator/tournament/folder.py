@@ -17,6 +17,7 @@ from debate_orchestrator.storage.files import make_folder, write_atomic
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled, topics_by_id
 from debate_orchestrator.tournament.spec import Model, Spec, check
+from debate_orchestrator.tournament.spec_file import frozen_problems
 from debate_orchestrator.tournament.topics import Topic
 from debate_orchestrator.util.data import MOST, name_of, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
@@ -110,8 +111,8 @@ def load(folder: str) -> Tournament:
         place = ".".join(map(str, first["loc"]))
         problem = f"{name_of(path)} can't be used: {place}: {short_repr(first['msg'], 120)}."
         raise BadFile(problem, hint="restore it from a copy") from None
-    if problems := check(spec):
-        raise BadSettings(problems)
+    if problems := frozen_problems(spec):
+        raise BadSettings([f"{name_of(path)}: {problem}" for problem in problems], hint="restore it from a copy")
     schedule = make_schedule(spec)
     written = os.path.join(folder, SCHEDULE)
     if os.path.exists(written) and _read(written) != _plain(schedule):

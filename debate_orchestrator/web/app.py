@@ -10,16 +10,18 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.web import pages
 from debate_orchestrator.web.desk import Desk
-from debate_orchestrator.web.guard import Guard
+from debate_orchestrator.web.guard import DESK, Guard, desk_of
 from debate_orchestrator.web.replies import html_response
 from debate_orchestrator.web.runs import Runs
 from debate_orchestrator.web.seats import Seats
 from debate_orchestrator.web.tokens import Tokens
+
+NOT_DONE = "This did not work"
 
 
 def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -> Guard:
@@ -34,24 +36,26 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         yield
         await runs.shutdown()
 
-    routes = [
+    of_desk = [
         Route("/", desk.debates),
-        Route("/enter", desk.enter),
         Route("/new", desk.new, methods=["GET", "POST"]),
         Route("/search", desk.search),
         Route("/compare", desk.compare),
-        Route("/static/{name}", static),
         Route("/debates/{name}", desk.debate),
         Route("/debates/{name}/stream", desk.stream),
         Route("/debates/{name}/report", desk.report),
         Route("/debates/{name}/{action}", desk.act, methods=["POST"]),
+    ]
+    routes = [
+        Mount(f"{DESK}{{key}}", routes=of_desk),
+        Route("/static/{name}", static),
         Route("/seat/{name}/{seat}/{token}", seats.seat, methods=["GET", "POST"]),
         Route("/seat/{name}/{seat}/{token}/stream", seats.stream),
         Route("/seat/{name}/{seat}/{token}/report", seats.report),
     ]
     handlers: dict[Any, Any] = {DebateError: failed, HTTPException: not_found}
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
-    return Guard(app, tokens=tokens, hosts=frozenset(host.lower() for host in hosts))
+    return Guard(app, tokens=tokens, hosts=hosts)
 
 
 async def static(request: Request) -> Response:
@@ -66,10 +70,13 @@ async def static(request: Request) -> Response:
 async def failed(request: Request, error: DebateError) -> Response:
     """The page of an error that a view did not show beside a field."""
     status = 404 if isinstance(error, BadFile) else 409
-    return html_response("error.html.j2", status, title="This did not work", complaints=error.complaints)
+    desk = desk_of(request.url.path)
+    return html_response("error.html.j2", status, desk=desk, title=NOT_DONE, complaints=error.complaints)
 
 
 async def not_found(request: Request, error: HTTPException) -> Response:
-    """The page of an address that leads nowhere."""
-    complaints = ["There is no such page." if error.status_code == 404 else str(error.detail)]
-    return html_response("error.html.j2", error.status_code, title="Not found", complaints=complaints)
+    """The page of an address that leads nowhere, or of a request that is refused."""
+    missing = error.status_code == 404
+    title, complaints = ("Not found", ["There is no such page."]) if missing else (NOT_DONE, [str(error.detail)])
+    desk = desk_of(request.url.path)
+    return html_response("error.html.j2", error.status_code, desk=desk, title=title, complaints=complaints)

@@ -23,11 +23,11 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, new_debate, people
-from debate_orchestrator.web.guard import COOKIE
+from debate_orchestrator.web.guard import DESK
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.replies import form, go_to, html_response, own_page, report_page
 from debate_orchestrator.web.runs import Runs, can_end_early, question
-from debate_orchestrator.web.tokens import Tokens, same
+from debate_orchestrator.web.tokens import Tokens
 
 
 class Desk:
@@ -35,21 +35,16 @@ class Desk:
 
     def __init__(self, tokens: Tokens, runs: Runs):
         self._tokens, self._runs = tokens, runs
+        self._address = f"{DESK}{tokens.desk}"
         self._offered: list[new_debate.Offered] = []
         """What was found, once it was looked for."""
 
     def _page(self, template: str, code: int = 200, **values: Any) -> Response:
-        return html_response(template, code, form_token=self._tokens.form, **values)
+        return html_response(template, code, desk=self._address, form_token=self._tokens.form, **values)
 
-    async def enter(self, request: Request) -> Response:
-        """Takes the token of the link that was printed, and keeps it in a cookie."""
-        if not same(self._tokens.desk, request.query_params.get("key", "")):
-            raise HTTPException(401, "This is not the link that `debate serve` printed at its start.")
-        response = go_to("/")
-        secure = request.url.scheme == "https"
-        year = 365 * 24 * 3600
-        response.set_cookie(COOKIE, self._tokens.desk, httponly=True, samesite="lax", secure=secure, max_age=year)
-        return response
+    def _address_of(self, journal: str) -> str:
+        """The address of the page of a debate."""
+        return f"{self._address}/debates/{quote(journal.removesuffix(JOURNAL), safe='')}"
 
     async def debates(self, request: Request) -> Response:
         """The debates of the folder."""
@@ -145,7 +140,7 @@ class Desk:
         opening = asyncio.ensure_future(open_debate(prepared.settings, rehearse=prepared.rehearsal, people=True))
         files = await asyncio.shield(opening)
         self._runs.start(files.journal)
-        return go_to(f"/debates/{quote(files.journal.removesuffix(JOURNAL), safe='')}")
+        return go_to(self._address_of(files.journal))
 
     # One debate
 
@@ -198,7 +193,7 @@ class Desk:
         name, action = request.path_params["name"], request.path_params["action"]
         path = folder.journal_of(name)
         sent = await form(request, self._tokens.form)
-        here = f"/debates/{quote(name, safe='')}"
+        here = self._address_of(path)
         match action:
             case "pause":
                 if run := self._runs.running(path):
@@ -236,12 +231,11 @@ class Desk:
             raise BadSettings("judges: name a model, such as anthropic:claude-opus-5-5, or several, a line each.")
         risks = risks_module.of_judging([entry.event for entry in folder.load(path)[0].entries])
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
-        here = f"/debates/{quote(path.removesuffix(JOURNAL), safe='')}"
         if not _agreed(sent, risks):
-            return self._consent(f"{here}/judge", risks, sent, {"judges": "\n".join(judges)})
+            return self._consent(f"{self._address_of(path)}/judge", risks, sent, {"judges": "\n".join(judges)})
         files = await asyncio.to_thread(open_judging, path, judges, trust=True)
         self._runs.start(files.journal)
-        return go_to(f"/debates/{quote(files.journal.removesuffix(JOURNAL), safe='')}")
+        return go_to(self._address_of(files.journal))
 
 
 def _agreed(sent: Mapping[str, str], risks: tuple[Risk, ...]) -> bool:

@@ -15,7 +15,7 @@ from debate_orchestrator.reports import wording
 from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util.data import is_link
-from debate_orchestrator.util.errors import BadFile, DebateError
+from debate_orchestrator.util.errors import BadFile, DebateError, short_repr
 from debate_orchestrator.util.sanitize import one_line
 
 _AROUND = 120
@@ -51,10 +51,20 @@ class Found(NamedTuple):
 
 
 def names() -> list[str]:
+    """The debates here that have an address, the newest first."""
+    return [name for name in _all_names() if _has_address(name)]
+
+
+def _all_names() -> list[str]:
     """The debates here, the newest first. A link is none of them: it may lead anywhere."""
     found = [one for one in os.listdir() if one.endswith(JOURNAL) and not is_link(one) and os.path.isfile(one)]
     found.sort(key=lambda one: (-os.path.getmtime(one), one))
     return [one.removesuffix(JOURNAL) for one in found]
+
+
+def _has_address(name: str) -> bool:
+    """Whether a name can stand in an address: one that is not UTF-8 can't, and dots alone lead elsewhere."""
+    return name not in ("", ".", "..") and "\ufffd" not in os.fsencode(name).decode("utf-8", "replace")
 
 
 def journal_of(name: str) -> str:
@@ -79,7 +89,11 @@ def _loaded(path: str, changed: int, size: int) -> tuple[JournalContents, Debate
 def listed() -> list[Listed]:
     """All debates of the folder, those that can't be read too."""
     rows = []
-    for name in names():
+    for name in _all_names():
+        if not _has_address(name):
+            trouble = f"The name of its file, {short_repr(f'{name}{JOURNAL}')}, can't stand in an address. Rename it."
+            rows.append(Listed(name, name, "", "", "", "", trouble))
+            continue
         try:
             contents, debate = load(f"{name}{JOURNAL}")
         except (DebateError, OSError) as error:

@@ -6,8 +6,7 @@ Written against ASGI itself, so that nothing is read of a body before its sender
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
 from debate_orchestrator.web.tokens import Tokens, same
@@ -18,14 +17,16 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-COOKIE = "debate_desk"
+DESK = "/desk/"
+"""Before the key of the desk in the addresses of its pages."""
 LARGEST_BODY = 2_000_000
 """Bytes of a request; a speech may have up to a million characters."""
 BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
+_OWN_NAMES = ("127.0.0.1", "localhost")
 _FORM = "application/x-www-form-urlencoded"
-_OPEN = ("/enter", "/static/", "/seat/")
-"""Where the desk's cookie is not needed: seats have tokens of their own."""
+_OPEN = ("/static/", "/seat/")
+"""Where the key of the desk is not needed: seats have tokens of their own."""
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -34,7 +35,7 @@ HEADERS = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "same-origin",
+    "referrer-policy": "same-origin",  # addresses hold keys; with "no-referrer" forms would have no origin to check
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
@@ -53,9 +54,10 @@ class Refused(Exception):
 class Guard:
     """Lets requests through to the app that come from this user's own browser, or to a seat."""
 
-    def __init__(self, app: App, *, tokens: Tokens, hosts: frozenset[str]):
-        """`hosts` are the values of the Host header that are this server's, in small letters."""
-        self._app, self._tokens, self._hosts = app, tokens, hosts
+    def __init__(self, app: App, *, tokens: Tokens, hosts: Iterable[str]):
+        """`hosts` are the values of the Host header that are this server's."""
+        self._app, self._tokens = app, tokens
+        self._origins = {host: _origin(host) for host in map(str.lower, hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -82,28 +84,30 @@ class Guard:
     def _check(self, scope: Scope, headers: dict[str, str]) -> None:
         """Raises Refused for a request that is not for this server, or not from this user's browser."""
         host = headers.get("host", "").lower()
-        if host not in self._hosts:
+        if host not in self._origins:
             raise Refused(421, "This server does not go by that name. Use the address that it printed at its start.")
         if scope["method"] not in ("GET", "HEAD", "POST"):
             raise Refused(405, "Only GET, HEAD and POST are known here.")
         if scope["method"] == "POST":
             origin = headers.get("origin", "")
             other_site = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-            if other_site or (origin and origin.partition("://")[2].lower() != host):
+            if other_site or (origin and origin.lower() != self._origins[host]):
                 raise Refused(403, "This form was sent from another site.")
             if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
                 raise Refused(415, f"Only forms are taken here ({_FORM}).")
         path = scope["path"]
-        if not path.startswith(_OPEN) and not same(self._tokens.desk, _cookie(headers)):
+        if not path.startswith(_OPEN) and not same(f"{DESK}{self._tokens.desk}", desk_of(path)):
             raise Refused(401, "Open the desk with the link that `debate serve` printed at its start.")
 
 
-def _cookie(headers: dict[str, str]) -> str:
-    try:
-        held = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return held.value if held else ""
+def desk_of(path: str) -> str:
+    """The part of a path that all pages of the desk begin with; empty for a path that is not the desk's."""
+    return DESK + path.removeprefix(DESK).partition("/")[0] if path.startswith(DESK) else ""
+
+
+def _origin(host: str) -> str:
+    """The origin of forms that are sent to a host: only at this machine's own names do they come without https."""
+    return f"{'http' if host.partition(':')[0] in _OWN_NAMES else 'https'}://{host}"
 
 
 async def _whole(receive: Receive, headers: dict[str, str]) -> Receive:

@@ -19,6 +19,8 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, Paused
 from debate_orchestrator.web.live import Audience
 
+NOT_WAITING = "This turn does not wait for a reply now. What was typed is kept in this browser."
+
 
 class Asking(NamedTuple):
     """A turn that waits for a person."""
@@ -75,10 +77,12 @@ class People:
         waiting = (asking for asking in self.asking.values() if not asking.reply.done())
         return next((asking for asking in waiting if asking.turn.seat.removesuffix(MIRRORED) == seat), None)
 
-    def hand_in(self, asking: Asking, text: str) -> None:
-        """Takes a reply. Raises BadReply with what is wrong with it."""
-        if problems := _problems(asking, text):
+    async def hand_in(self, asking: Asking, text: str) -> None:
+        """Takes a reply. Raises BadReply with what is wrong with it, or where the turn no longer waits for one."""
+        if problems := await asyncio.to_thread(_problems, asking, text):
             raise BadReply(problems)
+        if asking.reply.done():
+            raise BadReply(NOT_WAITING)
         asking.reply.set_result(text)
 
 

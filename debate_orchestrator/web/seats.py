@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakValueDictionary
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -13,6 +14,7 @@ from starlette.responses import Response
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.brief_pieces import limits
+from debate_orchestrator.prompting.replies import LARGEST
 from debate_orchestrator.util.errors import BadFile, BadReply
 from debate_orchestrator.web import folder, people
 from debate_orchestrator.web.live import EventStream, message
@@ -27,6 +29,11 @@ class Seats:
 
     def __init__(self, tokens: Tokens, runs: Runs):
         self._tokens, self._runs = tokens, runs
+        self._locks = WeakValueDictionary[str, asyncio.Lock]()
+        """By the token of a seat, or by a journal, what lets one request be worked on at a time, however many come."""
+
+    def _lock(self, key: str) -> asyncio.Lock:
+        return self._locks.setdefault(key, asyncio.Lock())
 
     async def _debate(self, request: Request) -> tuple[str, DebateState, Run | None]:
         """The journal, the state and the run of the debate of a seat. Not found for another token, whatever the debate:
@@ -34,7 +41,8 @@ class Seats:
         params = request.path_params
         try:
             path = folder.journal_of(params["name"])
-            contents, state = await asyncio.to_thread(folder.load, path)
+            async with self._lock(path):  # one request reads it, and the others find it read
+                contents, state = await asyncio.to_thread(folder.load, path)
         except BadFile:
             raise HTTPException(404) from None
         token = self._tokens.seat(contents.entries[0].hash, params["seat"])
@@ -52,34 +60,43 @@ class Seats:
         _, state, run = await self._debate(request)
         seat = request.path_params["seat"]
         asking = run.people.of(seat) if run else None
-        if request.method != "POST":
-            return self._page(request, state, run, asking, {}, [])
-        sent = await form(request, request.path_params["token"])
-        if asking is None or run is None or sent.get("turn") != asking.turn.id:
-            problems = ["This turn does not wait for a reply now. What was typed is kept in this browser."]
-            return self._page(request, state, run, asking, {}, problems)
-        return self._take(request, state, run, asking, sent)
+        token = request.path_params["token"]
+        sent = await form(request, token) if request.method == "POST" else {}
+        size = sum(len(text) for name, text in sent.items() if name == "text" or name.startswith("field/"))
+        if size > LARGEST:
+            problem = f"The reply has {size:,} characters; at most {LARGEST:,} are taken. Go back to what you wrote."
+            raise HTTPException(413, problem)
+        async with self._lock(token):
+            if request.method != "POST":
+                return await self._page(request, state, run, asking, {}, [])
+            if asking is None or run is None or sent.get("turn") != asking.turn.id:
+                return await self._page(request, state, run, asking, {}, [people.NOT_WAITING])
+            return await self._take(request, state, run, asking, sent)
 
-    def _take(
+    async def _take(
         self, request: Request, state: DebateState, run: Run, asking: Asking, sent: Mapping[str, str]
     ) -> Response:
         """Takes a reply, or shows what is wrong with it and what it does."""
         speech = asking.debate.shape(asking.turn) is None
-        text = sent.get("text", "") if speech else people.reply_text(asking, sent)
+        text = sent.get("text", "") if speech else await asyncio.to_thread(people.reply_text, asking, sent)
         if sent.get("action") == "more":
-            return self._page(request, state, run, asking, sent, [])
+            return await self._page(request, state, run, asking, sent, [])
         if text is None:
-            return self._page(request, state, run, asking, sent, ["Some of it is missing: see below."])
-        remarks = people.remarks(asking, text) if speech else []
+            return await self._page(request, state, run, asking, sent, ["Some of it is missing: see below."])
+        remarks = await asyncio.to_thread(people.remarks, asking, text) if speech else []
         if remarks and sent.get("sure") != "yes":
-            return self._page(request, state, run, asking, sent, [], remarks)
+            return await self._page(request, state, run, asking, sent, [], remarks)
         try:
-            run.people.hand_in(asking, text)
+            await run.people.hand_in(asking, text)
         except BadReply as error:
-            return self._page(request, state, run, asking, sent, error.complaints)
+            return await self._page(request, state, run, asking, sent, error.complaints)
         return go_to(request.url.path)
 
-    def _page(
+    async def _page(self, *arguments: Any) -> Response:
+        """What `_rendered` makes, while other requests are served: what was heard may be long."""
+        return await asyncio.to_thread(self._rendered, *arguments)
+
+    def _rendered(
         self,
         request: Request,
         state: DebateState,

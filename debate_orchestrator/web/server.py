@@ -14,7 +14,7 @@ _MOST_CONNECTIONS = 1_500
 
 def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) -> None:
     """Serves the debates of the working folder on this machine alone, until Ctrl-C or SIGTERM. `more_hosts` are names
-    under which a proxy passes requests on. `ready` gets the address of the desk with its token, once it is served.
+    under which a proxy passes requests on. `ready` gets the address of the desk with its key, once it is served.
     Raises BadSettings where the port is taken, or the extra is not installed."""
     try:
         import uvicorn
@@ -22,17 +22,11 @@ def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) ->
         hint = 'pip install "debate-orchestrator[web]"'
         raise BadSettings("`debate serve` needs the extra `web`.", hint=hint) from None
     from debate_orchestrator.web.app import create_app
+    from debate_orchestrator.web.connections import BACKLOG, Connection, Server
+    from debate_orchestrator.web.guard import DESK
     from debate_orchestrator.web.runs import Runs
 
     runs = Runs()
-
-    class Server(uvicorn.Server):
-        """Ends the debates before it waits for open connections: the streams among these end with them."""
-
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            await runs.shutdown()
-            await super().shutdown(sockets)
-
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -47,7 +41,8 @@ def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) ->
     config = uvicorn.Config(
         create_app(tokens, hosts, runs),
         loop="asyncio",  # programs that speak need its transports
-        http="h11",
+        http=Connection,
+        backlog=BACKLOG,
         ws="none",
         log_level="warning",
         access_log=False,
@@ -57,5 +52,5 @@ def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) ->
         timeout_keep_alive=10,
         timeout_graceful_shutdown=1,
     )
-    ready(f"http://{LOOPBACK}:{port}/enter?key={tokens.desk}")
-    Server(config).run(sockets=[listening])
+    ready(f"http://{LOOPBACK}:{port}{DESK}{tokens.desk}/")
+    Server(config, runs.shutdown).run(sockets=[listening])

@@ -1,4 +1,4 @@
-"""What may be opened with which link: one secret of this user's, from which every token is worked out."""
+"""What may be opened with which link: the key of this server's desk, and the tokens of seats."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _BYTES = 32
 
 
 class Tokens:
-    """The tokens of one user. They stay the same after a restart, so that links and open pages do too."""
+    """The tokens of one server. Those of seats are worked out from the secret of its user, so that links to seats stay
+    the same after a restart. Those of the desk are made anew each time: pages that are still open when a server ends
+    send them to any program that takes its port."""
 
     def __init__(self, secret: bytes):
         self._secret = secret
-        self.desk = self._of("desk")
-        """Opens the desk, and is kept in a cookie."""
-        self.form = self._of("form")
+        self.desk = secrets.token_hex(16)
+        """Opens the desk. It stands in the addresses of its pages, since a browser sends cookies to every port of a
+        host, and so to the servers of other users."""
+        self.form = secrets.token_hex(16)
         """Stands in every form of the desk, so that no other site can send one."""
 
     def seat(self, debate: str, seat: str) -> str:
         """The token of a seat in the debate whose journal begins with the hash `debate`."""
-        return self._of(f"seat {debate} {seat}")
-
-    def _of(self, purpose: str) -> str:
-        return hmac.new(self._secret, purpose.encode(), hashlib.sha256).hexdigest()[:40]
+        return hmac.new(self._secret, f"seat {debate} {seat}".encode(), hashlib.sha256).hexdigest()[:40]
 
 
 def same(token: str, given: str) -> bool:
@@ -38,7 +38,8 @@ def same(token: str, given: str) -> bool:
 
 
 def load() -> Tokens:
-    """The tokens of this user; their secret is made on first use. Where it can't be kept, links end with the server."""
+    """Tokens by the secret of this user, which is made on first use. Where it can't be kept, all links end with the
+    server."""
     folder = state_folder()
     if folder is None:
         return Tokens(secrets.token_bytes(_BYTES))
@@ -49,6 +50,5 @@ def load() -> Tokens:
     secret = secrets.token_bytes(_BYTES)
     with suppress(OSError, BadFile):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_atomic(path, secret.hex())
-        path.chmod(0o600)
+        write_atomic(path, secret.hex(), mode=0o600)
     return Tokens(secret)

@@ -149,6 +149,15 @@ def test_a_mark_is_held_against_the_record(row: dict[str, Any], problem: str) ->
     assert (problem in " ".join(found)) if problem else found == []
 
 
+def test_turns_that_two_rows_cite_name_neither() -> None:
+    """A consideration that names no row is held against one by its turns only where a single row cites them."""
+    debate = at(
+        "final.brief.rapporteur", {"final.dissent.judge": {"rows": [ROWS[0], {**ROWS[0], "claim": "It is slow."}]}}
+    )
+    assert decision.mark_problems(debate, reason("granted", "1.opening.a", "1.opening.b")) == []
+    assert "row 2" in decision.mark_problems(debate, reason("granted", "1.opening.a", "1.opening.b", row=2))[0]
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -158,7 +167,7 @@ def test_a_mark_is_held_against_the_record(row: dict[str, Any], problem: str) ->
         ({"by_case": [brief()["by_case"][0], {"if": "otherwise", "then": "Do it.", "sure": 70}]}, "70 %"),
         ({"weighing": "word " * 600}, "words"),
         ({"why": brief()["why"][:3]}, "at least 4"),
-        ({"do_next": ["Count."] * 4}, "at most 3"),
+        ({"do_next": ["Count."] * 5}, "at most 4"),
     ],
 )
 def test_headline_and_table_say_the_same(changes: dict[str, Any], problem: str) -> None:

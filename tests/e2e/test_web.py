@@ -7,8 +7,13 @@ import re
 import signal
 import subprocess
 import sys
+import threading
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +35,13 @@ for word in ("First", "comes", "a", "claim,", "and", "then", "the", "reason", "f
 
 
 @contextmanager
-def served(folder: Path, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The address of the desk of a folder, and the server's process."""
+def served(folder: Path, port: int = 0, browser: str = "") -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The address of the desk of a folder, and the server's process, which opens a `browser` if one is given."""
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     environment |= {"HOME": str(folder.parent / "home"), "XDG_STATE_HOME": str(folder.parent / "state")}
-    command = [sys.executable, "-m", "debate_orchestrator", "serve", "--no-browser", "--port", str(port)]
+    environment["BROWSER"] = browser
+    command = [sys.executable, "-m", "debate_orchestrator", "serve", "--port", str(port)]
+    command += [] if browser else ["--no-browser"]
     server = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         with within(STARTING):
@@ -45,6 +52,40 @@ def served(folder: Path, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait(STARTING)
+
+
+@contextmanager
+def another_server() -> Iterator[tuple[str, list[str]]]:
+    """The address of a server on another port of the same host, and what it was told in the heads of requests."""
+    heads: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            heads.append(f"{self.requestline}\n{self.headers}")
+            self.send_response(200)
+            self.send_header("set-cookie", "seen=1")
+            self.end_headers()
+            self.wfile.write(b"<title>Another server</title>")
+
+        def log_message(self, format: str, *arguments: Any) -> None:
+            """Prints nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", heads
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def status_of(address: str, **headers: str) -> int:
+    """The HTTP status that a program is answered with."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, headers=headers)) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
 
 
 @pytest.fixture
@@ -121,7 +162,7 @@ def test_from_an_empty_folder_to_a_report(folder: Path, context: Any) -> None:
         window.get_by_role("link", name="Read the report").press("Enter")
         window.wait_for_url("**/report")
         assert "Should we move to gRPC?" in window.inner_text("h1")
-        window.goto(re.sub(r"/enter.*", "/", address))
+        window.goto(address)
         looked_at(window)
         # A problem in the form is answered with the status 422, which browsers print as an error of the network.
         assert [said for said in context.said if "422" not in said] == []
@@ -134,7 +175,7 @@ def test_speeches_are_seen_while_they_are_written(folder: Path, context: Any) ->
     with served(folder) as (address, _):
         window, other = context.new_page(), context.new_page()
         window.goto(address)
-        window.goto(re.sub(r"/enter.*", "/new", address))
+        window.goto(f"{address}new")
         window.get_by_label("What is to be debated?").fill("Is a reason better than a claim?")
         window.get_by_label("Researcher A").first.fill("A reason is better.")
         window.get_by_label("Researcher B").first.fill("A claim is better.")
@@ -158,7 +199,8 @@ def test_speeches_are_seen_while_they_are_written(folder: Path, context: Any) ->
 
 
 def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
-    """A server that was killed in the middle of a debate loses no turn, and its pages work again on the same port."""
+    """A server that was killed in the middle of a debate loses no turn: the next one goes on with it. A page that is
+    still open says that it follows the debate no more."""
     (folder.parent / "speaker.py").write_text(SLOW_SPEAKER.replace("0.3", "0.05"), encoding="utf-8")
     program = f"command:{sys.executable} {folder.parent / 'speaker.py'}"
     form = {"What is to be debated?": "Is a reason better than a claim?"}
@@ -166,7 +208,7 @@ def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
         port = int(re.findall(r":(\d+)/", address)[0])
         window = context.new_page()
         window.goto(address)
-        window.goto(re.sub(r"/enter.*", "/new", address))
+        window.goto(f"{address}new")
         for label, text in form.items():
             window.get_by_label(label).fill(text)
         window.locator("[name='positions.a']").fill("A reason is better.")
@@ -180,8 +222,10 @@ def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
         window.locator(".writing", has_text="First").wait_for()
         server.kill()
         server.wait(STARTING)
-    with served(folder, port):
-        window.reload()
+    with served(folder, port) as (address, _):
+        window.get_by_text("This page no longer follows the debate").wait_for()
+        window.goto(address)
+        window.get_by_role("link", name="Is a reason better").click()
         window.get_by_role("button", name="Go on").click()
         window.get_by_label("I trust it with that").check()
         window.get_by_role("button", name="Go on").click()
@@ -195,7 +239,7 @@ def test_two_people_in_two_browsers(folder: Path, context: Any, page: Any) -> No
     with served(folder) as (address, _):
         window = context.new_page()
         window.goto(address)
-        window.goto(re.sub(r"/enter.*", "/new", address))
+        window.goto(f"{address}new")
         window.get_by_label("What is to be debated?").fill("Is a reason better than a claim?")
         window.locator("[name='rounds']").fill("1")
         window.locator("[name='cast.a']").select_option("human")
@@ -211,7 +255,7 @@ def test_two_people_in_two_browsers(folder: Path, context: Any, page: Any) -> No
         browser = page.context.browser
         people = {name: browser.new_context(viewport={"width": PHONE, "height": 844}).new_page() for name in seats}
         for name, person in people.items():
-            person.goto(address.partition("/enter")[0] + seats[name])
+            person.goto(address.partition("/desk/")[0] + seats[name])
         first = people["Researcher A"]
         first.get_by_label("Your speech").type("A claim alone convinces nobody who doubts it, and a reason does. ")
         looked_at(first)
@@ -227,3 +271,67 @@ def test_two_people_in_two_browsers(folder: Path, context: Any, page: Any) -> No
             assert "A claim alone convinces nobody" in person.content()
             person.context.close()
         assert context.said == []
+
+
+def test_a_server_on_another_port_learns_nothing_that_opens_the_desk(folder: Path, context: Any) -> None:
+    """A page of the desk leads to a server on another port of this host, as a link in a speech does: nothing that the
+    browser sends there, by a link, a frame or a script, opens the desk."""
+    with served(folder) as (address, _), another_server() as (other, heads):
+        window = context.new_page()
+        window.goto(address)
+        desk = window.url
+        window.evaluate(
+            """(other) => { const link = document.createElement("a"); link.href = other + "/link"; link.id = "out";
+            link.textContent = "out"; document.body.append(link); }""",
+            other,
+        )
+        window.locator("#out").click()
+        window.wait_for_url(f"{other}/**")
+        assert window.evaluate("document.referrer") == ""
+        window.goto(f"{other}/typed")
+        context.new_page().goto(other.replace("127.0.0.1", "localhost"))
+        assert len(heads) >= 3
+
+        secrets = re.findall(r"[0-9a-f]{32,}", f"{address} {desk}")
+        assert secrets and not [secret for secret in secrets if secret in "".join(heads)]
+        cookies = {line.partition(": ")[2] for head in heads for line in head.splitlines() if line.startswith("Cookie")}
+        server = address.split("/")[2]
+        for cookie in cookies:
+            assert status_of(f"http://{server}/", cookie=cookie) == 401
+            assert status_of(f"http://{server}/new", cookie=cookie) == 401
+        assert window.goto(desk).status == 200
+
+
+def test_the_link_of_a_server_that_has_ended_opens_nothing(folder: Path, context: Any) -> None:
+    """A server that takes the port later may learn the old link from pages that are still open. The next server of
+    the folder says which link to use instead."""
+    with served(folder) as (address, _):
+        window = context.new_page()
+        window.goto(address)
+        port, old = int(re.findall(r":(\d+)/", address)[0]), window.url
+    with served(folder, port) as (address, _):
+        answer = window.goto(old)
+        assert answer.status == 401 and "the link that `debate serve` printed" in answer.text()
+        assert window.goto(address).status == 200
+
+
+def test_the_browser_is_opened_without_a_secret_in_its_arguments(folder: Path, context: Any) -> None:
+    """Other users of the machine see the arguments of every process. A browser gets a file that this user alone can
+    read, and that leads to the desk."""
+    told, browser = folder.parent / "arguments", folder.parent / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {told}.new; mv {told}.new {told}\n', encoding="utf-8")
+    browser.chmod(0o700)
+    with served(folder, browser=f"{browser} %s") as (address, _):
+        end = time.monotonic() + STARTING
+        while not told.exists():
+            assert time.monotonic() < end, "no browser was opened"
+            time.sleep(0.02)
+        argument = told.read_text(encoding="utf-8").strip()
+        (secret,) = re.findall(r"[0-9a-f]{32,}", address)
+        assert secret not in argument and argument.startswith("file://")
+        page = Path(argument.removeprefix("file://"))
+        assert page.stat().st_mode & 0o777 == 0o600
+        window = context.new_page()
+        window.goto(argument)
+        window.wait_for_url("http://**")
+        window.get_by_role("link", name="Start a debate").wait_for()

@@ -34,6 +34,10 @@ if (debate) {
     words.textContent = words.textContent.slice(0, start) + text;
   });
   stream.addEventListener("over", () => { stream.close(); location.reload(); });
+  stream.addEventListener("error", () => {
+    if (stream.readyState !== EventSource.CLOSED) { return; } // it connects again by itself
+    document.getElementById("status").textContent = "This page no longer follows the debate. Load it anew.";
+  });
 }
 
 // The page of a seat: it is loaded anew when another turn waits, and never while something is typed for this one.
