@@ -234,7 +234,7 @@ class Opened(Value):
         missing = [side for side in self.format.sides if side not in self.setup.positions]
         missing += [seat for seat in self.format.seats_taken(self.setup.options) if not self.cast.get(seat)]
         if missing:
-            raise ValueError(f"no position or nobody in the seat: {', '.join(dict.fromkeys(missing))}")
+            raise ValueError(f"no position or no model in the seat: {', '.join(dict.fromkeys(missing))}")
         crowded = [seat for seat, who in self.cast.items() if len(who) > (MOST_JUDGES if seat == JUDGE else 1)]
         if crowded:
             raise ValueError(f"too many in the seat: {', '.join(crowded)}")

@@ -114,7 +114,7 @@ class Format(Value):
     each_round: bool = False
     """Whether phases with the option `each round` take place, unless the setup says otherwise."""
     private: str = Default(default="", pattern=rf"{TAG}|^$")
-    """The tag around a speaker's private working, which nobody else hears; none if empty."""
+    """The tag around a speaker's private working, which is shown to no one else; none if empty."""
     quotes: Quotes | None = None
     forbids: tuple[Literal["other's lines"], ...] = ()
     """What a speaker must not do: it is on record as a fault where it is seen."""

@@ -1,7 +1,7 @@
 """A debate with its sides exchanged: who argued as A is shown as B, in names, tags, turn ids and ballots.
 
 A judge who sees it so and means what it says decides for the same position as before. Exchanging twice gives
-back what was there. Positions, and words such as Pro and Con that belong to them, stay with whoever argues them.
+back what was there. Positions, and words such as Pro and Con that belong to them, stay with the side that argues them.
 Where names end in a letter (`Debater A`), speakers also use the letter alone: `bare_letters` tells it from the article.
 """
 

@@ -174,7 +174,7 @@ def _weaknesses(debate: DebateState) -> list[str]:
         were = "questions were" if count != 1 else "question was"
         weaknesses.append(f"In it {count} {were} put from the floor; its journal has them.")
     if debate.opened.derived:
-        weaknesses.append("Its positions were derived by a moderator's model, and nobody confirmed them.")
+        weaknesses.append("Its positions were derived by a moderator's model and were not confirmed.")
     return weaknesses
 
 

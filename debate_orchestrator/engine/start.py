@@ -138,7 +138,7 @@ def make_opening(
         raise BadSettings("positions: they are not derived yet. Derive them with `debate ask`, or write them out.")
     context = _context(settings.context)
     format, templates = loaded or loader.load_with_templates(settings.format)
-    # Bare names, since a journal may be passed on, and folders are nobody else's business.
+    # Bare names, since a journal may be passed on, and folder names are private.
     names = {"context": tuple(file.name for file in context), "format": format.name}
     names["output"] = os.path.basename(DebateFiles.named_by(settings.output).report)
     return Opened(

@@ -1,6 +1,6 @@
 """A page's bytes as text: its title, the date it gives, its main text, and all that a visitor would see of it.
 
-The main text is trafilatura's; it is handed a tree and no address, and asks nobody for anything. Nothing of a page is
+The main text is trafilatura's; it is handed a tree and no address, and makes no request. Nothing of a page is
 run, so what its scripts would write is not there.
 """
 

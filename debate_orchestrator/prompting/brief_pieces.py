@@ -27,7 +27,7 @@ _ITEM = re.compile(r"\s*(?:[-*]|\d+\.) ")
 
 
 class Piece(NamedTuple):
-    """A part of a brief: an instruction, or a document that somebody wrote."""
+    """A part of a brief: an instruction, or a document."""
 
     kind: str
     """The word that a document begins with, such as the id of a turn; empty for an instruction."""

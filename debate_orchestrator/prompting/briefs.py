@@ -293,7 +293,7 @@ def _for_rapporteur(debate: DebateState, turn: Turn, common: dict[str, Any]) -> 
 
 
 def _own(debate: DebateState, turn: Turn) -> Answer:
-    """A ballot as its judge is shown it: nobody is told in which presentation they see the debate."""
+    """A ballot as its judge is shown it: no judge is told in which presentation it sees the debate."""
     return debate.answers[turn.id].model_copy(update={"turn": turn.id.removesuffix(MIRRORED)})
 
 

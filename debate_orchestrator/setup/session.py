@@ -106,7 +106,7 @@ class SetupProgress(Value):
     asked: dict[str, str] = {}
     """The questions that were put last, key to text, but for those answered since."""
     nonce: str = Field(default="", pattern=rf"{NONCE}|^$")
-    """What fences speech in the moderator's briefs; drawn by whoever drives the conversation."""
+    """What fences speech in the moderator's briefs; drawn by the caller that runs the conversation."""
     paid: tuple[Reply, ...] = ()
     """The replies of a moderator that was called, since they may have cost money."""
 

@@ -1,4 +1,4 @@
-"""What somebody wrote, made safe to put before anybody else.
+"""Makes untrusted text safe to show to people and models.
 
 Speech is kept verbatim in the journal and tamed on its way out: into a prompt, a report, a terminal.
 Whatever a text contains, after `tame` it moves no cursor, hides nothing and reorders nothing; after
