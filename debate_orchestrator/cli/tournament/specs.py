@@ -109,15 +109,16 @@ def _specs(given: Any) -> list[str]:
 
 def agree_to_folder(tournament: Tournament, *, trusted: bool) -> None:
     """Asks for consent to what the frozen spec in a folder does: the folder may come from elsewhere."""
-    consent.agree(_origin(tournament), _folder_risks(tournament), trusted=trusted)
+    consent.agree(_origin(tournament), folder_risks(tournament), trusted=trusted)
 
 
 def remember_folder(tournament: Tournament) -> None:
     """Remembers what the user agreed to, or typed, of the spec that is frozen in a folder."""
-    consent.remember(_origin(tournament), _folder_risks(tournament))
+    consent.remember(_origin(tournament), folder_risks(tournament))
 
 
-def _folder_risks(tournament: Tournament) -> list[Risk]:
+def folder_risks(tournament: Tournament) -> list[Risk]:
+    """What a frozen spec does beyond debating."""
     from debate_orchestrator.tournament.spec import is_shipped
 
     spec = tournament.spec
