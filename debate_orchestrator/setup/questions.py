@@ -83,15 +83,6 @@ class Questionnaire:
         keys = dict.fromkeys((now.key, *left))
         return tuple(self.question(draft, key) for key in [*keys][:_MOST_TOGETHER])
 
-    def trail(self, draft: SetupState) -> tuple[str, ...]:
-        """The questions that were answered before the one that comes next, in their order."""
-        behind: list[str] = []
-        for key, done in self._steps(draft):
-            if not done:
-                break
-            behind.append(key)
-        return tuple(behind)
-
     def _steps(self, draft: SetupState) -> Iterator[tuple[str, bool]]:
         """Every question in its order, and the moderator's work where some is needed; and whether it is done."""
         talk, settled = draft.talk, draft.given
@@ -116,7 +107,7 @@ class Questionnaire:
         yield "output", "output" in settled
 
     def question(self, draft: SetupState, key: str) -> Ask:
-        """A question as it is put, also once more: one that comes next, or one of the trail."""
+        """A question as it is put, also once more: one that comes next, or one that was answered."""
         wording = self.words.questions[key]
         values = self._values(draft, key)
         filled = {name: sanitize.one_line(str(value)).rstrip(".") for name, value in values.items()}
@@ -234,7 +225,7 @@ class Questionnaire:
 
     # Taking answers
 
-    def put(self, draft: SetupState, *questions: Ask) -> SetupState:
+    def mark_asked(self, draft: SetupState, *questions: Ask) -> SetupState:
         """The draft once these questions were really put to the user."""
         return with_progress(draft, asked={question.key: question.text for question in questions})
 

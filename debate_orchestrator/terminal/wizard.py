@@ -133,7 +133,7 @@ class Wizard(SetupSession):
         """Answers a question that need not be put. Whatever it answers is shown and confirmed before the debate."""
         draft, key = self.draft, ask.key
         if key == "topic_ok" and (draft.talk.proposal or {}).get("restated") == one_line(draft.talk.heard[-1]):
-            self.draft = self.interview.answer(self.interview.put(draft, ask), key, "yes")
+            self.draft = self.interview.answer(self.interview.mark_asked(draft, ask), key, "yes")
         elif key == "positions":
             own = self.moderator() is None and (draft.talk.rejected or not self._plain())
             if own and not draft.talk.rejected:
@@ -200,7 +200,7 @@ class Wizard(SetupSession):
     def _ask(self, key: str) -> None:
         """Puts a question of the questionnaire and takes its answer. Raises BadSettings or BadFile."""
         ask = self.interview.question(self.draft, key)
-        self.draft = self.interview.put(self.draft, ask)
+        self.draft = self.interview.mark_asked(self.draft, ask)
         question = self._question(ask)
         answer = self.put(_kind(key), question, self._changes(ask))
         if answer == _EDIT and _EDIT in dict(question.choices):
