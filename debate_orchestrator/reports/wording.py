@@ -19,7 +19,7 @@ from debate_orchestrator.core.votes import BallotReading, Vote, valid_votes
 from debate_orchestrator.util.numbers import decimals, percent
 from debate_orchestrator.util.sanitize import one_line
 
-SCORES, LABEL, WINNER, SCORE, PROBABILITY = "scores", "label", "winner", "score", "probability"
+SCORES, LABEL, SCORE, PROBABILITY = "scores", "label", "score", "probability"
 ENDS = ("the lowest", "the highest")
 """What the ends of a scale are called where the format does not name them."""
 _SPAN = re.compile(
