@@ -299,7 +299,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
         case "issues" | "brief":
             yield from _decision_problems(name, value, format)
         case "until_dry":
-            if value and not any("dry" in format.shapes.get(phase.reply, {}) for phase in format.round):
+            if value and not format.can_run_dry:
                 yield f"until_dry: judges of the format {format.name} do not say when a debate is dry; give the rounds."
 
 

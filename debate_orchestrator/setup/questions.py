@@ -100,7 +100,8 @@ class Questionnaire:
         limits = self.format.rounds
         if limits.insist > 1:
             yield "rounds", "rounds" in settled
-        if settled.get("rounds", 1) > limits.most:
+        number = settled.get("rounds", 1)
+        if number != settings.AUTO and number > limits.most:
             yield "insist", bool(settled.get("insist"))
         if len(self.format.rubric.strictness) > 1:
             yield "strictness", "strictness" in settled
@@ -116,6 +117,8 @@ class Questionnaire:
         if key == "strictness":
             choices = {name: mode.about for name, mode in self.format.rubric.strictness.items()}
         options = {label.format(**filled): about.format(**filled) for label, about in wording.options.items()}
+        if key == "rounds" and not self.format.can_run_dry:
+            options.pop(settings.AUTO, None)
         return Ask(
             key=key,
             header=wording.header,
@@ -140,7 +143,8 @@ class Questionnaire:
                 keys = " or ".join(f"position_{side}=..." for side in self.format.sides)
                 return {"argued": " ".join(self.argued(draft)), "keys": keys}
             case "rounds":
-                return {"default": limits.default, "most": limits.most, "about": self._about_rounds()}
+                auto = f", or {settings.AUTO}" if self.format.can_run_dry else ""
+                return {"default": limits.default, "most": limits.most, "auto": auto, "about": self._about_rounds()}
             case "insist":
                 cap = "4 or 5" if limits.most > 4 else limits.most
                 return {"rounds": draft.given.get("rounds", ""), "cap": cap}
@@ -178,6 +182,8 @@ class Questionnaire:
             "strictness": settled.get("strictness", tuple(format.rubric.strictness)[-1]),
             "output": settled["output"],
         }
+        if shown_values["rounds"] == settings.AUTO:
+            shown_values["rounds"] = f"{settings.AUTO}, at most {format.rounds.most}"
         flat = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
         beyond = "".join(f"\n{line}" for line in (*settings.block_lines(settled, format), *self.beyond(settled)))
         return self.words.confirmed.format(positions="\n".join(lines), beyond=beyond, **flat)
@@ -345,6 +351,8 @@ class Questionnaire:
         return with_progress(after, positions=None, own={}, positions_ok=False, rejected=rejected)
 
     def _take_rounds(self, draft: SetupState, text: str, source: Source) -> SetupState:
+        if text.lower() == settings.AUTO and self.format.can_run_dry:
+            return with_answers(without_answers(draft, "insist"), source, rounds=settings.AUTO)
         number = settings.rounds(text, self.format.rounds.insist)
         if number is None:
             raise BadSettings(unwanted("rounds", text, self.format))
