@@ -218,11 +218,6 @@ def recommendation_line(brief: BriefReport) -> str:
     return f"Recommendation ({brief.sure} % sure): {one_line(brief.do).rstrip('.')}."
 
 
-def standing_word(standing: str | None, names: Mapping[str, str]) -> str:
-    """Who had the better of an issue, in words."""
-    return names.get(standing or "", standing or "not judged")
-
-
 def _text(debate: DebateState, text: str) -> str:
     return hearing.text_heard(debate, text).text
 
