@@ -293,6 +293,7 @@ def _for_rapporteur(debate: DebateState, turn: Turn, common: dict[str, Any]) -> 
         "standings": decision.standings(debate),
         "dissent": decision.dissent_rows(debate),
         "findings": decision.findings(debate),
+        "shortcomings": decision.left_standing(debate),
     }
 
 

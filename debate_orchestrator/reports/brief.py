@@ -175,7 +175,7 @@ def brief_report(debate: DebateState) -> BriefReport | None:
         would_change=tuple(brief["would_change"]),
         do_next=tuple(brief["do_next"]),
         trust=brief["trust"],
-        shortcomings=tuple(decision.shortcomings(debate, debate.turns[turn], written.ballot)),
+        shortcomings=tuple(decision.left_standing(debate)),
     )
 
 
