@@ -384,10 +384,10 @@ class QuestionAsked(Value):
 
 
 class IssuesChanged(Value):
-    """The user changed the rapporteur's list of issues before anybody argued to it."""
+    """The user changed the rapporteur's list of issues before it was argued to."""
 
     kind: Literal["issues_changed"] = "issues_changed"
-    issues: tuple[Annotated[Text, Field(pattern=r"\S", max_length=LONGEST_LINE)], ...] = Field(
+    issues: Annotated[tuple[Annotated[str, Field(pattern=r"\S", max_length=LONGEST_LINE)], ...], FREE] = Field(
         min_length=1, max_length=MOST_ISSUES
     )
     """The whole list, the weightiest first."""
