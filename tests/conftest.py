@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -114,3 +114,16 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     """What is remembered between conversations is remembered for one test alone, in a folder that whoever remembers
     something makes: most tests remember nothing, and a folder for each of thousands takes its time."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / f"state{next(_NUMBERS)}"))
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Any]:
+    """A PostgreSQL server; skips where it is not installed, and fails there where CI=true."""
+    import postgres
+
+    programs = postgres.binaries()
+    if programs is None:
+        assert os.environ.get("CI") != "true", "PostgreSQL is not installed"
+        pytest.skip("PostgreSQL (initdb, pg_ctl) is not installed")
+    with postgres.running(programs) as server:
+        yield server

@@ -15,10 +15,12 @@ from core.folding import opened
 from debate_orchestrator.core import private_text, reserved_line, visible_text
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import Quotes
+from debate_orchestrator.core.schema import Field
 from debate_orchestrator.core.side_swap import SideSwap
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.quotation import Asked
 from debate_orchestrator.reports import compare, markup, review_files
 from debate_orchestrator.reports.html import excerpts, writer
 from debate_orchestrator.setup import settings
@@ -89,6 +91,15 @@ def tried(function: Callable[[str], object], *forms: str) -> Callable[[str], Non
     return run
 
 
+def beside(text: str, *heard: str) -> object:
+    """The ballot in a reply, whose writer has heard these texts."""
+    fields = {"winner": Field(kind="choice"), "score": Field(kind="number"), "why": Field(kind="text")}
+    asked = Asked(
+        fields=fields, sides={"a": frozenset({"a", "researcher a"}), "b": frozenset({"b", "ben"})}, heard=heard
+    )
+    return replies._found("x", text, asked)
+
+
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "tame": sanitize.sanitize,
     "fenced": lambda text: sanitize.fence(text, NONCE),
@@ -110,9 +121,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "last line": lambda text: reserved_line.ends_with_line(f"{sanitize.sanitize(text)}\nX.", "X."),
     "exchange": lambda text: SideSwap(opened().format).text(text),
     "structured": tried(lambda text: replies.parse_structured("x", text), "{}", '{"a": "{}"}', "```json\n{}\n```"),
-    "beside a ballot": tried(
-        lambda text: replies._found("x", text, ("winner", "scores")), '{"x": 1} ,winner{}', '{"winner": "a"} {}'
-    ),
+    "beside a ballot": tried(beside, '{"x": 1} ,winner{}', '{"winner": "a"} {}'),
+    "heard ballot": lambda text: tried(lambda ballot: beside(ballot, text), '{"winner": "a"} {}')(text),
     "date": lambda text: opened(1).setup.model_copy(update={"topic": f"As of 1{text}"}).as_of,
     "markdown": markup.block,
     "markdown back": markup.unescaped,

@@ -27,6 +27,13 @@ PLACES = {
     "yaml": ("util/yaml.py",),
     "starlette": ("web/app.py", "web/desk.py", "web/replies.py", "web/seats.py"),
     "uvicorn": ("web/connections.py", "web/server.py"),
+    "procrastinate": (
+        "tournament/cluster/database.py",
+        "tournament/cluster/queue.py",
+        "tournament/cluster/schema.py",
+    ),
+    "psycopg": ("tournament/cluster/database.py", "tournament/cluster/limits.py", "tournament/cluster/schema.py"),
+    "psycopg_pool": ("tournament/cluster/database.py",),
     "altair": ("tournament/plots.py",),
     "jinja2": (
         "reports/html/page.py",

@@ -355,6 +355,9 @@ HOSTILE = {
     "objects": '{"winner": "a"}' * 15_000,
     "commas": '{"a": "b", ' + '"x" , ' * 16_000 + "}",
     "escapes": '{"a": "' + '\\"' * 48_000 + "}",
+    "one key in many spellings": "{"
+    + ", ".join(f'"winner{"." * (n % 70)}{" " * (n // 70)}": 1' for n in range(3_000))
+    + "}",
     "a long text": '{"winner": "a", "x": "' + "y" * 250_000,
 }
 

@@ -218,3 +218,33 @@ def test_other_files_are_refused_in_a_sentence(debate: Run) -> None:
     )
     assert "other.csv needs a map of its columns" in debate("tournament", "import", "other.csv", "--to", "t").err
     assert "empty is no tournament" in debate("tournament", "rate", "empty").err
+
+
+RECORD = {
+    "transcript": {"debate_id": "d", "topic": {"id": "t"}, "pro_model_id": "p", "con_model_id": "c", "turns": []},
+    "judges": [{"judge_id": "j", "winner": "pro", "pro": {"scores": {"x": 1}}, "con": {"scores": {"x": 2}}}],
+}
+HOSTILE_ROWS = {
+    "infinity": ('"turns": []', '"turns": [{"speaker": "pro", "prompt_tokens": Infinity}]'),
+    "no number": ('"turns": []', '"turns": [{"speaker": "pro", "prompt_tokens": NaN}]'),
+    "a sum too large": ('"turns": []', '"turns": [' + ", ".join(['{"speaker": "pro", "cost": 1e308}'] * 2) + "]"),
+    "turns that are none": ('"turns": []', '"turns": 5'),
+    "a list of scores": ('{"x": 1}', "[1, 2]"),
+    "a list of the other's scores": ('{"x": 2}', "[1]"),
+    "scores too large": ('{"x": 1}', '{"x": 1e308}'),
+    "half a character": ('"p"', '"\\ud800"'),
+}
+
+
+@pytest.mark.parametrize("row", HOSTILE_ROWS.values(), ids=HOSTILE_ROWS)
+def test_hostile_rows_are_told_or_left_out(debate: Run, here: Path, row: tuple[str, str]) -> None:
+    """Values of another type or size than a row has are told in a sentence or left out, and end no command."""
+    text = json.dumps(RECORD)
+    assert row[0] in text
+    Path("rows.jsonl").write_text(
+        text.replace(*row) + "\n" + text.replace(*row).replace('"d"', '"e"'), encoding="utf-8"
+    )
+    ran = debate("tournament", "import", "rows.jsonl", "--to", "in")
+
+    assert (ran.code, "not valid JSON" in ran.err) in ((0, False), (2, True)), ran.err
+    assert ran.code or debate("tournament", "report", "in", "--to", "page").code in (0, 2)

@@ -10,7 +10,7 @@ from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.rates import read_rates
 from debate_orchestrator.providers.registry import Piece
-from debate_orchestrator.tournament.limits import FIRST_AT_ONCE, Bucket, LimitedProvider, Limiter
+from debate_orchestrator.tournament.limits import FIRST_AT_ONCE, Bucket, Gate, LimitedProvider, Limiter
 from debate_orchestrator.tournament.spec import Limits
 
 
@@ -136,7 +136,7 @@ def test_a_call_waits_before_it_is_announced() -> None:
     async def scene() -> None:
         model, stop = Model(), asyncio.Event()
         limiter = Limiter(Limits(at_once=1))
-        provider = LimitedProvider(model, [limiter], asyncio.Lock())
+        provider = LimitedProvider(model, Gate([limiter]))
         assert await provider.admitted(made("one"), stop)
         answering = asyncio.create_task(provider.reply(made("one"), lambda text: None))
         waiting = asyncio.create_task(provider.admitted(made("two"), stop))

@@ -36,6 +36,8 @@ from debate_orchestrator.core.schema import check, names_turns
 from debate_orchestrator.core.state import Cursor, DebateState, JudgedRound, make_plan
 from debate_orchestrator.util.errors import OutOfTurn
 
+MOST_REOPENED = 100
+"""How often a debate may be reopened: each time its schedule is worked out anew."""
 _OLD_ATTEMPTS = 2
 """Replies that can't be used after which a judge is absent, in journals that do not say so themselves. A debater never
 is: a one-sided transcript must not be judged."""
@@ -170,6 +172,8 @@ def _admits_reopening(debate: DebateState) -> bool:
     """True where an absent judge may still decide. Raises OutOfTurn in any other debate."""
     if not schedule.unanswered_at_the_end(debate):
         raise OutOfTurn("Only a debate that is undecided for want of a usable ballot can be reopened.")
+    if debate.reopened >= MOST_REOPENED:
+        raise OutOfTurn(f"This debate was reopened {MOST_REOPENED} times, and no more is allowed.")
     return True
 
 
@@ -271,25 +275,27 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
 
 def _ended_early(debate: DebateState) -> DebateState:
     """An early end leaves out phases, among them some that answer what is found: the schedule is made anew."""
-    return _rescheduled(replace(debate, closed_after=schedule.last_place(debate)))
+    return _rescheduled(replace(debate, closed_after=schedule.last_place(debate)), {})
 
 
 def _reopened(debate: DebateState) -> DebateState:
     """The last turns of absent judges are due again; what the panel's votes came to without them is forgotten."""
-    for turn in schedule.unanswered_at_the_end(debate):
+    turns = schedule.unanswered_at_the_end(debate)
+    for turn in turns:
         del _own(debate.answers)[turn.id]
         _own(debate.votes).pop(schedule.place_of(turn), None)
-    return _rescheduled(debate)
+    rounds = {turn.round for turn in turns}
+    debate = replace(debate, reopened=debate.reopened + 1)
+    return _rescheduled(debate, {round: found for round, found in debate.judged.items() if round not in rounds})
 
 
-def _rescheduled(debate: DebateState) -> DebateState:
-    """The stages and the results of the rounds, worked out anew from the answers."""
-    judged: dict[int, JudgedRound] = {}
+def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateState:
+    """The stages, worked out anew from the answers, and the results of the rounds that are not among `judged`."""
     debate = replace(
         debate, judged=judged, stages=[], turns={}, cursor=Cursor(), last_slots=schedule.last_slots(debate)
     )
     for round, turn_ids in debate.plan.round_votes.items():
-        if all(turn_id in debate.answers for turn_id in turn_ids):
+        if round not in judged and all(turn_id in debate.answers for turn_id in turn_ids):
             judged[round] = tally.judge_round(debate, round)
     return _advanced(debate)
 

@@ -98,6 +98,8 @@ class DebateState:
     max_cost: float | None
     retry_for: float
     """Seconds that a turn may be in trouble now before the debate is paused."""
+    reopened: int = 0
+    """How often the debate was reopened."""
     closed_after: str | None = None
     """The place after which only the last turns follow, where the debate was ended early."""
     answers: Mapping[str, Answer] = field(default_factory=dict)

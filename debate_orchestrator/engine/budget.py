@@ -19,7 +19,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OverBudget
 
 _RAISE_CAP = "Raise it with `debate resume JOURNAL --max-cost USD` (none for no cap)."
-_RUN_AGAIN = "Run it again with a higher --max-cost: answers that are saved are not paid for twice."
+RUN_AGAIN = "Run it again with a higher --max-cost: answers that are saved are not paid for twice."
 
 
 def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
@@ -46,9 +46,9 @@ class Budget:
     def take(self, turn_id: str, spec: str, brief: Brief) -> None:
         """Reserves the expected cost of a call. OverBudget if that would exceed the debate's cap or the shared one."""
         price = expected(spec, brief)
-        _check_cap(self._current.state.max_cost, self.committed, turn_id, spec, price, _RAISE_CAP)
+        check_cap(self._current.state.max_cost, self.committed, turn_id, spec, price, _RAISE_CAP)
         if self._shared_budget is not None:
-            _check_cap(self._shared_budget.cap, self._shared_budget.committed, turn_id, spec, price, _RUN_AGAIN)
+            check_cap(self._shared_budget.cap, self._shared_budget.committed, turn_id, spec, price, RUN_AGAIN)
         self._reserved[turn_id] = price or 0.0
 
     def give(self, turn_id: str, *, unseen: bool = False) -> None:
@@ -98,7 +98,7 @@ class SharedBudget:
         )
 
 
-def _check_cap(
+def check_cap(
     cap: float | None, committed: Callable[[], float], turn_id: str, spec: str, price: float | None, hint: str
 ) -> None:
     """OverBudget if a call at that price would exceed the cap."""

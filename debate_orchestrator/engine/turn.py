@@ -125,8 +125,8 @@ class TurnRunner:
     async def record(self, event: Asked | Answer | CallFailed) -> None:
         """Writes an event, and returns when it is on the disk. Answers and failures wait for room on a full disk.
 
-        An intent is neither synced nor waited for. A killed process leaves it in the file; after a power cut the worst
-        case is a call without its intent.
+        An intent is not synced. A killed process leaves it in the file; after a power cut the worst case is a call
+        without its intent.
         """
 
         def write() -> None:
@@ -134,6 +134,7 @@ class TurnRunner:
 
         if isinstance(event, Asked):
             write()
+            await self.journal.handed_over()
             return
         await self.unsaved.written(f"{_summary(event)} for {self.journal.path}", write)
         await self.journal.synced()

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
 from itertools import accumulate
 from typing import Any
 
 from debate_orchestrator.core.private_text import without_private
-from debate_orchestrator.prompting.normalize import phrase
+from debate_orchestrator.prompting.quotation import NOTHING_ASKED, Asked, is_own, is_quoted, names_field
 from debate_orchestrator.util.data import strict_json
 
 LONGEST_REPAIRED = 8_000
@@ -26,18 +25,9 @@ _MOST_STARTS = 200
 
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _ESCAPED_SPACE = re.compile(r"\\[nrtbf]")
-_QUOTED_LINE = re.compile(r"[ \t]{0,40}(?:(?:[-*+]|\d{1,3}[.)])[ \t]{1,40})?>")
-_ESCAPED_CHAR = re.compile(r"\\u([0-9a-fA-F]{4})")
 _BRACKET = re.compile(r"[][{}()]")
 _BARE_KEY = re.compile(r"[{,]\s{0,20}[^\W\d]\w{0,80}\s{0,20}:")
 _STRAY_QUOTE = re.compile(r"""(?<![\s{[,:\\])["'](?!\s{0,20}[,:\]}])""")
-_PART = "\0"
-_TOKEN = re.compile(
-    rf"(?P<part>{_PART})|(?P<word>[^\W_]+(?:['’][^\W_]+)*)|(?P<assignment>[:=：→|])|(?P<end>[^\w\s_*~()/-]|\n)"
-)
-"""A word, what stands between a key and its value, and what ends a key, a sentence or a line."""
-_LONGEST_LABEL, _LONGEST_KEY = 8, 80
-"""Words, and characters, of what may name a field."""
 _ESCAPED_SIGN = re.compile(r"""\\(["'/\\])""")
 _WORD = re.compile(r"""\w+|[^\w\s"'“”‘’,:{}\[\]]""")
 """A word, or a character that a repair of the punctuation may not drop."""
@@ -50,30 +40,32 @@ class PrivateAlone(ValueError):
     """A reply holds private working and nothing else."""
 
 
-def find_object(text: str, names: Collection[str] = ()) -> tuple[Any, list[str]]:
+def find_object(text: str, asked: Asked = NOTHING_ASKED) -> tuple[Any, list[str]]:
     """The JSON object of a reply, and what was changed to read it, a short line each.
 
-    `names` are the fields that the object may have; by them it is told from other objects in the reply. JSON that is
-    no object is returned as it is. Raises ValueError with the reason if there is no object, if there are several that
+    By the fields `asked` for it is told from other objects in the reply. JSON that is no object is returned as it is.
+    Raises ValueError with the reason if there is no object, if the object may be a quotation, if there are several that
     differ, or if it can't be repaired without a guess; PrivateAlone if nothing is left beside private working.
     """
     bare = _without_fence(text.strip())
     try:
         value, reason = strict_json(bare), None
-        if isinstance(value, dict):
+        if isinstance(value, dict) and not is_quoted(value, asked, alone=True):
             return value, [] if bare == text.strip() else [_FENCED]
     except ValueError as error:
         value, reason = None, error
     public = bare if bare.startswith("{") and bare.endswith("}") else without_private(text.strip())
     if text.strip() and not _without_fence(public):
         raise PrivateAlone("the reply is private working alone")
-    found = _objects(public, names)
+    found = _objects(public, asked)
     if len(found) > 1:
         raise ValueError(f"it holds {len(found)} JSON objects that differ")
     for candidate in (*_candidates(public), *(part for part, _ in found)):
-        if not _is_alone(candidate, public, names):
-            reason = ValueError("fields stand outside of its JSON object, or the object is quoted")
+        if not is_own(candidate, public, asked):
+            reason = ValueError("words or values beside its JSON object may be the reply, and the object a quotation")
         elif (read := _strict_or_repaired(candidate)) is not None:
+            if is_quoted(read[0], asked, alone=candidate == _without_fence(public)):
+                raise ValueError("its JSON object stands in a text of the debate, word for word")
             changes = [_PRIVATE] if public not in (bare, text.strip()) else []
             changes += [_AROUND] if candidate != _without_fence(public) else []
             return read[0], [*changes, *read[1]]
@@ -144,61 +136,12 @@ def _words(text: str) -> list[str]:
     return ["null" if word == "none" else word for word in _WORD.findall(plain)]
 
 
-def _is_alone(part: str, text: str, names: Collection[str]) -> bool:
-    """Whether a part of a text is no quotation: its line does not begin with `>`, and beside it no field is given a
-    value. Where one is, one of the two would be a quotation, and nothing says which."""
-    if not names:
-        return True
-    begins = text.rfind("\n", 0, text.find(part)) + 1
-    rest = f" {_PART} ".join(piece.replace(_PART, " ") for piece in text.split(part))
-    return not _QUOTED_LINE.match(text, begins) and not _gives_field(rest, names)
-
-
-def _gives_field(text: str, names: Collection[str]) -> bool:
-    """Whether a text gives a field a value, as in `"Winner": "b"`, `- **winner**: b`, `The winner is b` and a heading.
-    The object itself, written as _PART, is no such value."""
-    text = _ESCAPED_SPACE.sub("\n", _ESCAPED_CHAR.sub(lambda escape: chr(int(escape[1], 16)), text))
-    fields, label = _field_pattern(names), list[str]()
-    labels, ended, named = 0, True, False
-    for token in _TOKEN.finditer(text):
-        kind, word = token.lastgroup, token[0][:_LONGEST_KEY]
-        assigns = kind == "assignment" or word.casefold() == "is"
-        if kind == "part":
-            named = False
-        elif kind == "word" and not assigns:
-            if named and word.casefold() != "json":
-                return True
-            labels += ended
-            label, ended = [*([] if ended else label[:_LONGEST_LABEL]), word], False
-        else:
-            if assigns or (word == "\n" and labels == 1):
-                named = named or (len(label) <= _LONGEST_LABEL and _names_field("".join(label), fields))
-                label = []
-            labels, ended = 0 if word == "\n" else labels, True
-    return False
-
-
-def _field_pattern(names: Collection[str]) -> re.Pattern[str]:
-    """What finds a key that means one of these fields, once its words are joined."""
-    fields = "|".join(re.escape(joined) for joined in map(_joined, names) if joined) or "(?!)"
-    return re.compile(rf"(?:and|so|the|my|own|final|overall|\d)*(?:{fields})")
-
-
-def _names_field(key: object, fields: re.Pattern[str]) -> bool:
-    return fields.fullmatch(_joined(str(key)[:_LONGEST_KEY])) is not None
-
-
-def _joined(key: str) -> str:
-    """A key as `normalize` compares it, and without spaces: `strongestArgument` means `strongest_argument` too."""
-    return phrase(key).replace(" ", "")
-
-
-def _objects(text: str, names: Collection[str]) -> list[tuple[str, dict[str, Any]]]:
+def _objects(text: str, asked: Asked) -> list[tuple[str, dict[str, Any]]]:
     """The different JSON objects of a text that have one of these fields, or whose only value has, and are not part of
     another, each with the text that it is written as."""
     found: list[tuple[str, dict[str, Any]]] = []
-    fields, decoder, end = _field_pattern(names), json.JSONDecoder(), 0
-    starts = [match.start() for match in re.finditer(r"\{", text)] if names else []
+    fields, decoder, end = asked.field_names, json.JSONDecoder(), 0
+    starts = [match.start() for match in re.finditer(r"\{", text)] if asked.names else []
     for start in starts[:_MOST_STARTS]:
         if start < end:
             continue
@@ -208,7 +151,7 @@ def _objects(text: str, names: Collection[str]) -> list[tuple[str, dict[str, Any
         except (ValueError, RecursionError):
             continue
         inner = next(iter(value.values())) if len(value) == 1 else None
-        if any(_names_field(key, fields) for key in (*value, *(inner if isinstance(inner, dict) else ()))):
+        if any(names_field(key, fields) for key in (*value, *(inner if isinstance(inner, dict) else ()))):
             found += [] if any(value == other for _, other in found) else [(text[start:stop], value)]
             end = stop
     return found

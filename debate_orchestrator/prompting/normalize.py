@@ -7,6 +7,7 @@ the check of the reply finds it. So does an unknown key with another value for a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ _NUMBER = re.compile(
     r"(\d{1,9}(?:\.\d{1,9})?)\s*(?:(?:/|out of)\s*(\d{1,9}(?:\.\d{1,9})?)|(%)|points?)?", re.IGNORECASE
 )
 _PLAIN_KEY = re.compile(r"[\w .()/-]{1,80}")
-_COUNTED = frozenset({"flag", "number", "choice", "record", "scores"})
+COUNTED = frozenset({"flag", "number", "choice", "record", "scores"})
 """Kinds of fields that may decide something; the others are words to be read."""
 _AROUND = frozenset({"score", "value", "points"})
 """The key of a number that stands in an object of its own."""
@@ -40,7 +41,7 @@ _UNCLEAR = re.compile(r'["{}\[\]]|[?~]|!\w')
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
-_SYNONYMS = {"tie": ("draw", "a tie", "a draw", "tied"), "no decision": ("undecided",), "both": ("both sides",)}
+SYNONYMS = {"tie": ("draw", "a tie", "a draw", "tied"), "no decision": ("undecided",), "both": ("both sides",)}
 """Option of a choice to what it is called otherwise."""
 _CALLED = ("side", "researcher", "debater", "speaker", "participant", "position", "team", "seat")
 """What a side's letter may follow."""
@@ -113,13 +114,14 @@ class _Reading:
         known = {phrase(name): name for name in names}
         known |= {one: side for side in self.sides if side in names for one in self.sides[side]}
         meant = {key: key if key in known.values() else known.get(phrase(str(key))) for key in value}
+        times = Counter(meant.values())
         made: dict[str, Any] = {}
         unknown: dict[str, Any] = {}
         for key, item in value.items():
             name = meant[key]
             if name is None and _PLAIN_KEY.fullmatch(key):
                 unknown[key] = item
-            elif name is None or list(meant.values()).count(name) > 1:
+            elif name is None or times[name] > 1:
                 made[key] = item
             else:
                 made[name] = item
@@ -137,7 +139,7 @@ class _Reading:
         """Whether an unknown key names a field that counts, and has its only value or another one than `standing`,
         the fields as they were read. An explanation under such a key is neither."""
         for name, field in fields.items():
-            if field.kind not in _COUNTED or not _names(key, name):
+            if field.kind not in COUNTED or not _names(key, name):
                 continue
             inner = standing.get(name)
             if field.kind == "record" and isinstance(inner, dict) and not isinstance(item, dict):
@@ -270,7 +272,7 @@ class _Reading:
         meant = {
             option
             for option in options
-            if said in (phrase(option), *_SYNONYMS.get(option, ())) or said in self.sides.get(option, ())
+            if said in (phrase(option), *SYNONYMS.get(option, ())) or said in self.sides.get(option, ())
         }
         return meant.pop() if len(meant) == 1 else None
 

@@ -8,16 +8,17 @@ once. What the first two changed is recorded beside the reply.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Iterator
 from typing import Any
 
-from debate_orchestrator.core import decision, hearing, schedule
+from debate_orchestrator.core import decision, hearing, schedule, transcript
 from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.json_object import PrivateAlone, find_object
 from debate_orchestrator.prompting.normalize import normalize, side_phrases
+from debate_orchestrator.prompting.quotation import NOTHING_ASKED, Asked, is_quoted
 from debate_orchestrator.util.errors import BadReply, short_repr
 
 LARGEST = 256 * 1024
@@ -75,9 +76,15 @@ def parse_reply(debate: DebateState, turn: Turn, reply: Reply) -> Spoke | Declin
 
 def _read(debate: DebateState, turn: Turn, shape: Shape, text: str) -> tuple[dict[str, Any], list[str]]:
     """A structured reply in the shape asked for, and what was changed to read it."""
-    terms = schedule.terms(debate, turn)
-    found, changes = _found(turn.id, text, fields_asked(shape, terms))
-    ballot, more = normalize(shape, found, terms, _sides(debate, turn))
+    terms, sides = schedule.terms(debate, turn), _sides(debate, turn)
+    heard = () if turn.speaking else tuple(_heard(debate, turn))
+    asked = Asked(fields=fields_asked(shape, terms), terms=terms, sides=sides, heard=heard)
+    found, changes = _found(turn.id, text, asked)
+    ballot, more = normalize(shape, found, terms, sides)
+    if is_quoted(ballot, asked, alone=True):
+        raise BadReply(
+            f"{turn.id}: the reply stands in a text of the debate, word for word.", hint="use your own words"
+        )
     if complaints := check(shape, ballot, terms):
         raise BadReply([f"{turn.id}: {complaint}" for complaint in complaints])
     # Asked once only: what its writer leaves as it is has its shape, and the report says what is wrong with it.
@@ -85,6 +92,17 @@ def _read(debate: DebateState, turn: Turn, shape: Shape, text: str) -> tuple[dic
     if first and (found := decision.shortcomings(debate, turn, ballot)):
         raise Shortcomings([f"{turn.id}: {shortcoming}" for shortcoming in found])
     return ballot, [*changes, *more]
+
+
+def _heard(debate: DebateState, turn: Turn) -> Iterator[str]:
+    """The texts of others that the taker of a turn is shown, as it is shown them."""
+    setup = debate.opened.setup
+    yield from (setup.topic, *setup.positions.values())
+    yield from (file.text for file in debate.opened.context)
+    yield from (question.text for question in schedule.questions_put_to(debate, turn))
+    for entry in transcript.entries_for(debate, turn):
+        yield entry.text
+        yield from (text for page in entry.found for text in (page.title, page.quote))
 
 
 def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
@@ -126,9 +144,9 @@ def parse_structured(where: str, text: str) -> Any:
     return _found(where, text)[0]
 
 
-def _found(where: str, text: str, names: Collection[str] = ()) -> tuple[Any, list[str]]:
+def _found(where: str, text: str, asked: Asked = NOTHING_ASKED) -> tuple[Any, list[str]]:
     try:
-        return find_object(text, names)
+        return find_object(text, asked)
     except PrivateAlone:
         raise _private_alone(where) from None
     except ValueError as error:

@@ -94,8 +94,17 @@ _declared: dict[str, ModelPrice] = {}
 
 
 def declare(spec: str, input: float, output: float) -> None:
-    """Makes the prices of a model known to this process, in US dollars per million tokens. They go before the table."""
-    _declared[model_spec.real(spec)] = ModelPrice(input=input, output=output)
+    """Makes the prices of a model known to this process, in US dollars per million tokens. They come from files, which
+    may be a stranger's: where a price is known already, the higher of both counts, so that no file weakens a cap."""
+    price, before = ModelPrice(input=input, output=output), known(spec)
+    if before is not None:
+        price = before.model_copy(update={"input": max(before.input, input), "output": max(before.output, output)})
+    _declared[model_spec.real(spec)] = price
+
+
+def in_table(spec: str) -> bool:
+    """Whether the model that a spec names has a price of this installation, or costs nothing."""
+    return free(model_spec.real(spec)) or _listed(spec) is not None
 
 
 def models(kind: str) -> tuple[str, ...]:
@@ -107,8 +116,12 @@ def known(spec: str) -> ModelPrice | None:
     """The prices of the model that a spec names; None where they are unknown, as for a model that is served from
     elsewhere than its vendor. A rehearsed model is priced as the real one."""
     spec = model_spec.real(spec)
-    if spec in _declared:
-        return _declared[spec]
+    return _declared[spec] if spec in _declared else _listed(spec)
+
+
+def _listed(spec: str) -> ModelPrice | None:
+    """The prices in the table."""
+    spec = model_spec.real(spec)
     kind, model = model_spec.kind(spec), model_spec.rest(spec)
     provider = entry(spec)
     if provider is None or provider.api is None:

@@ -28,7 +28,7 @@ from debate_orchestrator.util.data import real_path
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
 from debate_orchestrator.util.redact import redact
 
-Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds"]
+Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds", "price"]
 _PHRASES: dict[Kind, str] = {
     "program": "the program",
     "server": "the server",
@@ -37,6 +37,7 @@ _PHRASES: dict[Kind, str] = {
     "output": "the report",
     "format": "the prompts of",
     "rounds": "the debate of",
+    "price": "the price",
     "pages": "the pages at",
 }
 

@@ -84,7 +84,7 @@ def read(path: str | os.PathLike[str]) -> JournalContents:
     except (OSError, ValueError) as error:
         problem = f"Can't read the journal {name_of(path)} ({error_text(error)})."
         raise BadJournal(problem, hint="`debate open` makes one") from None
-    return _parse(str(path), data)
+    return parse(str(path), data)
 
 
 def must_be_new(path: str | os.PathLike[str]) -> None:
@@ -110,7 +110,8 @@ def _must_be_free(path: str, existing: bytes) -> None:
         raise BadJournal(f"{path} is there already, and a journal is never overwritten.", hint=hint)
 
 
-def _parse(path: str, data: bytes) -> JournalContents:
+def parse(path: str, data: bytes) -> JournalContents:
+    """The journal that `data` holds; `path` names it in errors. Raises as `read`."""
     end = data.rfind(b"\n") + 1
     entries: list[Entry] = []
     for n, line in enumerate(data[:end].split(b"\n")[:-1], start=1):
@@ -184,7 +185,8 @@ def _newer(problem: str) -> BadJournal:
     return BadJournal(problem, hint="upgrade debate-orchestrator: a newer version wrote it")
 
 
-def _now() -> str:
+def now() -> str:
+    """The time as lines have it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -197,18 +199,18 @@ class JournalWriter:
     entries: list[Entry]
     """Every line, those of earlier writers too."""
 
-    def __init__(self, path: str | os.PathLike[str], *, clock: Callable[[], str] = _now):
+    def __init__(self, path: str | os.PathLike[str], *, clock: Callable[[], str] = now):
         """Locks and reads an existing journal. Raises LockedJournal if another writer has it, and as `read`."""
         self._acquire(path, os.O_RDWR, clock)
         with self._closed_on_failure():
             data = self._read_all()
-            contents = _parse(self.path, data)
+            contents = parse(self.path, data)
         self.entries = contents.entries
         self._size = len(data) - contents.torn
         self._written = self._synced = len(self.entries)
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], opened: Opened, *, clock: Callable[[], str] = _now) -> JournalWriter:
+    def create(cls, path: str | os.PathLike[str], opened: Opened, *, clock: Callable[[], str] = now) -> JournalWriter:
         """Begins a journal.
 
         Raises BadJournal if a file is there already, unless it is empty or holds no more than the beginning of a
@@ -289,7 +291,13 @@ class JournalWriter:
         n, at = len(self.entries) + 1, self._clock()
         body = _line_body(n, at, prev, event)
         digest = hashlib.sha256(body).hexdigest()
-        line = body[:-1] + _hash_suffix(digest) + b"\n"
+        self._write(body[:-1] + _hash_suffix(digest) + b"\n")
+        entry = Entry(n, at, event, digest)
+        self.entries.append(entry)
+        return entry
+
+    def _write(self, line: bytes) -> None:
+        """Writes the next line. A journal that is kept elsewhere than in a file has another `_write`."""
         self._check_unchanged()
         try:
             # One write at the known end: a line that is written in part has no newline, and is trimmed.
@@ -301,10 +309,7 @@ class JournalWriter:
             problem = f"Can't write to {self.path} ({reason}); everything before is saved."
             raise JournalWriteError(problem, reason, hint="make room and run the same command again") from None
         self._size += len(line)
-        entry = Entry(n, at, event, digest)
-        self.entries.append(entry)
         self._written += 1
-        return entry
 
     def _safe_text(self, text: str) -> str:
         """`text` without secrets."""
@@ -365,6 +370,9 @@ class JournalWriter:
         import asyncio  # late: reading a journal needs none
 
         await asyncio.to_thread(self.sync, self._written)
+
+    async def handed_over(self) -> None:
+        """Returns when all that was appended outlives this process. Lines of a file do at once."""
 
     def close(self) -> None:
         """Closes the file, which releases the lock."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from debate_orchestrator.storage.files import make_folder, write_atomic
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled, topics_by_id
 from debate_orchestrator.tournament.spec import Model, Spec, check
+from debate_orchestrator.tournament.spec_file import frozen_problems
 from debate_orchestrator.tournament.topics import Topic
 from debate_orchestrator.util.data import MOST, name_of, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
@@ -24,7 +26,7 @@ from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
 SPEC, SCHEDULE, DEBATES = "tournament.json", "schedule.json", "debates"
 """The files of a tournament's folder, and the folder of its journals."""
 SCHEMA = 1
-_FREE_TO_CHANGE = {"max_cost", "limits"}
+FREE_TO_CHANGE = {"max_cost", "limits"}
 """Keys of a spec that may change while a tournament runs: no debate depends on them."""
 _NOT_TOLD = {"rules", "templates", "prompts", "added"}
 
@@ -39,7 +41,11 @@ class Tournament(NamedTuple):
 
     def journal(self, debate: ScheduledDebate) -> str:
         """The path of a debate's journal."""
-        return os.path.join(self.folder, DEBATES, f"{debate.id}{JOURNAL}")
+        return self.journal_of(debate.id)
+
+    def journal_of(self, debate: str) -> str:
+        """The path of the journal of the debate with that id."""
+        return os.path.join(self.folder, DEBATES, f"{debate}{JOURNAL}")
 
     def opening(self, debate: ScheduledDebate) -> Opened:
         """The event that opens a debate."""
@@ -62,15 +68,15 @@ def create(folder: str, spec: Spec) -> Tournament:
     """The tournament of a spec in a folder, which is made, or must hold the same tournament. A new cap and new limits
     take the place of those before. BadSettings with everything else that differs."""
     if os.path.lexists(os.path.join(folder, SPEC)):
-        frozen = load(folder).spec
-        if changes := list(_differences(frozen, spec)):
+        before = load(folder).spec
+        if changes := list(_differences(before, spec)):
             hint = (
                 "name another folder with --to, or undo the change; `debate tournament add` adds a model, and "
                 "`debate tournament resume` goes on without the file"
             )
             where = name_of(os.path.join(folder, SPEC))
             raise BadSettings([f"{where} is of another spec than this one.", *changes], hint=hint)
-        spec = frozen.model_copy(update={key: getattr(spec, key) for key in _FREE_TO_CHANGE})
+        spec = before.model_copy(update={key: getattr(spec, key) for key in FREE_TO_CHANGE})
     else:
         held = os.path.join(folder, DEBATES)
         if os.path.isdir(held) and os.listdir(held):
@@ -99,25 +105,49 @@ def load(folder: str) -> Tournament:
     data = _read(path)
     if isinstance(data, dict) and "imported" in data:
         raise BadFile(f"{name_of(folder)} holds imported results, and no debates can be run in it.")
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        found = data.get("schema") if isinstance(data, dict) else data
-        problem = f"{name_of(path)} has schema {short_repr(found)}, and this program reads {SCHEMA}."
-        raise BadFile(problem, hint="upgrade debate-orchestrator, or restore the file from a copy")
-    try:
-        spec = Spec.model_validate({key: value for key, value in data.items() if key not in ("schema", "version")})
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        problem = f"{name_of(path)} can't be used: {place}: {short_repr(first['msg'], 120)}."
-        raise BadFile(problem, hint="restore it from a copy") from None
-    if problems := check(spec):
-        raise BadSettings(problems)
+    spec = thawed(data, name_of(path))
     schedule = make_schedule(spec)
     written = os.path.join(folder, SCHEDULE)
     if os.path.exists(written) and _read(written) != _plain(schedule):
         problem = f"{name_of(written)} is not the schedule that {SPEC} makes."
         raise BadFile(problem, hint="remove it, or restore both files from a copy")
     return Tournament(folder, spec, schedule, topics_by_id(spec.topics))
+
+
+def frozen(spec: Spec) -> dict[str, Any]:
+    """A spec as plain data that says all that its schedule and debates depend on."""
+    return {"schema": SCHEMA, "version": __version__, **spec.model_dump(mode="json", by_alias=True)}
+
+
+def thawed(data: Any, name: str) -> Spec:
+    """The spec that was frozen so; `name` says where it was read. BadFile or BadSettings if it can't be used."""
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        found = data.get("schema") if isinstance(data, dict) else data
+        problem = f"{name} has schema {short_repr(found)}, and this program reads {SCHEMA}."
+        raise BadFile(problem, hint="upgrade debate-orchestrator, or restore the file from a copy")
+    try:
+        spec = Spec.model_validate({key: value for key, value in data.items() if key not in ("schema", "version")})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        problem = f"{name} can't be used: {place}: {short_repr(first['msg'], 120)}."
+        raise BadFile(problem, hint="restore it from a copy") from None
+    if problems := frozen_problems(spec):
+        raise BadSettings([f"{name}: {problem}" for problem in problems], hint="restore it from a copy")
+    return spec
+
+
+def original(spec: Spec) -> Spec:
+    """A spec without the models that were added later."""
+    models = tuple(model for model in spec.models if model.name not in spec.added)
+    return spec.model_copy(update={"models": models, "added": ()})
+
+
+def identity(spec: Spec) -> str:
+    """A short name for a tournament: the same for the same debates, whatever is added later, caps and limits."""
+    left_out = {*FREE_TO_CHANGE, "prompts", "added"}
+    plain = original(spec).model_dump_json(by_alias=True, exclude=left_out, exclude_defaults=True)
+    return hashlib.sha256(plain.encode()).hexdigest()[:16]
 
 
 def rewrite(tournament: Tournament, spec: Spec) -> Tournament:
@@ -135,8 +165,7 @@ def _written(folder: str, spec: Spec) -> Tournament:
     """Writes spec and schedule. The spec comes first: the schedule follows from it."""
     schedule = make_schedule(spec)
     make_folder(os.path.join(folder, DEBATES))
-    frozen = {"schema": SCHEMA, "version": __version__, **spec.model_dump(mode="json", by_alias=True)}
-    write_atomic(os.path.join(folder, SPEC), json.dumps(frozen, ensure_ascii=False, indent=1) + "\n")
+    write_atomic(os.path.join(folder, SPEC), json.dumps(frozen(spec), ensure_ascii=False, indent=1) + "\n")
     lines = ",\n".join(json.dumps(line, ensure_ascii=False) for line in _plain(schedule))
     write_atomic(os.path.join(folder, SCHEDULE), f"[\n{lines}\n]\n")
     return Tournament(folder, spec, schedule, topics_by_id(spec.topics))
@@ -153,14 +182,11 @@ def _read(path: str) -> Any:
         raise BadFile(f"{name_of(path)} is not valid JSON ({error}).", hint="restore it from a copy") from None
 
 
-def _differences(frozen: Spec, spec: Spec) -> Iterator[str]:
+def _differences(known: Spec, spec: Spec) -> Iterator[str]:
     """A sentence for every key that is another than when the tournament began."""
-    original = frozen.model_copy(
-        update={"models": tuple(one for one in frozen.models if one.name not in frozen.added), "added": ()}
-    )
-    before, now = original.model_dump(mode="json", by_alias=True), spec.model_dump(mode="json", by_alias=True)
+    before, now = (one.model_dump(mode="json", by_alias=True) for one in (original(known), spec))
     for key in before:
-        if key in _FREE_TO_CHANGE or before[key] == now[key]:
+        if key in FREE_TO_CHANGE or before[key] == now[key]:
             continue
         if key == "prompts":
             continue  # told when it runs: a newer version of this program is no other tournament

@@ -24,10 +24,12 @@ from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.folder import SPEC
 from debate_orchestrator.tournament.journal_rows import IMPORTED
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
-from debate_orchestrator.util.data import MOST, name_of, read_mapping, read_text
+from debate_orchestrator.util.data import MOST, name_of, read_mapping, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr, suggest
 from debate_orchestrator.util.sanitize import normalized
 
+_MOST_AMOUNT = 1e15
+"""The largest score, number of tokens or time that is taken."""
 _MISSING = {"", "-", "none", "null", "nan", "n/a", "na", "unknown", "invalid", "abstain", "no decision"}
 _WINNERS: dict[str, Winner] = {"pro": "pro", "con": "con", "tie": "tie", "draw": "tie"}
 _TRUE = {"1", "true", "yes"}
@@ -162,7 +164,7 @@ def _json_lines(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
-                value = json.loads(line)
+                value = strict_json(line)
             except (ValueError, RecursionError):
                 raise BadFile(f"{where}:{number}: not valid JSON.", hint="one JSON object on each line") from None
             if not isinstance(value, dict):
@@ -222,7 +224,8 @@ def _debatebench(lines: Iterable[tuple[int, Any]], where: str) -> Iterator[Judge
         if not isinstance(transcript, dict) or not isinstance(panel, list):
             problem = f"{where}:{number}: no `transcript` and `judges`, as each line of DebateBench's debates has."
             raise BadFile(problem, hint="--map MAP.yaml for another layout")
-        turns = [turn for turn in transcript.get("turns") or [] if isinstance(turn, dict)]
+        given = transcript.get("turns")
+        turns = [turn for turn in given if isinstance(turn, dict)] if isinstance(given, list) else []
         values = {
             "debate": transcript.get("debate_id"),
             "topic": _at(transcript, "topic.id"),
@@ -239,10 +242,14 @@ def _debatebench(lines: Iterable[tuple[int, Any]], where: str) -> Iterator[Judge
             work = {side: _side_work([turn for turn in turns if turn.get("speaker") == side]) for side in rows.SIDES}
             work["judge"] = _side_work(panel)
         for judge in panel or [{}]:
-            pro, con = _at(judge, "pro.scores") or {}, _at(judge, "con.scores") or {}
+            pro, con = (_mapping(_at(judge, f"{side}.scores")) for side in rows.SIDES)
             points = {str(name): (pro[name], con.get(name)) for name in pro}
             own = {"judge": _at(judge, "judge_id"), "winner": _at(judge, "winner")}
             yield JudgeRow(number, values | own, points, work)
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _side_work(turns: list[dict[str, Any]]) -> Work:
@@ -250,7 +257,7 @@ def _side_work(turns: list[dict[str, Any]]) -> Work:
 
     def total(*names: str) -> float | None:
         given = [next((turn[name] for name in names if turn.get(name) is not None), None) for turn in turns]
-        known = [value for value in given if isinstance(value, int | float)]
+        known = [value for value in given if isinstance(value, int | float) and abs(value) <= _MOST_AMOUNT]
         return sum(known) if known and len(known) == len(turns) else None
 
     milliseconds, prompt, answer = (
@@ -454,11 +461,11 @@ def _clean(text: str) -> str:
 
 
 def _finite(value: Any) -> float | None:
-    """A number; None for anything else, NaN and infinity among them."""
+    """A number; None for anything else, NaN and numbers whose sums no float holds among them."""
     if isinstance(value, bool) or value is None:
         return None
     try:
         number = float(value)
     except (ValueError, TypeError, OverflowError):
         return None
-    return number if abs(number) < float("inf") else None
+    return number if abs(number) <= _MOST_AMOUNT else None

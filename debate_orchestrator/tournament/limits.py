@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import Reply, Usage
-from debate_orchestrator.engine.estimate import sizes
+from debate_orchestrator.engine.estimate import expected, sizes
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import faults, rates
 from debate_orchestrator.providers.registry import Piece, Provider, entry
 from debate_orchestrator.tournament.spec import Limits, Spec
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import ExternalError, TransientError
 
 FIRST_AT_ONCE = 16
 """Calls of one model that may be under way in the first second."""
@@ -31,6 +32,7 @@ _BACKOFF, _LONGEST_BACKOFF = 1.0, 60.0
 _REFUSALS = (429, 503, 529)
 _LOOK = 0.25
 """Seconds after which a waiting call looks again whether it was told to stop."""
+_STATE = ("allowed", "grown_at", "careful", "paused_until", "refusals", "throttled")
 _KINDS = ("requests", "input_tokens", "output_tokens", "tokens")
 
 
@@ -58,6 +60,14 @@ class Bucket:
         """Takes note of what the provider says is left."""
         self._level = min(self._level, remaining)
 
+    def state(self) -> tuple[float, float, float]:
+        """What is allowed a minute, what is left, and when that was so."""
+        return self.a_minute, self._level, self._at
+
+    def restore(self, a_minute: float, level: float, at: float) -> None:
+        """Takes over such a state."""
+        self.a_minute, self._level, self._at = a_minute, level, at
+
 
 class Limiter:
     """The limits of one model, or of one provider for all its models."""
@@ -70,8 +80,8 @@ class Limiter:
         self.buckets = {name: Bucket(amount, now) for name, amount in given.items() if amount is not None}
         self.in_flight = 0
         self.most = limits.at_once or MOST_AT_ONCE
-        self._allowed, self._grown_at, self._careful = float(min(FIRST_AT_ONCE, self.most)), now, False
-        self._paused_until, self._refusals = 0.0, 0
+        self.allowed, self.grown_at, self.careful = float(min(FIRST_AT_ONCE, self.most)), now, False
+        self.paused_until, self.refusals = 0.0, 0
         self.throttled = 0
         """Refusals because of load, in all."""
 
@@ -79,9 +89,9 @@ class Limiter:
         """Seconds until a call may be made; None if that depends on calls under way."""
         now = self._clock()
         self._grow(now)
-        if self._paused_until > now:
-            return self._paused_until - now
-        if self.in_flight >= max(1, int(self._allowed)):
+        if self.paused_until > now:
+            return self.paused_until - now
+        if self.in_flight >= max(1, int(self.allowed)):
             return None
         return max((bucket.wait(now) for bucket in self.buckets.values()), default=0.0)
 
@@ -111,25 +121,111 @@ class Limiter:
         if status in _REFUSALS:
             self._refused(faults.retry_after(headers))
         elif status < 400:
-            self._refusals = 0
+            self.refusals = 0
 
     def _refused(self, after: float | None) -> None:
         now = self._clock()
         self.throttled += 1
-        if now < self._paused_until:
+        if now < self.paused_until:
             return  # calls that were refused together count once
-        self._refusals += 1
-        backoff = min(_BACKOFF * 2 ** min(self._refusals - 1, 10), _LONGEST_BACKOFF)
-        self._paused_until = now + max(backoff, after or 0.0)
-        self._allowed, self._careful = max(1.0, self.in_flight / 2), True
-        self._grown_at = self._paused_until
+        self.refusals += 1
+        backoff = min(_BACKOFF * 2 ** min(self.refusals - 1, 10), _LONGEST_BACKOFF)
+        self.paused_until = now + max(backoff, after or 0.0)
+        self.allowed, self.careful = max(1.0, self.in_flight / 2), True
+        self.grown_at = self.paused_until
+
+    def state(self) -> dict[str, Any]:
+        """What is known of the limits, as plain data, without the calls under way."""
+        state: dict[str, Any] = {name: getattr(self, name) for name in _STATE}
+        return state | {"buckets": {name: bucket.state() for name, bucket in self.buckets.items()}}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Takes over what another limiter of the same clock knew. Limits that were given stay as they are."""
+        for name in _STATE:
+            setattr(self, name, state[name])
+        self.allowed = min(self.allowed, float(self.most))
+        for name, (a_minute, level, at) in state["buckets"].items():
+            given = getattr(self._given, name)
+            bucket = self.buckets.setdefault(name, Bucket(a_minute, at))
+            bucket.restore(a_minute if given is None else given, level, at)
 
     def _grow(self, now: float) -> None:
         """Lets more calls be made at once: twice as many every second, and after a refusal a twentieth more."""
-        if now > self._grown_at:
-            factor: float = 1.05 if self._careful else 2.0
-            self._allowed = min(float(self.most), self._allowed * factor ** min(now - self._grown_at, 60.0))
-            self._grown_at = now
+        if now > self.grown_at:
+            factor: float = 1.05 if self.careful else 2.0
+            self.allowed = min(float(self.most), self.allowed * factor ** min(now - self.grown_at, 60.0))
+            self.grown_at = now
+
+
+class Admission(NamedTuple):
+    """A call that was admitted, with what it was expected to take."""
+
+    sent: int
+    """Tokens."""
+    answered: int
+    """Tokens."""
+    price: float
+    """US dollars; 0 if the price is unknown."""
+
+    @classmethod
+    def of(cls, model: str, brief: Brief) -> Admission:
+        return cls(*sizes(brief), expected(model, brief) or 0.0)
+
+    @property
+    def amounts(self) -> dict[str, float]:
+        """What it takes from allowances."""
+        return _amounts(self.sent, self.answered)
+
+    def surplus(self, used: Usage | None) -> dict[str, float]:
+        """What it took beyond that, which may be negative; nothing if the usage is unknown."""
+        if used is None or not used.output:
+            return {}
+        sent = used.fresh + used.written + used.written_hour - self.sent
+        amounts = _amounts(sent, used.output - self.answered)
+        return {name: amount for name, amount in amounts.items() if name != "requests"}
+
+
+class Gate:
+    """The limits that the calls of one model pass, in the order in which they come."""
+
+    def __init__(self, limiters: list[Limiter]):
+        self._limiters, self._order = limiters, asyncio.Lock()
+
+    async def admitted(self, call: Admission, turn: str, stop: asyncio.Event) -> bool:
+        """Returns when the call may be made; False if `stop` was set before."""
+        async with self._order:
+            while not stop.is_set():
+                if not (seconds := await self._take(call, turn)):
+                    return True
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), seconds)
+        return False
+
+    async def _take(self, call: Admission, turn: str) -> float:
+        """Takes room for a call; seconds after which to try again if there is none."""
+        waits = [limiter.wait() for limiter in self._limiters]
+        if all(wait == 0.0 for wait in waits):
+            for limiter in self._limiters:
+                limiter.take(call.amounts)
+            return 0.0
+        return until_next_look(waits, 0.01)
+
+    def told(self, status: int, headers: Mapping[str, str]) -> None:
+        """A response has come."""
+        self._limiters[-1].told(status, headers)
+
+    def ended(self, call: Admission, used: Usage | None, cost: float | None) -> None:
+        """Gives the room of a call back, and sets right what was expected. None where that is unknown."""
+        for limiter in self._limiters:
+            limiter.done()
+            limiter.correct(call.surplus(used))
+
+
+def until_next_look(waits: Sequence[float | None], soon: float) -> float:
+    """Seconds until limiters are looked at again that said to wait so long; `soon` if a call under way may end it."""
+    if None in waits:
+        return soon
+    return min(max(wait for wait in waits if wait is not None), _LOOK)
 
 
 class Limiters:
@@ -138,34 +234,36 @@ class Limiters:
     def __init__(self, spec: Spec):
         self._spec = spec
         self._limiters: dict[str, Limiter] = {}
-        self._gates: dict[tuple[str, ...], asyncio.Lock] = {}
+        self._gates: dict[str, Gate] = {}
 
-    def of(self, model: str) -> tuple[list[Limiter], asyncio.Lock]:
-        """The limiters that a call to a model passes, its own last, and the lock that keeps its calls in order."""
+    def of(self, model: str) -> list[Limiter]:
+        """The limiters that a call to a model passes, its own last."""
+        return [self._limiters.setdefault(key, Limiter(limits)) for key, limits in self.keys(model).items()]
+
+    def keys(self, model: str) -> dict[str, Limits]:
+        """The limits that hold for a model, those of its provider first, under `PROVIDER` and `PROVIDER:MODEL`."""
         limits = self._spec.limits
         names = [one.name for one in (*self._spec.models, *self._spec.judges.pool) if one.spec == model]
         own = next((limits[key] for key in (model, *names) if key in limits), Limits())
         kind = model_spec.kind(model)
-        found = [self._limiter(kind, limits[kind])] if kind in limits else []
-        return [*found, self._limiter(model, own)], self._gates.setdefault((model,), asyncio.Lock())
+        return ({kind: limits[kind]} if kind in limits else {}) | {model: own}
 
-    def _limiter(self, key: str, limits: Limits) -> Limiter:
-        if key not in self._limiters:
-            self._limiters[key] = Limiter(limits)
-        return self._limiters[key]
+    def gate(self, model: str) -> Gate:
+        """The gate that all calls of a model pass."""
+        if model not in self._gates:
+            self._gates[model] = self._gate(model)
+        return self._gates[model]
+
+    def _gate(self, model: str) -> Gate:
+        return Gate(self.of(model))
 
     def limited(self, providers: Mapping[str, Provider]) -> dict[str, Provider]:
         """The providers of a debate, those that call a server or a program behind their limits."""
         wrapped: dict[int, Provider] = {}
         for provider in providers.values():
             if model_spec.is_called(provider.name) and entry(provider.name) is not None:
-                wrapped[id(provider)] = LimitedProvider(provider, *self.of(provider.name))
+                wrapped[id(provider)] = LimitedProvider(provider, self.gate(provider.name))
         return {seat: wrapped.get(id(provider), provider) for seat, provider in providers.items()}
-
-    @property
-    def in_flight(self) -> int:
-        """Calls under way."""
-        return sum(limiter.in_flight for key, limiter in self._limiters.items() if ":" in key)
 
     @property
     def throttled(self) -> int:
@@ -178,67 +276,44 @@ class Limiters:
             yield from ((key, name, bucket.a_minute) for name, bucket in limiter.buckets.items())
 
 
-class _Admission(NamedTuple):
-    """A call that was admitted, with the tokens it was expected to take."""
-
-    sent: int
-    answered: int
-
-
 class LimitedProvider:
     """A provider whose calls wait for their limits."""
 
-    def __init__(self, provider: Provider, limiters: list[Limiter], gate: asyncio.Lock):
+    def __init__(self, provider: Provider, gate: Gate):
         self.name, self.caches = provider.name, provider.caches
-        self._provider, self._limiters, self._gate = provider, limiters, gate
-        self._admitted: dict[str, _Admission] = {}
+        self._provider, self._gate = provider, gate
+        self._admitted: dict[str, Admission] = {}
         """By turn: a debate asks for a turn once at a time."""
 
     async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
-        async with self._gate:  # first come, first served
-            while True:
-                if stop.is_set():
-                    return False
-                waits = [limiter.wait() for limiter in self._limiters]
-                if all(wait == 0.0 for wait in waits):
-                    break
-                seconds = max((wait for wait in waits if wait is not None), default=0.0)
-                seconds = _LOOK if seconds == 0.0 else min(seconds, _LOOK)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(stop.wait(), min(seconds, 0.01) if None in waits else seconds)
-            admission = _Admission(*sizes(brief))
-            for limiter in self._limiters:
-                limiter.take(_amounts(admission.sent, admission.answered))
-        self._admitted[brief.turn] = admission
+        call = Admission.of(self.name, brief)
+        if not await self._gate.admitted(call, brief.turn, stop):
+            return False
+        self._admitted[brief.turn] = call
         return True
 
     def withdraw(self, brief: Brief) -> None:
-        self._end(brief.turn, used=None)
+        self._end(brief.turn, None, 0.0)
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
-        token = rates.listener.set(self._told)
-        usage: Usage | None = Usage()
+        token = rates.listener.set(self._gate.told)
+        usage: Usage | None = None
+        cost: float | None = None
         try:
             reply = await self._provider.reply(brief, on_text)
-            usage = reply.usage
+            usage, cost = reply.usage, reply.cost
             return reply
+        except ExternalError as error:
+            if not isinstance(error, TransientError) or not (error.unsure or error.partial):
+                cost = 0.0
+            raise
         finally:
             rates.listener.reset(token)
-            self._end(brief.turn, used=usage)
+            self._end(brief.turn, usage, cost)
 
-    def _told(self, status: int, headers: Mapping[str, str]) -> None:
-        self._limiters[-1].told(status, headers)
-
-    def _end(self, turn: str, *, used: Usage | None) -> None:
-        """Gives the room back, and sets right what was expected; nothing is set right if the usage is unknown."""
-        if (admission := self._admitted.pop(turn, None)) is None:
-            return
-        for limiter in self._limiters:
-            limiter.done()
-            if used is not None and used.output:
-                sent = used.fresh + used.written + used.written_hour - admission.sent
-                actual = _amounts(sent, used.output - admission.answered)
-                limiter.correct({name: amount for name, amount in actual.items() if name != "requests"})
+    def _end(self, turn: str, used: Usage | None, cost: float | None) -> None:
+        if (call := self._admitted.pop(turn, None)) is not None:
+            self._gate.ended(call, used, cost)
 
     async def close(self) -> None:
         await self._provider.close()

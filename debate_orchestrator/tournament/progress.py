@@ -105,10 +105,7 @@ def _trouble(numbers: dict[str, Any]) -> str:
 
 def view(numbers: dict[str, Any], run: TournamentRun, progress: Progress) -> list[str]:
     """The lines of the live view."""
-    done, total = numbers["complete"], numbers["debates"]
-    width = 40
-    filled = round(width * done / max(1, total))
-    lines = [f"{'█' * filled}{'░' * (width - filled)} {done / max(1, total):.0%}", status_line(numbers)]
+    lines = [bar(numbers), status_line(numbers)]
     limits = [
         f"{key}: {amount:,.0f} {name.replace('_', ' ')} a minute" for key, name, amount in run.limiters.tightest()
     ]
@@ -117,6 +114,13 @@ def view(numbers: dict[str, Any], run: TournamentRun, progress: Progress) -> lis
     for debate, standing in progress.last:
         lines.append(f"  {debate.topic}: {outcome(debate, standing)}")
     return lines
+
+
+def bar(numbers: dict[str, Any]) -> str:
+    """The share of debates that are complete, as a bar."""
+    done, total, width = numbers["complete"], max(1, numbers["debates"]), 40
+    filled = round(width * done / total)
+    return f"{'█' * filled}{'░' * (width - filled)} {done / total:.0%}"
 
 
 def outcome(debate: ScheduledDebate, standing: Standing) -> str:

@@ -22,11 +22,10 @@ from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
-from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.limits import Limiters
 from debate_orchestrator.tournament.plan import ScheduledDebate
-from debate_orchestrator.tournament.stores import JournalStore
+from debate_orchestrator.tournament.stores import JournalStore, read_begun
 from debate_orchestrator.util.errors import (
     BadFile,
     BadJournal,
@@ -57,6 +56,8 @@ class Standing(NamedTuple):
     """US dollars of the calls whose price is known."""
     why: tuple[str, ...] = ()
     """What stopped it."""
+    for_good: bool = False
+    """Whether it would stop again for that, in the same run."""
 
 
 Told = Callable[[ScheduledDebate, Standing, Event | None], None]
@@ -71,6 +72,7 @@ class TournamentRun:
         tournament: Tournament,
         store: JournalStore,
         *,
+        limiters: Limiters | None = None,
         permissions: registry.Permissions = registry.NO_PERMISSIONS,
         at_once: int = AT_ONCE,
         retry_failed: bool = False,
@@ -80,7 +82,7 @@ class TournamentRun:
         self.tournament, self._store = tournament, store
         self._permissions, self._at_once, self._retry_failed = permissions, at_once, retry_failed
         self._on_change, self._unsaved = on_change, unsaved or UnsavedEvents()
-        self.limiters = Limiters(tournament.spec)
+        self.limiters = limiters or Limiters(tournament.spec)
         self.budget = SharedBudget(tournament.spec.max_cost)
         self.standings: dict[str, Standing] = {}
         """By the id of the debate."""
@@ -90,10 +92,10 @@ class TournamentRun:
         self._capped = False
 
     def look(self) -> None:
-        """Reads how every debate stands from its journal."""
+        """Reads how every debate stands from its journal in the folder."""
         for debate in self.tournament.schedule:
             try:
-                entries = self._store.read(debate.id)
+                entries = read_begun(self.tournament.journal(debate))
                 if entries is None:
                     self.standings[debate.id] = Standing("waiting")
                     continue
@@ -114,13 +116,12 @@ class TournamentRun:
     async def run(self, stop: asyncio.Event) -> None:
         """Holds the debates that are left until there are none, or `stop` is set. What prevented others is in their
         standings. A debate that stopped is tried again as long as others are completed meanwhile."""
-        given_up: set[str] = set()
         while not stop.is_set():
-            pending = [debate for debate in self.pending() if debate.id not in given_up]
+            pending = [debate for debate in self.pending() if not self.standings[debate.id].for_good]
             self._capped = False
             done = self._completed()
             queue = iter(pending)
-            workers = [self._work(queue, stop, given_up) for _ in range(min(self._at_once, len(pending)))]
+            workers = [self._work(queue, stop) for _ in range(min(self._at_once, len(pending)))]
             for ended in await asyncio.gather(*workers, return_exceptions=True):
                 if isinstance(ended, BaseException):
                     raise ended
@@ -130,44 +131,46 @@ class TournamentRun:
     def _completed(self) -> int:
         return sum(standing.status in ("complete", "undecided") for standing in self.standings.values())
 
-    async def _work(self, queue: Iterator[ScheduledDebate], stop: asyncio.Event, given_up: set[str]) -> None:
+    async def _work(self, queue: Iterator[ScheduledDebate], stop: asyncio.Event) -> None:
         """Holds one debate after another."""
         for debate in queue:
             if stop.is_set():
                 return
-            if self._capped and self.standings[debate.id].status == "waiting":
-                continue  # what the cap leaves is for debates that have begun
-            if broken := [spec for spec in self._specs(debate) if self._failures[spec] >= _GIVES_UP]:
-                given_up.add(debate.id)
-                why = f"{broken[0]} failed in {_GIVES_UP} debates in a row, so no more are begun with it."
-                self._stand(debate, self.standings[debate.id]._replace(why=(why,)))
-                continue
-            before = self.standings[debate.id]
             try:
-                self._stand(debate, before._replace(status="running", why=()))
-                await self._hold(debate, stop)
-            except LockedJournal as error:
-                self._stand(debate, before._replace(status="elsewhere", why=tuple(error.complaints)))
-            except (BadJournal, BadFile) as error:
-                self._stand(debate, Standing("unusable", why=tuple(error.complaints)))
-            except ExternalError as error:
-                self._capped = self._capped or isinstance(error, OverBudget)
-                if isinstance(error, ProviderFailed):
-                    given_up.add(debate.id)
-                standing = self.standings[debate.id]
-                self._stand(debate, standing._replace(status="stopped", why=tuple(error.complaints)))
-                if isinstance(error, JournalWriteError):
-                    stop.set()  # the disk is full: what is paid for from now on could not be kept
+                await self.hold(debate, stop)
             except BaseException:
                 stop.set()
                 raise
+
+    async def hold(self, debate: ScheduledDebate, stop: asyncio.Event) -> Standing:
+        """Takes every turn of one debate that can be taken, and returns how it stands then."""
+        before = self.standings[debate.id]._replace(why=(), for_good=False)
+        if self._capped and before.status == "waiting":
+            return before  # what the cap leaves is for debates that have begun
+        if broken := [spec for spec in self._specs(debate) if self._failures[spec] >= _GIVES_UP]:
+            why = f"{broken[0]} failed in {_GIVES_UP} debates in a row, so no more are begun with it."
+            return self._stand(debate, before._replace(why=(why,), for_good=True))
+        try:
+            self._stand(debate, before._replace(status="running"))
+            await self._hold(debate, stop)
+        except LockedJournal as error:
+            self._stand(debate, before._replace(status="elsewhere", why=tuple(error.complaints)))
+        except (BadJournal, BadFile) as error:
+            self._stand(debate, Standing("unusable", why=tuple(error.complaints)))
+        except ExternalError as error:
+            self._capped = self._capped or isinstance(error, OverBudget)
+            standing = self.standings[debate.id]._replace(status="stopped", why=tuple(error.complaints))
+            self._stand(debate, standing._replace(for_good=isinstance(error, ProviderFailed)))
+            if isinstance(error, JournalWriteError):
+                stop.set()  # the disk is full: what is paid for from now on could not be kept
+        return self.standings[debate.id]
 
     def _specs(self, debate: ScheduledDebate) -> list[str]:
         return [self.tournament.spec.model_named(name).spec for name in (debate.pro, debate.con, *debate.judges)]
 
     async def _hold(self, debate: ScheduledDebate, stop: asyncio.Event) -> None:
         """Takes every turn of one debate. Raises what stops it."""
-        with await self._store.open(debate.id, lambda: self.tournament.opening(debate)) as journal:
+        async with self._store.open(debate.id, lambda: self.tournament.opening(debate)) as journal:
             events = journal.events
             self.tournament.must_belong(debate, events)
             current = CurrentState(fold(events))
@@ -191,8 +194,8 @@ class TournamentRun:
                 self._failures.pop(event.reply.by, None)
             self._on_change(debate, self.standings[debate.id], event)
 
-        files = DebateFiles.of_journal(self.tournament.journal(debate))
-        providers = self.limiters.limited(registry.make_providers(current, files.evidence, self._permissions))
+        archive = self._store.archive(debate.id)
+        providers = self.limiters.limited(registry.make_providers(current, archive, self._permissions))
         reserve = self._reserve(debate, journal.events)
         try:
             await run_loop(
@@ -243,9 +246,10 @@ class TournamentRun:
             status = "undecided" if schedule.unanswered_at_the_end(state) else "complete"
         self._stand(debate, Standing(status, _winner(state), budget.spent()))
 
-    def _stand(self, debate: ScheduledDebate, standing: Standing) -> None:
+    def _stand(self, debate: ScheduledDebate, standing: Standing) -> Standing:
         self.standings[debate.id] = standing
         self._on_change(debate, standing, None)
+        return standing
 
 
 def _under_way(state: DebateState) -> int:

@@ -87,6 +87,36 @@ def parse_spec(given: Mapping[str, Any], folder: str = "", *, rehearse: bool = F
     raise BadSettings(list(dict.fromkeys(problems)))
 
 
+def frozen_problems(spec: Spec) -> list[str]:
+    """What is wrong with a spec that was read from a tournament's folder. The folder may be a stranger's, so its values
+    are held to what those of a file are held to."""
+    problems = [
+        f"settings: {short_repr(name)} is no setting of a tournament. {suggest(name, DEBATE_SETTINGS)}".rstrip()
+        for name in spec.settings
+        if name not in DEBATE_SETTINGS
+    ]
+    given = spec.model_dump(mode="json", by_alias=True, exclude_none=True)
+    _models("models", list(map(_as_given, spec.models)), problems, rehearse=False)
+    judges = {**given["judges"], "from": list(map(_as_given, spec.judges.pool))}
+    _judges(judges if JUDGE in spec.rules.seats or spec.judges.pool else None, spec.rules, problems, rehearse=False)
+    problems += read_topics(given["topics"], "")[1]
+    names = [model.name for model in spec.models]
+    _pairs([list(pair) for pair in spec.pairs], names, problems)
+    problems += [f"added: {short_repr(name)} is no name in models." for name in spec.added if name not in names]
+    _tag(spec.tag, problems)
+    _whole("seed", spec.seed, -(2**53), 2**53, problems)
+    _cap(spec.max_cost, problems)
+    _limits(given["limits"], [*spec.models, *spec.judges.pool], problems)
+    _budgets(given["budgets"], spec.rules, problems)
+    return list(dict.fromkeys(problems or check(spec)))
+
+
+def _as_given(model: Model) -> dict[str, Any]:
+    """A frozen model as a file has it, where one without a name of its own is called by its spec."""
+    unnamed = model.name == model.spec or _rehearsed(model.name) == model.spec
+    return model.model_dump(exclude={"name"} if unnamed else None, exclude_none=True)
+
+
 def _unknown_key(key: object) -> str:
     return f"spec: {short_repr(key)} is no key of a tournament. {suggest(key, KEYS) or 'Keys: ' + ', '.join(KEYS)}"
 

@@ -1,28 +1,29 @@
-"""Where the journals of a tournament are kept: files in its folder, or a database that several machines share."""
+"""Where the debates of a tournament are written down: files in its folder, or a database that machines share."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.storage.journal import Entry, JournalWriter, read
-from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util.errors import BadJournal
 
 
 class JournalStore(Protocol):
     """The journals of debates, by the debate's id."""
 
-    def read(self, debate: str) -> list[Entry] | None:
-        """The verified entries of a journal; None if there is none yet. BadJournal if it can't be read."""
-        ...
-
-    async def open(self, debate: str, opening: Callable[[], Opened]) -> JournalWriter:
+    def open(self, debate: str, opening: Callable[[], Opened]) -> AbstractAsyncContextManager[JournalWriter]:
         """The one writer of a journal, which is begun with `opening` if there is none. LockedJournal if another
         process has it; BadJournal if it can't be read."""
+        ...
+
+    def archive(self, debate: str) -> str | None:
+        """The folder for pages that a clerk fetches; None if they are not kept."""
         ...
 
 
@@ -35,21 +36,31 @@ class FileJournals:
     def _path(self, debate: str) -> str:
         return os.path.join(self._folder, f"{debate}{JOURNAL}")
 
-    def read(self, debate: str) -> list[Entry] | None:
+    @asynccontextmanager
+    async def open(self, debate: str, opening: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
         path = self._path(debate)
-        if not os.path.lexists(path) or (os.path.isfile(path) and not _has_a_line(path)):
-            return None
-        return read(path).entries
+        if is_begun(path):
+            journal = await asyncio.to_thread(JournalWriter, path)
+        else:
+            journal = await asyncio.to_thread(JournalWriter.create, path, opening())
+        with journal:
+            yield journal
 
-    async def open(self, debate: str, opening: Callable[[], Opened]) -> JournalWriter:
-        path = self._path(debate)
-        if os.path.lexists(path) and _has_a_line(path):
-            return await asyncio.to_thread(JournalWriter, path)
-        return await asyncio.to_thread(JournalWriter.create, path, opening())
+    def archive(self, debate: str) -> str | None:
+        return DebateFiles.of_journal(self._path(debate)).evidence
 
 
-def _has_a_line(path: str) -> bool:
+def read_begun(path: str) -> list[Entry] | None:
+    """The verified entries of a journal; None if there is none yet. BadJournal if it can't be read."""
+    if not os.path.lexists(path) or (os.path.isfile(path) and not is_begun(path)):
+        return None
+    return read(path).entries
+
+
+def is_begun(path: str) -> bool:
     """Whether a file holds a complete line: a crash may have left less of its first."""
+    if not os.path.lexists(path):
+        return False
     try:
         with open(path, "rb") as file:
             return b"\n" in file.readline()

@@ -27,6 +27,7 @@ async def winner(meant: str, n: int, folder: str) -> tuple[str | None, int]:
     """The winner of one debate, None where it stopped undecided, and the replies that were asked for again."""
     cast = {"a": STAND_IN, "b": STAND_IN, "judge": [sloppy_judges.judge(meant, n)]}
     given = {"topic": "Is it so?", "positions": {"a": "It is.", "b": "It is not."}, "rounds": 1, "cast": cast}
+    given |= {"issues": False, "brief": False}
     try:
         result = await debates.run(given | {"output": f"{folder}/{n}.md"})
     except ExternalError as error:

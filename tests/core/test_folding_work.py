@@ -5,15 +5,16 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from core.folding import CONCEDE, DECLINE, converging, declined, events, many, opened, record
+import pytest
+from core.folding import CONCEDE, DECLINE, absent, converging, declined, events, many, opened, record
 from core.plain import BALLOT, PLAIN, phase, rules
 from counting import calls
 from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Asked, EndedEarly, QuestionAsked
-from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.events import Asked, EndedEarly, QuestionAsked, Reopened
+from debate_orchestrator.core.fold import MOST_REOPENED, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports.announcements import announcements
@@ -40,6 +41,19 @@ def test_questions_from_the_floor_add_up_to_no_more() -> None:
 
     short, long = asking(12), asking(48)
     assert calls(lambda: fold(long)) < 6.5 * calls(lambda: fold(short))
+
+
+def test_reopening_takes_little_work() -> None:
+    """A debate may be reopened 100 times. Each time takes a part of the work of its fold: no round is judged again."""
+    last = "final.verdict.judge-5"
+    taken = record(8, 5, {last: absent(last)}, quorum=5)
+    debate = fold(taken)
+    assert calls(lambda: apply(debate, Reopened())) < calls(lambda: fold(taken)) / 5
+    for n in range(MOST_REOPENED):
+        again = absent(last)[0].model_copy(update={"complaints": (str(n),)})
+        debate = apply(apply(debate, Reopened()), again)
+    with pytest.raises(OutOfTurn, match="was reopened 100 times"):
+        apply(debate, Reopened())
 
 
 def turned(debate: DebateState, choice: str, turn: Any) -> list[Any]:

@@ -26,10 +26,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     options = running.Options.of(arguments)
     tournament = folder.load(arguments.folder)
+    specs.agree_to_folder(tournament, trusted=arguments.trust)
     if arguments.max_cost is not None:
         spec = tournament.spec.model_copy(update={"max_cost": cap(arguments.max_cost)})
         if problems := check(spec):
             raise BadSettings(problems)
         tournament = folder.rewrite(tournament, spec)
-    specs.agree_to_folder(tournament, trusted=arguments.trust)
     return running.run_tournament(tournament, options)

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.interrupts import STOPPING, heeded
@@ -39,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at-once", metavar="N", default="50", help="debates at the same time; 50 by default")
     about = "ask the judges again in debates without a usable decision, too"
     parser.add_argument("--retry-failed", action="store_true", help=about)
+    about = "let workers hold the debates: the PostgreSQL database from which `debate worker` takes them"
+    parser.add_argument("--cluster", metavar="URL", help=about)
     parser.add_argument("--no-reports", action="store_true", help="write journals alone, no report of each debate")
     flags.add_permissions(parser)
     flags.add_progress(parser)
@@ -55,6 +57,8 @@ class Options(NamedTuple):
     quiet: bool
     events: bool
     json: bool
+    cluster: str | None
+    """The database from which workers take the debates; without it this process holds them."""
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Options:
@@ -66,12 +70,17 @@ class Options(NamedTuple):
             arguments.quiet or arguments.json or arguments.events,
             arguments.events,
             arguments.json,
+            arguments.cluster,
         )
 
 
 def run_tournament(tournament: Tournament, options: Options) -> int:
     """Holds the debates that are left, writes their reports and says how it went; returns the exit code. Paused or
     ProviderFailed if debates are left."""
+    if options.cluster is not None:
+        from debate_orchestrator.cli.tournament.cluster import run_on_cluster
+
+        return run_on_cluster(tournament, options, options.cluster)
     from debate_orchestrator.tournament.folder import DEBATES, changed_prompts
     from debate_orchestrator.tournament.progress import Progress
     from debate_orchestrator.tournament.run import TournamentRun
@@ -105,8 +114,9 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
         remark(f"{len(tournament.schedule) - left:,} of {len(tournament.schedule):,} debates are complete.")
     interrupted = asyncio.run(_run(run, progress, unsaved, options))
     if options.reports:
-        _write_reports(run, quiet=options.quiet)
-    return _end(run, progress, options, interrupted=interrupted)
+        write_reports(run, quiet=options.quiet)
+    resume = command("tournament resume", tournament.folder)
+    return end(run, progress.numbers(run), options, resume, interrupted=interrupted)
 
 
 async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, options: Options) -> bool:
@@ -143,7 +153,7 @@ async def _shown(run: TournamentRun, progress: Progress, options: Options) -> As
     if options.quiet and not options.events:
         yield
         return
-    display = None if options.events else _display()
+    display = None if options.events else overwritable()
     showing = asyncio.create_task(_show(run, progress, display, events=options.events))
     try:
         yield
@@ -155,7 +165,7 @@ async def _shown(run: TournamentRun, progress: Progress, options: Options) -> As
             display.release()
 
 
-def _display() -> Display | None:
+def overwritable() -> Display | None:
     """The terminal behind stderr, if it can be written over."""
     try:
         descriptor = sys.stderr.fileno()
@@ -180,7 +190,7 @@ async def _show(run: TournamentRun, progress: Progress, display: Display | None,
         await asyncio.sleep(PAINT if display else LINE)
         numbers = progress.numbers(run)
         if events:
-            _print_line({"progress": numbers})
+            print_line({"progress": numbers})
         elif display is None:
             remark(status_line(numbers))
         else:
@@ -194,20 +204,20 @@ async def _show(run: TournamentRun, progress: Progress, display: Display | None,
 def _print_event(debate: ScheduledDebate, standing: Standing, event: Event | None) -> None:
     """Prints one event, or a new standing, as a line of JSON. What was said is in the journals."""
     if event is None:
-        _print_line({"debate": debate.id, "standing": standing._asdict()})
+        print_line({"debate": debate.id, "standing": standing._asdict()})
         return
     fields = event.model_dump(mode="json", include={"kind", "turn", "by", "trouble", "wait", "absent", "seat", "who"})
     reply = getattr(event, "reply", None)
     cost = {} if reply is None else {"by": reply.by, "cost": reply.cost, "usage": reply.usage and dict(reply.usage)}
-    _print_line({"debate": debate.id, "event": fields | cost})
+    print_line({"debate": debate.id, "event": fields | cost})
 
 
-def _print_line(value: dict[str, object]) -> None:
+def print_line(value: dict[str, object]) -> None:
     with suppress(OSError):  # stderr was closed; the run goes on
         print(json.dumps({"schema": 1, **value}), file=sys.stderr, flush=True)
 
 
-def _write_reports(run: TournamentRun, *, quiet: bool) -> None:
+def write_reports(run: TournamentRun, *, quiet: bool) -> None:
     """Writes the report and the page of every complete debate that has none."""
     from debate_orchestrator.reports import forms
     from debate_orchestrator.reports.model import build_report
@@ -225,13 +235,12 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> None:
         forms.write_both(build_report(read(files.journal).entries), files.report, files.page, lambda message: None)
 
 
-def _end(run: TournamentRun, progress: Progress, options: Options, *, interrupted: bool) -> int:
-    """Says how a run ended, and what to do next."""
+def end(run: TournamentRun, numbers: dict[str, Any], options: Options, resume: str, *, interrupted: bool) -> int:
+    """Says how a run ended, and what to do next; `resume` is the command that goes on."""
     from debate_orchestrator.tournament.progress import status_line
 
-    folder, numbers = run.tournament.folder, progress.numbers(run)
+    folder = run.tournament.folder
     left = numbers["debates"] - numbers["complete"]
-    resume = command("tournament resume", folder)
     if options.json:
         status = "done" if not left else "interrupted" if interrupted else "stopped"
         stopped = {key: list(standing.why) for key, standing in run.standings.items() if standing.why}

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.settings import cap
+from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadSettings
 
@@ -52,10 +56,8 @@ def read_spec(arguments: argparse.Namespace) -> Spec:
     typed = {name: value for name in _FLAGS if (value := getattr(arguments, name)) is not None}
     folder = os.path.dirname(arguments.spec)
     asked = _risks(given, typed, folder, rehearse=arguments.rehearse)
-    origin = consent.of_file(arguments.spec)
-    stranger = is_path(str(given.get("format"))) and "format" not in typed
-    if stranger:  # its prompts are read only with consent
-        consent.agree(origin, asked, trusted=arguments.trust)
+    # Before anything that the file names is read, since what is wrong with that would be told in its words.
+    consent.agree(consent.of_file(arguments.spec), asked, trusted=arguments.trust)
     for name in ("topics", "format"):
         if isinstance(typed.get(name), str) and (name == "topics" or is_path(typed[name])):
             typed[name] = os.path.abspath(os.path.expanduser(typed[name]))  # what is typed is relative to here
@@ -65,15 +67,12 @@ def read_spec(arguments: argparse.Namespace) -> Spec:
         values["judges"] = {**(judges if isinstance(judges, dict) else {"from": judges}), "panel": panel}
     if arguments.max_cost is not None:
         values["max_cost"] = cap(arguments.max_cost)
-    spec = parse_spec(values, folder, rehearse=arguments.rehearse)
-    if not stranger:
-        consent.agree(origin, asked, trusted=arguments.trust)
-    return spec
+    return parse_spec(values, folder, rehearse=arguments.rehearse)
 
 
 def _risks(given: dict[str, Any], typed: dict[str, Any], folder: str, *, rehearse: bool) -> tuple[Risk, ...]:
     """What the file asks for beyond debating, without what flags replace."""
-    from debate_orchestrator.tournament.spec_file import in_folder
+    from debate_orchestrator.tournament.spec_file import DEFAULT_FORMAT, in_folder
 
     judges = given.get("judges")
     pool = judges.get("from") if isinstance(judges, dict) else judges
@@ -81,34 +80,53 @@ def _risks(given: dict[str, Any], typed: dict[str, Any], folder: str, *, rehears
     asked: dict[str, Any] = {"cast": cast}
     if isinstance(topics := given.get("topics"), str) and "topics" not in typed:
         asked["context"] = os.path.join(folder, os.path.expanduser(topics))
-    if isinstance(name := given.get("format"), str) and "format" not in typed:
-        asked["format"] = in_folder(name, folder)
+    asked["format"] = in_folder(given.get("format", DEFAULT_FORMAT), folder)
     renamed = {"context": "topics"}
-    found = risks.of_settings(asked)
-    return tuple(risk.model_copy(update={"where": renamed.get(risk.where, risk.where)}) for risk in found)
+    found = risks.of_settings(asked, typed.get("format"))
+    found = tuple(risk.model_copy(update={"where": renamed.get(risk.where, risk.where)}) for risk in found)
+    return found if rehearse else (*found, *_price_risks([*_listed(given.get("models")), *_listed(pool)]))
+
+
+def _price_risks(models: Iterable[Any]) -> Iterator[Risk]:
+    """The prices that a file gives for models whose own is not known here: a cap of the user's counts by them."""
+    from debate_orchestrator.providers import pricing
+
+    for model in models:
+        spec, price = (model.get("spec"), model.get("price")) if isinstance(model, dict) else (model, None)
+        if isinstance(spec, str) and price is not None and not pricing.in_table(spec):
+            what = f"{spec} at {json.dumps(price, default=str)} US dollars per million tokens"
+            yield Risk(kind="price", where="models", what=what)
+
+
+def _listed(given: Any) -> list[Any]:
+    return given if isinstance(given, list) else []
 
 
 def _specs(given: Any) -> list[str]:
-    values = given if isinstance(given, list) else []
-    found = [one.get("spec") if isinstance(one, dict) else one for one in values]
+    found = [model.get("spec") if isinstance(model, dict) else model for model in _listed(given)]
     return [spec for spec in found if isinstance(spec, str)]
 
 
 def agree_to_folder(tournament: Tournament, *, trusted: bool) -> None:
     """Asks for consent to what the frozen spec in a folder does: the folder may come from elsewhere."""
-    consent.agree(_origin(tournament), _folder_risks(tournament), trusted=trusted)
+    consent.agree(_origin(tournament), folder_risks(tournament), trusted=trusted)
 
 
 def remember_folder(tournament: Tournament) -> None:
     """Remembers what the user agreed to, or typed, of the spec that is frozen in a folder."""
-    consent.remember(_origin(tournament), _folder_risks(tournament))
+    consent.remember(_origin(tournament), folder_risks(tournament))
 
 
-def _folder_risks(tournament: Tournament) -> list[Risk]:
+def folder_risks(tournament: Tournament) -> list[Risk]:
+    """What a frozen spec does beyond debating."""
     from debate_orchestrator.tournament.spec import is_shipped
 
-    found = list(risks.of_settings({"cast": tournament.spec.everyone}))
-    if tournament.schedule and not is_shipped(tournament.spec):
+    spec = tournament.spec
+    # What looks pages up has no place among a tournament's models: the format alone says whether there is a clerk.
+    clerk = {CLERK: (model_spec.FETCH,)} if CLERK in spec.rules.seated else {CLERK: ()}
+    found = list(risks.of_settings({**spec.settings, "cast": spec.everyone | clerk}))
+    found += _price_risks(model.model_dump() for model in (*spec.models, *spec.judges.pool))
+    if tournament.schedule and not is_shipped(spec):
         found += risks.of_going_on(tournament.opening(tournament.schedule[0]), {})
     return found
 

@@ -1,0 +1,132 @@
+"""Lets workers hold a tournament: queues its debates, shows how far they are, and fetches their journals."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from debate_orchestrator.cli.interrupts import heeded
+from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.tournament import running
+from debate_orchestrator.util.commands import command
+
+if TYPE_CHECKING:
+    from debate_orchestrator.terminal.display import Display
+    from debate_orchestrator.tournament.cluster.rounds import Rounds
+    from debate_orchestrator.tournament.folder import Tournament
+    from debate_orchestrator.tournament.run import TournamentRun
+
+_FETCH = 10.0
+"""Seconds for fetching the rest when the run is interrupted."""
+
+
+def run_on_cluster(tournament: Tournament, options: running.Options, url: str) -> int:
+    """Returns the exit code when no more debates can be completed. Paused or ProviderFailed if debates are left."""
+    from debate_orchestrator.tournament.cluster.database import must_be_installed, shown
+    from debate_orchestrator.tournament.folder import DEBATES
+    from debate_orchestrator.tournament.run import TournamentRun
+    from debate_orchestrator.tournament.stores import FileJournals
+
+    must_be_installed()
+    run = TournamentRun(tournament, FileJournals(os.path.join(tournament.folder, DEBATES)))
+    run.look()
+    numbers, interrupted = asyncio.run(_hold(run, options, url))
+    if options.reports:
+        running.write_reports(run, quiet=options.quiet)
+    resume = f"{command('tournament resume', tournament.folder)} --cluster {shlex.quote(shown(url))}"
+    return running.end(run, numbers, options, resume, interrupted=interrupted)
+
+
+async def _hold(run: TournamentRun, options: running.Options, url: str) -> tuple[dict[str, Any], bool]:
+    """Runs until no more can be done or the user interrupts; the numbers at the end, and whether it was interrupted."""
+    from debate_orchestrator.tournament.cluster.database import LEASE, opened
+    from debate_orchestrator.tournament.cluster.exchange import Exchange
+    from debate_orchestrator.tournament.cluster.rounds import Rounds
+
+    async with opened(url, LEASE, remark) as database:
+        exchange = Exchange(database, run.tournament)
+        await exchange.bring(run.standings, retry_failed=options.retry_failed)
+        fetched = await exchange.fetch(everything=True)
+
+        def on_fetched(debate: str) -> None:
+            if options.events:
+                running.print_line({"debate": debate, "fetched": True})
+
+        rounds = Rounds(exchange, retry_failed=options.retry_failed, on_fetched=on_fetched)
+        if not options.quiet:
+            remark(f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine.")
+            if fetched:
+                remark(f"{len(fetched):,} journals were fetched.")
+        task = asyncio.create_task(rounds.hold())
+
+        def interrupt() -> None:
+            task.cancel()
+
+        with heeded(interrupt, interrupt), suppress(asyncio.CancelledError):
+            async with _shown(rounds, options):
+                await task
+        interrupted = task.cancelled()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_FETCH if interrupted else None):
+                await database.persistent(lambda: exchange.fetch(everything=True))
+    if interrupted and not options.quiet:
+        remark("Workers go on with the debates that are queued. To end that too, end the workers.")
+    run.look()
+    for debate, standing in rounds.standings.items():
+        if debate in run.standings and run.standings[debate].status not in ("complete", "undecided"):
+            run.standings[debate] = run.standings[debate]._replace(why=standing.why)
+    for debate, problem in exchange.unusable.items():
+        run.standings[debate] = run.standings[debate]._replace(status="unusable", why=(problem,))
+    return _final(run, rounds), interrupted
+
+
+def _final(run: TournamentRun, rounds: Rounds) -> dict[str, Any]:
+    """The numbers, of the journals in the folder as far as these tell."""
+    statuses = [standing.status for standing in run.standings.values()]
+    undecided = statuses.count("undecided")
+    counts = {"complete": statuses.count("complete") + undecided, "undecided": undecided, "running": 0}
+    return {**rounds.numbers, **counts, "unusable": statuses.count("unusable")}
+
+
+@asynccontextmanager
+async def _shown(rounds: Rounds, options: running.Options) -> AsyncIterator[None]:
+    """Shows how far the debates are while workers hold them."""
+    if options.quiet and not options.events:
+        yield
+        return
+    display = None if options.events else running.overwritable()
+    showing = asyncio.create_task(_show(rounds, display, events=options.events))
+    try:
+        yield
+    finally:
+        showing.cancel()
+        with suppress(asyncio.CancelledError):
+            await showing
+        if display is not None:
+            display.release()
+
+
+async def _show(rounds: Rounds, display: Display | None, *, events: bool) -> None:
+    from debate_orchestrator.tournament.progress import bar, status_line
+
+    while True:
+        await asyncio.sleep(running.PAINT if display else running.LINE)
+        numbers = rounds.numbers
+        if not numbers:
+            continue
+        workers = numbers["workers"]
+        line = f"{status_line(numbers)} · {workers:,} worker{'s' * (workers != 1)}"
+        if events:
+            running.print_line({"progress": numbers})
+        elif display is None:
+            remark(line)
+        else:
+            from debate_orchestrator.terminal.display import paragraph
+
+            columns, rows = display.size()
+            lines = [row for text in (bar(numbers), line) for row in paragraph(text, max(20, columns - 1))]
+            display.paint([], lines[: max(1, rows - 1)])

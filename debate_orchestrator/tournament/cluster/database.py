@@ -1,0 +1,195 @@
+"""Connections to the PostgreSQL database that machines share, and what is said when it can't be reached."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote, urlsplit
+
+from debate_orchestrator.tournament.cluster import schema
+from debate_orchestrator.util.errors import BadSettings, Paused
+from debate_orchestrator.util.redact import add_secret, redact
+from debate_orchestrator.util.sanitize import one_line
+
+if TYPE_CHECKING:
+    from procrastinate import App
+    from psycopg import AsyncConnection
+
+Result = TypeVar("Result")
+LEASE = 30.0
+"""Seconds without a heartbeat after which a worker is taken for dead, unless it is said otherwise."""
+RETRY = 1.0
+"""Seconds until a database that could not be reached is tried again."""
+_CONNECT = 5
+"""Seconds that a connection may take."""
+_PATIENCE = 10.0
+"""Seconds for which a query waits for one of the connections."""
+_IDLE = 5
+"""Seconds for which a transaction may wait for its worker."""
+_CONNECTIONS = 8
+
+LIVE = "SELECT id FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => %(lease)s)"
+"""Workers whose heartbeat is fresh."""
+
+
+def must_be_installed() -> None:
+    """BadSettings without the extra `cluster`."""
+    if any(find_spec(name) is None for name in ("procrastinate", "psycopg", "psycopg_pool")):
+        problem = "Tournaments on many machines need the extra `cluster`, which is not installed."
+        raise BadSettings(problem, hint='pip install "debate-orchestrator[cluster]"')
+
+
+def shown(url: str) -> str:
+    """An address of a database without password and options."""
+    parts = urlsplit(url)
+    host = parts.hostname or "localhost"
+    port = f":{parts.port}" if parts.port else ""
+    user = f"{parts.username}@" if parts.username else ""
+    return f"{parts.scheme}://{user}{host}{port}{parts.path}"
+
+
+class Database:
+    """An open database. `app` is Procrastinate's, whose connections serve all queries."""
+
+    def __init__(self, app: App, where: str, lease: float, tell: Callable[[str], None]):
+        self.app, self.where, self.lease, self._tell = app, where, lease, tell
+        self._away = False
+        self._reached = time.monotonic()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+        """A connection, in a transaction that is committed at the end."""
+        connector: Any = self.app.connector
+        async with connector.pool.connection() as connection:
+            yield connection
+
+    async def rows(self, query: str, **values: object) -> list[tuple[Any, ...]]:
+        """What one statement returns."""
+        async with self.transaction() as connection:
+            return await fetched(connection, query, **values)
+
+    async def execute(self, query: str, **values: object) -> None:
+        """Runs one statement that returns nothing."""
+        async with self.transaction() as connection:
+            await connection.execute(query.encode(), values)
+
+    async def persistent(self, work: Callable[[], Awaitable[Result]]) -> Result:
+        """Does some work, again and again while the database can't be reached."""
+        while True:
+            try:
+                result = await work()
+            except out_of_reach() as error:
+                self.lost(error)
+                await asyncio.sleep(RETRY)
+            else:
+                self.reached()
+                return result
+
+    def lost(self, error: Exception) -> None:
+        """Takes note that the database can't be reached, and says so the first time."""
+        if not self._away:
+            self._tell(f"{self.where} can't be reached ({_reason(error)}). What was answered waits in memory.")
+        self._away = True
+
+    def reached(self) -> None:
+        """Takes note that the database was reached, and says so if it was away."""
+        if self._away:
+            self._away, self._reached = False, time.monotonic()
+            self._tell(f"{self.where} can be reached again, and what waited is saved.")
+
+    @property
+    def settled(self) -> bool:
+        """Whether it has been reached for long enough that heartbeats in it tell who is alive."""
+        return not self._away and time.monotonic() - self._reached > self.lease
+
+
+async def fetched(connection: AsyncConnection, query: str, **values: object) -> list[tuple[Any, ...]]:
+    """What one statement returns on a connection."""
+    return await (await connection.execute(query.encode(), values)).fetchall()
+
+
+@asynccontextmanager
+async def opened(url: str, lease: float, tell: Callable[[str], None]) -> AsyncIterator[Database]:
+    """The database at an address, with its tables. BadSettings if the address or the tables are wrong, Paused if the
+    database can't be reached."""
+    must_be_installed()
+    _check(url)
+    await _prepare(url)
+    import procrastinate
+
+    for name in ("psycopg.pool", "procrastinate"):  # what they would say is told in one sentence by `lost`
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    connector = procrastinate.PsycopgConnector(
+        conninfo=url, kwargs=_options(), min_size=1, max_size=_CONNECTIONS, timeout=_PATIENCE
+    )
+    app = procrastinate.App(connector=connector)
+    try:
+        await app.open_async()
+    except out_of_reach() as error:
+        raise _unreachable(url, error) from None
+    try:
+        yield Database(app, shown(url), lease, tell)
+    finally:
+        with suppress(*out_of_reach()):
+            await app.close_async()
+
+
+def _options() -> dict[str, Any]:
+    # A worker that is frozen in a transaction would keep what the transaction has locked from all others.
+    options = f"-c search_path={schema.SCHEMA} -c idle_in_transaction_session_timeout={_IDLE * 1000}"
+    return {"options": options, "connect_timeout": _CONNECT, "keepalives_idle": 10}
+
+
+def _check(url: str) -> None:
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    hint = "postgresql://USER@HOST/DATABASE, with the password in PGPASSWORD or ~/.pgpass"
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise BadSettings("The address of the database must begin with postgresql://.", hint=hint)
+    try:
+        password = urlsplit(url).password
+        add_secret(unquote(password or ""))
+        conninfo_to_dict(url)
+        shown(url)
+    except (ProgrammingError, ValueError):
+        raise BadSettings("The address of the database can't be read.", hint=hint) from None
+
+
+async def _prepare(url: str) -> None:
+    from psycopg import AsyncConnection, Error, OperationalError
+
+    try:
+        connection = await AsyncConnection.connect(url, **_options())
+        async with connection:
+            await schema.prepare(connection, shown(url))
+    except OperationalError as error:
+        raise _unreachable(url, error) from None
+    except Error as error:
+        problem = f"{shown(url)} can't be used ({_reason(error)})."
+        raise BadSettings(problem, hint="name an empty database of PostgreSQL 13 or later") from None
+
+
+def _unreachable(url: str, error: Exception) -> Paused:
+    hint = "start it, or check address, user and password (PGPASSWORD or ~/.pgpass)"
+    return Paused(f"{shown(url)} can't be reached ({_reason(error)}).", hint=hint)
+
+
+def _reason(error: Exception) -> str:
+    """Why, in one line. The library names every address that it tried, one a line: the last is told."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return redact(one_line(lines[-1].strip().removeprefix("- "))).rstrip(".")
+
+
+def out_of_reach() -> tuple[type[Exception], ...]:
+    """The exceptions of a database that can't be reached, or not just now."""
+    from procrastinate.exceptions import ConnectorException
+    from psycopg import InterfaceError, OperationalError
+    from psycopg_pool import PoolTimeout
+
+    return OperationalError, InterfaceError, PoolTimeout, ConnectorException

@@ -1,0 +1,258 @@
+"""A worker: takes debates of tournaments from the queue and holds them, until it is told to stop.
+
+It says that it is alive by a heartbeat. Debates whose worker has none are put back into the queue by other workers, and
+go on there from the last line of their journals.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from debate_orchestrator.providers import registry
+from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.tournament.cluster import queue
+from debate_orchestrator.tournament.cluster.database import Database, out_of_reach
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
+from debate_orchestrator.tournament.cluster.limits import SharedLimiters
+from debate_orchestrator.tournament.cluster.queue import PutBack
+from debate_orchestrator.tournament.folder import Tournament, thawed
+from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, topics_by_id
+from debate_orchestrator.tournament.run import Standing, Told, TournamentRun
+from debate_orchestrator.util.errors import BadSettings, UserError
+from debate_orchestrator.util.redact import redact
+
+_LOG = logging.getLogger(__name__)
+_LOOK = 2.0
+"""Seconds between two looks for tournaments and for debates of dead workers."""
+_AT_THE_END = 5.0
+"""Seconds for telling the database, at the end, which calls have ended."""
+
+_OPEN = """
+SELECT id, tag, round FROM tournaments
+WHERE EXISTS (
+    SELECT FROM procrastinate_jobs WHERE queue_name = 'debates-' || tournaments.id AND status IN ('todo', 'doing')
+)
+ORDER BY id
+"""
+_DEBATE = """
+SELECT round, EXISTS (SELECT FROM journals WHERE tournament = tournaments.id AND debate = %(debate)s AND lines > 0)
+FROM tournaments WHERE id = %(tournament)s
+"""
+_SETTLE = """
+UPDATE journals SET status = %(status)s, winner = %(winner)s, cost = %(cost)s, why = %(why)s, for_good = %(for_good)s,
+    settled = now()
+WHERE tournament = %(tournament)s AND debate = %(debate)s AND holder IS NULL
+"""
+
+
+class _Round(NamedTuple):
+    """A tournament as it was queued last, and its run under one number of this worker."""
+
+    round: int
+    worker: int
+    debates: dict[str, ScheduledDebate]
+    run: TournamentRun
+    limiters: SharedLimiters
+
+
+class Worker:
+    """Takes debates of every tournament that it may and can hold."""
+
+    def __init__(
+        self,
+        database: Database,
+        refusal: Callable[[Tournament], list[str]],
+        *,
+        at_once: int,
+        permissions: registry.Permissions = registry.NO_PERMISSIONS,
+        on_change: Told = lambda debate, standing, event: None,
+        tell: Callable[[str], None] = _LOG.info,
+    ):
+        """`refusal` says what speaks against a tournament here: a key that is missing, no consent. `tell` gets
+        sentences for people."""
+        self._database, self._refusal, self._at_once, self._permissions = database, refusal, at_once, permissions
+        self._on_change, self._tell = on_change, tell
+        self._stop = asyncio.Event()
+        self._rounds: dict[str, _Round] = {}
+        self._loading = asyncio.Lock()
+        self._taking: dict[str, asyncio.Task[None]] = {}
+        self._refused: dict[str, int] = {}
+        """Tournaments that can't be held here, with the round for which that was found."""
+        self._jobs: dict[asyncio.Task[Any], int] = {}
+        """The debates under way, with the number of this worker under which each is held."""
+        self._under_way: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        """Calls under way, by that number and by the limits that they pass."""
+        queue.register(database.app, self._job)
+
+    def stop(self) -> None:
+        """Takes no more debates, and makes no more calls. Answers under way are awaited."""
+        self._stop.set()
+
+    def abandon(self) -> None:
+        """Leaves the answers under way too."""
+        self._stop.set()
+        for job in self._jobs:
+            job.cancel()
+
+    async def work(self, *, until_done: bool = False) -> None:
+        """Works until it is stopped, or with `until_done` until no debate is left that it can hold. BadSettings if at
+        the beginning there are only tournaments that it can't hold."""
+        beating = asyncio.create_task(self._beat())
+        try:
+            await self._serve(until_done=until_done)
+        finally:
+            self.stop()
+            for task in self._taking.values():
+                task.cancel()
+            await asyncio.gather(*self._taking.values(), return_exceptions=True)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_AT_THE_END):
+                    for known in self._rounds.values():
+                        await known.limiters.close()
+            beating.cancel()
+
+    async def _serve(self, *, until_done: bool) -> None:
+        looked = False
+        while not self._stop.is_set():
+            try:
+                problems = [await self._begin(*found) for found in await self._database.rows(_OPEN)]
+                if not looked and problems and all(problems):
+                    raise BadSettings([problem for several in problems for problem in several])
+                looked = True
+                left = await self._sweep()
+                self._database.reached()
+                if until_done and not left:
+                    return
+            except out_of_reach() as error:
+                self._database.lost(error)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), min(_LOOK, self._database.lease / 3))
+
+    async def _begin(self, tournament: str, tag: str, latest: int) -> list[str]:
+        """Takes debates of a tournament from now on, if it may and can; why not otherwise."""
+        if tournament in self._taking or self._refused.get(tournament) == latest:
+            return []
+        _, problems = await self._loaded(tournament)
+        if problems:
+            self._refuse(tournament, tag, latest, problems)
+            return problems
+        self._tell(f"Taking debates of {tag}, up to {self._at_once:,} at once.")
+        self._taking[tournament] = asyncio.create_task(self._take(tournament))
+        return []
+
+    def _refuse(self, tournament: str, tag: str, latest: int, problems: list[str]) -> None:
+        self._refused[tournament] = latest
+        self._tell(f"No debates of {tag} are taken: {' '.join(problems)}")
+        if taking := self._taking.pop(tournament, None):
+            taking.cancel()
+
+    async def _take(self, tournament: str) -> None:
+        """Takes debates of a tournament until it is cancelled, again and again where the database was away."""
+        while not self._stop.is_set():
+            try:
+                await queue.take(self._database, tournament, self._at_once)
+            except out_of_reach() as error:
+                self._database.lost(error)
+            await asyncio.sleep(1.0)
+
+    async def _sweep(self) -> int:
+        """Puts debates of dead workers back; how many debates are left that this worker can hold."""
+        count = 0
+        for tournament in self._taking:
+            if self._database.settled:
+                await queue.put_stalled_back(self._database, tournament)
+            count += await queue.left(self._database, tournament)
+        return count
+
+    async def _beat(self) -> None:
+        """Keeps the numbers alive under which debates are held, also while no new ones are taken under them."""
+        while True:
+            try:
+                for worker in set(self._jobs.values()):
+                    await self._database.app.job_manager.update_heartbeat(worker)
+            except out_of_reach() as error:
+                self._database.lost(error)
+            await asyncio.sleep(self._database.lease / 3)
+
+    async def _job(self, worker: int, tournament: str, debate: str) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._jobs[task] = worker
+        try:
+            await self._hold(worker, tournament, debate)
+        except asyncio.CancelledError:
+            raise PutBack from None
+        except PutBack:
+            raise
+        except Exception as error:
+            _LOG.exception("%s was stopped by a mistake in this program.", debate)
+            why = f"A worker stopped it by a mistake in this program: {type(error).__name__}."
+            await self._settle(tournament, debate, Standing("stopped", why=(why,), for_good=True))
+            raise
+        finally:
+            del self._jobs[task]
+
+    async def _hold(self, worker: int, tournament: str, debate: str) -> None:
+        """Holds a debate, and notes how it stands then."""
+        names = {"tournament": tournament, "debate": debate}
+        ((latest, begun),) = await self._database.persistent(lambda: self._database.rows(_DEBATE, **names))
+        known = await self._round(tournament, latest, worker)
+        if self._stop.is_set():
+            raise PutBack
+        run, scheduled = known.run, known.debates[debate]
+        run.standings[debate] = Standing("stopped" if begun else "waiting")
+        standing = await run.hold(scheduled, self._stop)
+        if standing.status == "elsewhere":
+            raise PutBack(round(self._database.lease) + 1)
+        if self._stop.is_set() and not standing.why and standing.status not in ("complete", "undecided"):
+            raise PutBack
+        await self._settle(tournament, debate, standing)
+
+    async def _settle(self, tournament: str, debate: str, standing: Standing) -> None:
+        """Notes how a debate stands that no worker has."""
+        values = {**standing._asdict(), "why": [redact(problem) for problem in standing.why]}
+        names = {"tournament": tournament, "debate": debate}
+        await self._database.persistent(lambda: self._database.execute(_SETTLE, **names, **values))
+
+    async def _round(self, tournament: str, latest: int, worker: int) -> _Round:
+        """The run of a tournament's latest round. PutBack if this worker may not or can't hold it any more."""
+        async with self._loading:
+            known = self._rounds.get(tournament)
+            if known is not None and (known.round, known.worker) == (latest, worker):
+                return known
+            held, problems = await self._database.persistent(lambda: self._loaded(tournament))
+            if held is None or problems:
+                self._refuse(tournament, f"the tournament {tournament}", latest, problems)
+                raise PutBack(round(self._database.lease))
+            query = "SELECT retry_failed FROM tournaments WHERE id = %(id)s"
+            ((retry_failed,),) = await self._database.persistent(lambda: self._database.rows(query, id=tournament))
+            limiters = SharedLimiters(held.spec, self._database, tournament, worker, self._under_way[worker])
+            run = TournamentRun(
+                held,
+                DatabaseJournals(self._database, tournament, worker),
+                limiters=limiters,
+                permissions=self._permissions,
+                retry_failed=retry_failed,
+                on_change=self._on_change,
+                unsaved=UnsavedEvents(self._tell),
+            )
+            debates = {debate.id: debate for debate in held.schedule}
+            self._rounds[tournament] = _Round(latest, worker, debates, run, limiters)
+            return self._rounds[tournament]
+
+    async def _loaded(self, tournament: str) -> tuple[Tournament | None, list[str]]:
+        """A tournament of the database, and what speaks against it here. Its cap is held there, not by this worker."""
+        ((text,),) = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
+        name = f"The tournament {tournament} in {self._database.where}"
+        try:
+            spec = thawed(json.loads(text), name).model_copy(update={"max_cost": None})
+        except UserError as error:
+            return None, error.complaints
+        held = Tournament(name, spec, make_schedule(spec), topics_by_id(spec.topics))
+        return held, self._refusal(held)

@@ -1,0 +1,188 @@
+"""`debate tournament run --cluster` and `debate worker` as commands: folders, mistakes, consent and keys."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import contests
+import pytest
+from conftest import Ran, Run
+from postgres import Postgres
+from started import started
+
+from debate_orchestrator.tournament import folder
+from debate_orchestrator.tournament.spec_file import model_of
+from debate_orchestrator.util.data import to_yaml
+
+RUN = ("tournament", "run", "spec.yaml", "--rehearse", "--no-reports", "--to")
+
+
+@pytest.fixture
+def url(postgres_server: Postgres) -> str:
+    """The address of an empty database."""
+    return postgres_server.url(postgres_server.database())
+
+
+@pytest.fixture(autouse=True)
+def spec(here: Path) -> None:
+    """A spec file of three models and one topic."""
+    write_spec()
+
+
+def write_spec(**changes: Any) -> None:
+    Path("spec.yaml").write_text(to_yaml(contests.given(1, **changes)), encoding="utf-8")
+
+
+def data(where: str) -> dict[str, bytes]:
+    """The journals of a folder."""
+    return {path.name: path.read_bytes() for path in Path(where, "debates").glob("*.journal.jsonl")}
+
+
+def held(debate: Run, url: str, *command: str) -> Ran:
+    """How a command ends while a worker holds its debates."""
+    with started("worker", url) as worker:
+        ran = debate(*command, "--cluster", url)
+        worker.signal(signal.SIGTERM)
+        worker.end()
+    return ran
+
+
+@pytest.mark.slow
+def test_a_folder_and_the_database_go_on_from_one_another(debate: Run, url: str) -> None:
+    """What a folder holds is brought along and nothing of it is held again; a second run has nothing to do; an empty
+    folder gets all of it; and a model that is added there is known to the other folder only after it was added here."""
+    for name in ("whole", "first"):
+        assert debate(*RUN, name).code == 0
+    begun = data("first")
+    for n, path in enumerate(sorted(Path("first", "debates").glob("*.journal.jsonl"))):
+        lines = begun[path.name].splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[: (len(lines), 7, 0)[n % 3]]))
+    left = data("first")
+    ran = held(debate, url, *RUN, "first")
+    again = debate(*RUN, "first", "--cluster", url, "--json")
+    empty = debate(*RUN, "empty", "--cluster", url)
+    other = debate(*RUN, "whole", "--cluster", url)
+    assert debate("tournament", "add", "first", "openai:gpt-5.1", "--name", "late", "--rehearse").code == 0
+    added = held(debate, url, "tournament", "resume", "first", "--no-reports")
+    behind = debate(*RUN, "empty", "--cluster", url)
+
+    assert ran.code == 0 and "6 debates are complete" in ran.out, ran.err
+    assert all(kept.startswith(left[name]) for name, kept in data("first").items() if name in left)
+    assert (again.json["status"], again.json["complete"], again.json["calls"]) == ("done", 6, 0)
+    assert empty.code == 0 and data("empty").items() <= data("first").items()
+    assert other.code == 2 and "whole has other journals than postgresql://" in other.err
+    assert added.code == 0 and "12 debates are complete" in added.out, added.err
+    assert behind.code == 2 and "has models in this tournament that empty lacks: late" in behind.err
+
+
+@pytest.mark.slow
+def test_a_file_that_was_changed_meanwhile(debate: Run, url: str, postgres_server: Postgres) -> None:
+    """A journal whose chain is broken in the database is not fetched, and is told; all others are."""
+    assert held(debate, url, *RUN, "first").code == 0
+    changed = "overlay(line PLACING '#' FROM 20 FOR 1)"
+    postgres_server.query(url.rpartition("/")[2], f"UPDATE lines SET line = {changed} WHERE n = 2 AND journal = 1")
+    ran = debate(*RUN, "second", "--cluster", url)
+
+    assert ran.code == 4 and "line 2 was changed" in ran.err and len(data("second")) == 5
+
+
+@pytest.mark.slow
+def test_a_worker_needs_keys_and_consent_of_its_own(
+    debate: Run, url: str, monkeypatch: pytest.MonkeyPatch, postgres_server: Postgres
+) -> None:
+    """A worker without a key, or without consent to a program in the spec, says so before it takes a debate. The key of
+    a worker is nowhere in the database, and neither is the database's password."""
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-v1-0123456789abcdef")
+    program = "command:python3 -c 'import os; print(os.environ[\"OPENROUTER_API_KEY\"])'"
+    write_spec(
+        models=[program, "openrouter:x/y", "rehearse:openai:gpt-5.1"], judges={"from": ["command:cat"], "panel": 1}
+    )
+    with started("tournament", "run", "spec.yaml", "--trust", "--to", "out", "--cluster", url) as run:
+        run.hear("Workers take the debates")
+        waiting = "SELECT count(*) > 0 FROM procrastinate_jobs"
+        while postgres_server.query(url.rpartition("/")[2], waiting) != [(True,)]:
+            pass
+        trusting = debate("worker", url, "--until-done", "--quiet")
+        monkeypatch.delenv("OPENROUTER_API_KEY")
+        keyless = debate("worker", url, "--until-done", "--trust")
+
+    assert trusting.code == 2 and "the program python3" in trusting.err and "--trust" in trusting.err
+    assert keyless.code == 2 and "set OPENROUTER_API_KEY" in keyless.err
+    dumped = postgres_server.run("pg_dump", "-h", "127.0.0.1", "-p", str(postgres_server.port), "-U", "debates",
+                                 url.rpartition("/")[2])  # fmt: skip
+    assert "openrouter:x/y" in dumped and "0123456789abcdef" not in dumped
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("UPDATE layout SET version = 2", "upgrade debate-orchestrator"),
+        ("UPDATE layout SET version = 0", "name an empty database"),
+        ("UPDATE layout SET procrastinate = '03.00.00_01.sql'", "the same version of procrastinate"),
+    ],
+)
+def test_tables_of_another_version(
+    debate: Run, url: str, postgres_server: Postgres, change: str, expected: str
+) -> None:
+    """Tables that another version made are refused by runs and workers, with what to do."""
+    assert debate("worker", url, "--until-done").code == 0
+    postgres_server.query(url.rpartition("/")[2], change)
+
+    for command in (("worker", url), (*RUN, "out", "--cluster", url)):
+        ran = debate(*command)
+        assert ran.code == 2 and expected in ran.err, ran.err
+
+
+def test_a_database_that_is_away(debate: Run) -> None:
+    """Where no database answers, both commands end with one message, in which no password stands."""
+    url = "postgresql://me:s3cretpass@127.0.0.1:1/debates"
+    for command in (("worker", url), (*RUN, "out", "--cluster", url)):
+        ran = debate(*command)
+
+        assert ran.code == 3 and "postgresql://me@127.0.0.1:1/debates can't be reached" in ran.err
+        assert "Traceback" not in ran.err and "s3cretpass" not in ran.err
+
+
+@pytest.mark.parametrize("address", ["mysql://localhost/x", "postgresql://host:port/x", "postgresql://h/x?nonsense=1"])
+def test_an_address_that_is_none(debate: Run, address: str) -> None:
+    """What is no address of a PostgreSQL database is refused with an example of one."""
+    ran = debate("worker", address)
+
+    assert ran.code == 2 and "postgresql://USER@HOST/DATABASE" in ran.err
+
+
+def test_without_the_extra(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the libraries both commands say how to install them."""
+    from debate_orchestrator.tournament.cluster import database
+
+    monkeypatch.setattr(database, "find_spec", lambda name: None)
+    for command in (("worker", "postgresql://h/x"), (*RUN, "out", "--cluster", "postgresql://h/x")):
+        ran = debate(*command)
+        assert ran.code == 2 and 'pip install "debate-orchestrator[cluster]"' in ran.err
+
+
+@pytest.mark.parametrize("flag", ["--lease=0", "--lease=long", "--at-once=0"])
+def test_numbers_of_a_worker(debate: Run, flag: str) -> None:
+    """Numbers that can't be used are refused before the database is asked."""
+    ran = debate("worker", "postgresql://127.0.0.1:1/debates", flag)
+
+    assert ran.code == 2 and flag.partition("=")[0] in ran.err
+
+
+def test_the_same_tournament(here: Path) -> None:
+    """A tournament is known by what its debates depend on: added models, caps and limits make no other of it."""
+    name = folder.identity(contests.spec())
+    more = folder.add_model(contests.tournament(), model_of({"name": "late", "spec": "rehearse:openai:gpt-5.1"}))
+
+    assert (
+        folder.identity(more.spec)
+        == name
+        == folder.identity(contests.spec(max_cost=3, limits={"anthropic": {"requests": 9}}))
+    )
+    assert (
+        len({folder.identity(contests.spec(**change)) for change in ({}, {"seed": 2}, {"tag": "b"}, {"rounds": 2})})
+        == 4
+    )

@@ -1,0 +1,169 @@
+"""Journals and limits in PostgreSQL: who may write and call, and what happens to workers that are not heard of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import contests
+import pytest
+from postgres import Postgres
+
+from debate_orchestrator.core.events import Asked, Event, Opened
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.tournament.cluster.database import Database, opened
+from debate_orchestrator.tournament.cluster.exchange import Exchange
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
+from debate_orchestrator.tournament.cluster.limits import SharedLimiters
+from debate_orchestrator.tournament.folder import Tournament
+from debate_orchestrator.tournament.limits import Admission
+from debate_orchestrator.util.errors import LockedJournal
+
+pytestmark = pytest.mark.slow
+
+LEASE = 30.0
+CALL = Admission(sent=100, answered=100, price=0.0)
+
+
+@pytest.fixture
+def url(postgres_server: Postgres) -> str:
+    """The address of an empty database."""
+    return postgres_server.url(postgres_server.database())
+
+
+@asynccontextmanager
+async def brought(url: str, held: Tournament, lease: float = LEASE) -> AsyncIterator[tuple[Database, Exchange]]:
+    """A database that knows a tournament."""
+    async with opened(url, lease, lambda message: None) as database:
+        exchange = Exchange(database, held)
+        await exchange.bring(contests.runner(held).standings, retry_failed=False)
+        yield database, exchange
+
+
+async def registered(database: Database) -> int:
+    """The number of a new worker, which is alive for the time of a lease."""
+    return await database.app.job_manager.register_worker()
+
+
+async def unheard_of(database: Database, worker: int) -> None:
+    """A worker has given no sign of life for an hour."""
+    old = "UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 hour' WHERE id = %(id)s"
+    await database.execute(old, id=worker)
+
+
+def asked(n: int) -> Event:
+    return Asked(turn=f"1.opening.{'ab'[n % 2]}", brief=f"{n:064}", by=contests.OPUS, called=True)
+
+
+def test_a_worker_that_lost_its_lease_writes_nothing(here: Path, url: str) -> None:
+    """Only a worker whose holder is dead can take a journal. From then on the earlier holder is refused, what it waits
+    to write too, and the journal is that of the later one, whole."""
+    held = contests.tournament()
+    debate = held.schedule[0]
+
+    async def play() -> tuple[list[Event], list[Event], bytes]:
+        async with brought(url, held) as (database, exchange):
+            numbers = [await registered(database) for _ in range(2)]
+            early, late = [DatabaseJournals(database, exchange.id, number) for number in numbers]
+            with pytest.raises(LockedJournal):
+                async with early.open(debate.id, lambda: held.opening(debate)) as journal:
+                    journal.append(asked(0))
+                    await journal.handed_over()
+                    with pytest.raises(LockedJournal, match="Another worker holds"):
+                        await late.open(debate.id, lambda: held.opening(debate)).__aenter__()
+                    journal.append(asked(1))
+                    await unheard_of(database, numbers[0])
+                    async with late.open(debate.id, lambda: held.opening(debate)) as other:
+                        other.append(asked(2))
+                        kept = other.events
+                        await other.handed_over()
+                        with pytest.raises(LockedJournal, match="taken this debate over"):
+                            await journal.handed_over()
+                    with pytest.raises(LockedJournal):
+                        journal.append(asked(3))
+                    await journal.synced()
+            await exchange.fetch(everything=True)
+            return kept, read(held.journal(debate)).events, Path(held.journal(debate)).read_bytes()
+
+    kept, fetched, data = asyncio.run(play())
+
+    assert isinstance(fetched[0], Opened) and fetched == kept and fetched[1:] == [asked(0), asked(2)]
+    with JournalWriter(held.journal(debate)) as journal:
+        journal.append(asked(4))
+    assert Path(held.journal(debate)).read_bytes().startswith(data)
+
+
+def test_an_append_whose_answer_was_lost(here: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines that were written although the connection broke before the answer came are not written twice, and do not
+    cost the worker its journal."""
+    from psycopg import OperationalError
+
+    held = contests.tournament()
+    debate, broken = held.schedule[0], [0]
+
+    async def play() -> list[Event]:
+        async with brought(url, held, 30) as (database, exchange):
+            whole = database.transaction
+
+            @asynccontextmanager
+            async def breaking() -> AsyncIterator[Any]:
+                async with whole() as connection:
+                    yield connection
+                broken[0] += 1
+                if broken[0] == 3:
+                    raise OperationalError("the connection is lost")
+
+            store = DatabaseJournals(database, exchange.id, await registered(database))
+            async with store.open(debate.id, lambda: held.opening(debate)) as journal:
+                monkeypatch.setattr(database, "transaction", breaking)
+                for n in range(4):
+                    journal.append(asked(n))
+                    await journal.handed_over()
+                kept = journal.events
+            await exchange.fetch(everything=True)
+            return kept
+
+    assert asyncio.run(play()) == read(held.journal(debate)).events and broken[0] > 5
+
+
+def test_a_frozen_transaction_blocks_nobody_for_long(here: Path, url: str) -> None:
+    """A worker that is frozen while it holds a limit's row is cut off by the database, and the others go on."""
+    held = contests.tournament(rehearse=False)
+
+    async def play() -> bool:
+        async with brought(url, held, 30) as (database, exchange), opened(url, 30, lambda message: None) as frozen:
+            limiters = [
+                SharedLimiters(held.spec, one, exchange.id, await registered(one), Counter())
+                for one in (database, frozen)
+            ]
+            assert await limiters[1].gate(contests.OPUS).admitted(CALL, "t", asyncio.Event())
+            connection = await frozen.app.connector.pool.getconn()  # type: ignore[attr-defined]
+            await connection.execute("SELECT key FROM limiters FOR UPDATE")
+            waiting = limiters[0].gate(contests.OPUS).admitted(CALL, "t", asyncio.Event())
+            return await asyncio.wait_for(waiting, 20)
+
+    assert asyncio.run(play())
+
+
+def test_calls_of_dead_workers_leave_their_room(here: Path, url: str) -> None:
+    """What is allowed at once counts over all workers, and calls of a worker that is not heard of any more count no
+    longer."""
+    held = contests.tournament(rehearse=False, limits={contests.OPUS: {"at_once": 2}})
+
+    async def play() -> tuple[bool, bool, bool]:
+        async with brought(url, held) as (database, exchange):
+            numbers = [await registered(database) for _ in range(2)]
+            dead, alive = [SharedLimiters(held.spec, database, exchange.id, n, Counter()) for n in numbers]
+            stop = asyncio.Event()
+            taken = [await dead.gate(contests.OPUS).admitted(CALL, f"{n}", stop) for n in range(2)]
+            waiting = asyncio.ensure_future(alive.gate(contests.OPUS).admitted(CALL, "2", stop))
+            await asyncio.sleep(0.5)
+            early = waiting.done()
+            await unheard_of(database, numbers[0])
+            return all(taken), early, await asyncio.wait_for(waiting, 5)
+
+    assert asyncio.run(play()) == (True, False, True)

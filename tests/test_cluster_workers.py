@@ -1,0 +1,265 @@
+"""Tournaments that several workers hold, processes of their own, which are killed, frozen and cut off meanwhile."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import contests
+import pytest
+from conftest import Run
+from messages_server import Server, serving
+from postgres import Postgres, line
+from started import Started, started
+
+from debate_orchestrator.core.events import Asked, CallFailed, Rejected, Spoke, Voted
+from debate_orchestrator.storage.journal import parse, read
+from debate_orchestrator.util.data import to_yaml
+
+pytestmark = pytest.mark.slow
+
+LEASE = 4.0
+"""Seconds, where workers are taken for dead."""
+
+
+@pytest.fixture
+def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server for models, in the vendor's place."""
+    with serving(Server()) as server:
+        server.say = contests.replied
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+        yield server
+
+
+@pytest.fixture
+def database(postgres_server: Postgres) -> str:
+    """The name of an empty database."""
+    return postgres_server.database()
+
+
+def write_spec(topics: int, **changes: Any) -> None:
+    Path("spec.yaml").write_text(to_yaml(contests.given(topics, **changes)), encoding="utf-8")
+
+
+def coordinator(url: str) -> Any:
+    """A run that queues the debates of `spec.yaml` and watches them."""
+    return started("tournament", "run", "spec.yaml", "--to", "out", "--cluster", url, "--no-reports")
+
+
+def worker(url: str, *flags: str, lease: float = 30) -> Any:
+    return started("worker", url, "--lease", str(lease), "--at-once", "4", *flags)
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    """Waits for something that happens elsewhere."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, f"it did not come: {what}"
+        time.sleep(0.02)
+
+
+def journals(folder: str = "out") -> list[list[Any]]:
+    """The events of all journals, which are verified."""
+    return [read(path).events for path in sorted(Path(folder, "debates").glob("*.journal.jsonl"))]
+
+
+def outcomes(events: list[list[Any]]) -> tuple[int, int, int]:
+    """How many calls were announced, how many came back, and how many turns were answered."""
+    every = [event for one in events for event in one]
+    answered = sum(isinstance(event, Spoke | Voted) for event in every)
+    back = sum(isinstance(event, Spoke | Voted | Rejected | CallFailed) for event in every)
+    return sum(isinstance(event, Asked) for event in every), back, answered
+
+
+def ratings(debate: Run, folder: str) -> dict[str, Any]:
+    """What a tournament adds up to, without Elo's points, which depend on the order in which debates began. The fit
+    adds up in that order too, and so is the same to nine digits."""
+    printed = debate("tournament", "rate", folder, "--json").out
+    rated = json.loads(printed, parse_float=lambda number: round(float(number), 6))
+    games = sorted((row["model"], row["games"], row["won"], row["lost"], row["tied"]) for row in rated["elo"])
+    return {"games": games, **{key: rated[key] for key in ("bradley_terry", "side_effect", "second_speaker_effect")}}
+
+
+def decided(request: dict[str, Any]) -> str | None:
+    """A speech, or a ballot whose winner follows from the judge and the motion."""
+    if (text := contests.replied(request)) is None:
+        return None
+    motion = re.search(r"Motion (\d+)", json.dumps(request["messages"]))
+    assert motion is not None
+    return json.dumps(json.loads(text) | {"winner": "ab"[(sum(map(ord, request["model"])) + int(motion[1])) % 2]})
+
+
+def lines(postgres: Postgres, name: str) -> dict[str, list[bytes]]:
+    """The lines of every journal in a database."""
+    found: dict[str, list[bytes]] = {}
+    query = "SELECT debate, line FROM journals JOIN lines ON lines.journal = journals.id ORDER BY debate, n"
+    for debate, text in postgres.query(name, query):
+        found.setdefault(debate, []).append(bytes(text))
+    return found
+
+
+def written(postgres: Postgres, name: str) -> list[list[Any]]:
+    """The events of every journal in a database, which are verified."""
+    return [parse(debate, b"".join(kept)).events for debate, kept in lines(postgres, name).items()]
+
+
+def under_way(postgres: Postgres, name: str) -> int:
+    """How many calls are announced in a database and have not come back."""
+    asked, back, _ = outcomes(written(postgres, name))
+    return asked - back
+
+
+def taken_over(postgres: Postgres, name: str) -> bool:
+    """Whether other workers hold what workers held who are not heard of any more."""
+    stale = "SELECT id FROM procrastinate_workers WHERE last_heartbeat < now() - interval '5 seconds'"
+    query = f"SELECT count(*) FILTER (WHERE holder IN ({stale})), count(*) FILTER (WHERE token > 1) FROM journals"
+    ((held, taken),) = postgres.query(name, query)
+    return held == 0 and taken > 0
+
+
+@contextmanager
+def workers(*urls: str, lease: float = 30) -> Iterator[list[Started]]:
+    with ExitStack() as all_of_them:
+        yield [all_of_them.enter_context(worker(url, lease=lease)) for url in urls]
+
+
+def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server: Postgres, database: str) -> None:
+    """With one worker killed and one frozen in the middle, the third completes every debate: the ratings are those of
+    one machine, no call is repeated but those that were under way, and the worker that wakes up writes nothing."""
+    server.whole, server.say, url = 0.4, decided, postgres_server.url(database)
+    write_spec(4)
+    with coordinator(url) as run, workers(url, url, url, lease=LEASE) as (killed, frozen, _):
+        until(lambda: len(server.requests) > 30, "calls")
+        killed.kill()
+        frozen.stop()
+        in_flight = under_way(postgres_server, database)
+        until(lambda: taken_over(postgres_server, database), "the debates of both are taken over")
+        before = lines(postgres_server, database)
+        frozen.signal(signal.SIGCONT)
+        ended = run.end(120)
+    asked, back, answered = outcomes(journals())
+    requests = len(server.requests)
+    alone = debate("tournament", "run", "spec.yaml", "--to", "alone", "--no-reports")
+    after = lines(postgres_server, database)
+
+    assert (ended.code, alone.code) == (0, 0), ended.err + alone.err
+    assert answered == 24 * 8 and 0 < asked - back <= in_flight
+    assert requests == asked and len(server.requests) - requests == 24 * 8
+    assert all(after[name][: len(kept)] == kept for name, kept in before.items())
+    assert ratings(debate, "out") == ratings(debate, "alone")
+
+
+def test_a_worker_that_is_cut_off(server: Server, postgres_server: Postgres, database: str) -> None:
+    """While the database can't be reached for a moment, answers wait and nothing is lost or repeated. A worker that is
+    cut off for longer than its lease loses its debates to another, and can't write in them when it is back."""
+    server.whole, url = 0.3, postgres_server.url(database)
+    write_spec(3)
+    with line(postgres_server.port) as way, workers(postgres_server.url(database, way.port), lease=LEASE) as (cut_off,):
+        with coordinator(url) as run:
+            until(lambda: server.answered > 10, "answers")
+            way.cut()
+            cut_off.hear("can't be reached")
+            time.sleep(1)
+            way.mend()
+            cut_off.hear("can be reached again")
+            until(lambda: server.answered > 30, "answers")
+            run.signal(signal.SIGINT)
+            run.end()
+        way.cut()
+        time.sleep(0.3)
+        in_flight = under_way(postgres_server, database)
+        with coordinator(url) as run, workers(url, lease=LEASE):
+            until(lambda: taken_over(postgres_server, database), "the other worker takes them")
+            before = lines(postgres_server, database)
+            way.mend()
+            ended = run.end(120)
+    asked, back, answered = outcomes(journals())
+    after = lines(postgres_server, database)
+
+    assert ended.code == 0, ended.err
+    assert answered == 18 * 8 and asked - back <= in_flight and len(server.requests) == asked
+    assert all(after[name][: len(kept)] == kept for name, kept in before.items())
+
+
+def test_the_database_restarts(server: Server, postgres_server: Postgres, database: str) -> None:
+    """A database that is killed and started again costs nothing: all wait for it, and no call is repeated."""
+    server.whole, url = 0.2, postgres_server.url(database)
+    write_spec(2)
+    with coordinator(url) as run, workers(url, url) as (one, _):
+        until(lambda: server.answered > 20, "answers")
+        postgres_server.stop()
+        one.hear("can't be reached")
+        postgres_server.start()
+        one.hear("can be reached again")
+        ended = run.end(120)
+    asked, back, answered = outcomes(journals())
+
+    assert ended.code == 0, ended.err
+    assert len(server.requests) == asked == back == answered == 12 * 8
+
+
+def test_workers_that_are_told_to_end(server: Server, postgres_server: Postgres, database: str) -> None:
+    """Ctrl-C waits for the answers under way, which are kept, and puts the debates back; SIGTERM keeps what had come.
+    The next worker goes on at once."""
+    server.whole, url = 0.4, postgres_server.url(database)
+    write_spec(1)
+    with coordinator(url) as run:
+        for sign in (signal.SIGINT, signal.SIGTERM):
+            seen = len(server.requests)
+            with worker(url) as leaving:
+                until(lambda seen=seen: len(server.requests) > seen + 4, "calls")
+                leaving.signal(sign)
+                left = leaving.end()
+            assert left.code == 130 and "back in the queue" in left.err, left.err
+        with worker(url, "--until-done") as last:
+            done = last.end()
+        ended = run.end()
+    asked, back, answered = outcomes(journals())
+
+    assert (done.code, ended.code) == (0, 0), done.err + ended.err
+    assert answered == 6 * 8 and asked == back == len(server.requests)
+
+
+def test_limits_and_the_cap_are_shared(server: Server, postgres_server: Postgres, database: str) -> None:
+    """Two workers together keep to the calls at once of a provider and to the cap on costs; a higher cap goes on
+    without paying for anything twice."""
+    server.whole, url = 0.05, postgres_server.url(database)
+    write_spec(2, max_cost=0.15, limits={"anthropic": {"at_once": 3}})
+    with workers(url, url), coordinator(url) as run:
+        capped = run.end(120)
+    ((spent,),) = postgres_server.query(database, "SELECT committed FROM tournaments")
+    with workers(url, url), started("tournament", "resume", "out", "--cluster", url, "--max-cost", "none") as resumed:
+        ended = resumed.end(120)
+    asked, _, answered = outcomes(journals())
+
+    assert capped.code == 3 and "exceeds the cap of $0.15" in capped.err and "--cluster" in capped.err, capped.err
+    assert 0 < spent <= 0.15 and ended.code == 0, ended.err
+    assert server.most_at_once == 3 and asked == answered == 12 * 8 == len(server.requests)
+
+
+def test_a_refusal_is_shared(server: Server, postgres_server: Postgres, database: str) -> None:
+    """After a refusal for load no worker calls that model until the provider's wait is over."""
+    refused: list[float] = []
+
+    def trouble(request: dict[str, Any], n: int) -> dict[str, Any] | None:
+        if contests.OPUS.endswith(request["model"]) and not refused:
+            refused.append(time.monotonic())
+            return {"status": 429, "headers": {"retry-after": "3"}}
+        if contests.OPUS.endswith(request["model"]):
+            refused.append(time.monotonic())
+        return None
+
+    server.whole, server.trouble, url = 0.2, trouble, postgres_server.url(database)
+    write_spec(2, limits={contests.OPUS: {"at_once": 1}})
+    with workers(url, url), coordinator(url) as run:
+        ended = run.end(120)
+
+    assert ended.code == 0, ended.err
+    assert refused[1] - refused[0] >= 2.9

@@ -1,0 +1,147 @@
+"""A stranger's tournament, as a spec or as a folder: what it may not do, and what it does only with consent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import contests
+import pytest
+from conftest import Run
+
+from debate_orchestrator.util.data import to_yaml
+
+RECORDED = {"models": ["replay:one.journal.jsonl", "replay:two.journal.jsonl"], "judges": ["rehearse:anthropic:x"]}
+
+
+@pytest.fixture
+def outside(here: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file outside the working folder."""
+    path = tmp_path_factory.mktemp("elsewhere") / "key.csv"
+    path.write_text("id,motion,category\nPRIVATE-LINE\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def frozen(debate: Run, here: Path) -> Path:
+    """The `tournament.json` of a rehearsed tournament, with nothing agreed to that is in it."""
+    (here / "spec.yaml").write_text(to_yaml(contests.given(1)), encoding="utf-8")
+    assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse").code == 0
+    for path in Path("out/debates").iterdir():
+        path.unlink()
+    Path("out/schedule.json").unlink()
+    return here / "out" / "tournament.json"
+
+
+def change(path: Path, **changes: Any) -> None:
+    """Writes other values into a frozen spec."""
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes), encoding="utf-8")
+
+
+def recast(path: Path, one: str, other: str) -> None:
+    """Has two other models debate in a frozen spec."""
+    change(path, models=[{"name": "one", "spec": one}, {"name": "other", "spec": other}], pairs=[["one", "other"]])
+
+
+@pytest.mark.parametrize("verb", ["resume", "add"])
+def test_a_folder_reads_no_file(debate: Run, frozen: Path, outside: Path, verb: str) -> None:
+    """A frozen spec whose settings name a file is refused, and nothing of that file is put anywhere."""
+    change(frozen, settings={"context": [str(outside)]})
+    more = ["rehearse:anthropic:claude-opus-5-5"] if verb == "add" else []
+    ran = debate("tournament", verb, "out", *more, "--trust")
+
+    assert ran.code == 2 and "context" in ran.err, ran.err
+    assert "PRIVATE-LINE" not in ran.err and not list(Path("out/debates").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("settings", {"output": "../../report.md"}),
+        ("settings", {"cast": {"a": "command:cat"}}),
+        ("settings", {"max_cost": 1e9}),
+        ("settings", {"sources": "x"}),
+        ("tag", "../../tag"),
+        ("seed", 2**70),
+        ("max_cost", -1),
+        ("added", ["nobody"]),
+        ("pairs", [["x", "y"]]),
+        ("limits", {"nowhere": {"requests": 1}}),
+        ("budgets", {"nowhere": {"words": 1}}),
+        ("topics", [{"id": "a b", "motion": "x", "category": "x", "position_a": "y", "position_b": "z"}]),
+        ("topics", []),
+        ("models", [{"name": "one", "spec": "human"}, {"name": "two", "spec": "host"}]),
+        ("models", [{"name": "../one", "spec": "rehearse:anthropic:x"}, {"name": "b", "spec": "rehearse:openai:x"}]),
+    ],
+)
+def test_a_folder_is_held_to_what_a_file_is_held_to(debate: Run, frozen: Path, key: str, value: Any) -> None:
+    """Whatever a spec in a YAML file can't say, the frozen one can't either."""
+    change(frozen, **{key: value})
+    ran = debate("tournament", "resume", "out", "--trust")
+
+    assert ran.code == 2 and key in ran.err and "Traceback" not in ran.err, ran.err
+
+
+def test_a_folder_with_recordings_fetches_nothing_unasked(debate: Run, frozen: Path) -> None:
+    """Recordings in a frozen format with a clerk who looks pages up need consent to that."""
+    Path("claims.yaml").write_text(to_yaml(contests.given(1, format="claim")), encoding="utf-8")
+    made = debate("tournament", "run", "claims.yaml", "--to", "claims", "--rehearse")
+    path = Path("claims/tournament.json")
+    recast(path, "replay:1.journal.jsonl", "replay:2.journal.jsonl")
+    Path("claims/schedule.json").unlink()
+    ran = debate("tournament", "resume", "claims")
+
+    assert path.exists(), made.err
+    assert ran.code == 2 and "every address" in ran.err and "--trust" in ran.err, ran.err
+
+
+def test_a_typed_format_with_a_clerk_is_asked_about(debate: Run, here: Path) -> None:
+    """Recordings in a spec need consent to the pages that they cite, where the format was typed, too."""
+    Path("spec.yaml").write_text(to_yaml(contests.given(1, **RECORDED)), encoding="utf-8")
+    plain, typed = (debate("tournament", "plan", "spec.yaml", *more) for more in ([], ["--format", "claim"]))
+
+    assert "every address" not in plain.err
+    assert typed.code == 2 and "every address" in typed.err, typed.err
+
+
+@pytest.mark.parametrize("verb", ["plan", "run"])
+def test_topics_elsewhere_are_not_read_unasked(debate: Run, here: Path, outside: Path, verb: str) -> None:
+    """A file of topics outside the working folder is read after consent, and nothing of it is shown before."""
+    Path("spec.yaml").write_text(to_yaml(contests.given() | {"topics": str(outside)}), encoding="utf-8")
+    refused, trusted = (debate("tournament", verb, "spec.yaml", "--rehearse", *more) for more in ([], ["--trust"]))
+
+    assert refused.code == 2 and "needs your consent" in refused.err and "PRIVATE-LINE" not in refused.err
+    assert "topic 1" in trusted.err
+
+
+def test_a_cap_is_not_written_unasked(debate: Run, frozen: Path) -> None:
+    """A new cap is written into a folder from elsewhere after consent to what is in it."""
+    recast(frozen, "command:cat", "rehearse:anthropic:claude-opus-5-5")
+    before = frozen.read_bytes()
+    ran = debate("tournament", "resume", "out", "--max-cost", "5")
+
+    assert ran.code == 2 and "the program cat" in ran.err, ran.err
+    assert frozen.read_bytes() == before
+
+
+@pytest.mark.parametrize("given", [0, 1])
+def test_a_price_weakens_no_cap(debate: Run, here: Path, given: int) -> None:
+    """A spec's price below the known one of a model does not count; what the plan expects is the same without it."""
+    models = [{"spec": contests.OPUS, "price": {"input": given, "output": 0}}, contests.SONNET]
+    plans = []
+    for name, values in {"plain.yaml": [contests.OPUS, contests.SONNET], "priced.yaml": models}.items():
+        Path(name).write_text(to_yaml(contests.given(1, models=values)), encoding="utf-8")
+        plans.append(debate("tournament", "plan", name, "--json").json["usd"])
+
+    assert plans[0] == plans[1] and plans[0]["expected"] > 0
+
+
+def test_an_unknown_price_is_asked_about(debate: Run, here: Path) -> None:
+    """A price for a model that the table does not have needs consent, since a cap counts by it."""
+    tuned = {"name": "tuned", "spec": "openai:tuned-1", "price": {"input": 0, "output": 0}}
+    Path("spec.yaml").write_text(to_yaml(contests.given(1, models=[tuned, contests.SONNET])), encoding="utf-8")
+    refused, trusted = (debate("tournament", "plan", "spec.yaml", *more) for more in ([], ["--trust"]))
+
+    assert refused.code == 2 and "the price openai:tuned-1" in refused.err, refused.err
+    assert trusted.code == 0
