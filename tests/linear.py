@@ -1,6 +1,6 @@
 """How the time that a function takes grows with its text: run as a program, since a bad one may not come to an end.
 
-`python linear.py NAME` prints, as JSON, the texts for which the function of that name takes too long.
+`python linear.py NAME ...` prints a line of JSON for each function: its name, and the texts that take it too long.
 """
 
 from __future__ import annotations
@@ -29,14 +29,12 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor, spellings
 
-SHORT, LONG = 2 * 1024, 32 * 1024
-"""Characters to begin and to end with."""
-ENOUGH = 0.15
-"""Seconds after which no longer text is tried."""
+SHORT, LONG = 2 * 1024, 8 * 1024
+"""Characters of the two texts that are compared."""
 MOST = 8
 """How many times as long a text that is four times as long may take; a square takes sixteen times."""
-NOISE = 0.05
-"""Seconds that do not count."""
+LEAST, NOISE = 0.001, 0.01
+"""Seconds that any short text may take, and seconds that do not count. A square with a step of 1 ns takes longer."""
 SECRET = "x<>\"'|`[](*_#-=.:1a&{x/1a\\ %41 &x"
 NONCE = "0123456789abcdef"
 PIECES = (
@@ -148,21 +146,18 @@ def seconds(function: Callable[[str], object], text: str) -> float:
 
 def too_slow(function: Callable[[str], object], piece: str, edge: str) -> str | None:
     """Where it takes too long for a text of these pieces between those edges; None where it does not."""
-    before, size = 0.0, SHORT
-    while size <= LONG and before < ENOUGH:
-        text = f"{edge}{(piece * size)[:size]}{edge}"
-        most = MOST * max(before, 0.004) + NOISE
-        taken = seconds(function, text)
-        if before and taken > most:
-            taken = min(taken, seconds(function, text))
-        if before and taken > most:
-            return f"{piece!r} between {edge!r}, {size:,} characters: {taken:.2f} s, at most {most:.2f} s"
-        before, size = max(taken, 1e-9), size * 4
-    return None
+    short, long = (f"{edge}{(piece * size)[:size]}{edge}" for size in (SHORT, LONG))
+    most = MOST * max(seconds(function, short), LEAST) + NOISE
+    taken = 0.0
+    for _ in range(3):  # other work on the machine makes some runs slower, and none faster
+        taken = seconds(function, long)
+        if taken <= most:
+            return None
+    return f"{piece!r} between {edge!r}, {LONG:,} characters: {taken:.2f} s, at most {most:.2f} s"
 
 
 if __name__ == "__main__":
-    name = sys.argv[1]
     tries = [(piece, edge) for piece in PIECES for edge in ("", "x")]
-    ends = [too_slow(FUNCTIONS[name], piece, edge) for piece, edge in tries]
-    print(json.dumps([end for end in ends if end is not None]))
+    for name in sys.argv[1:]:
+        ends = [too_slow(FUNCTIONS[name], piece, edge) for piece, edge in tries]
+        print(json.dumps([name, [end for end in ends if end is not None]]), flush=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from persons import BACK, BEST, NOBODY, TOPIC, hold
+from persons import BACK, BEST, NOBODY, TOPIC, Held, hold
 
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import discovery
@@ -22,9 +22,16 @@ RULES = loader.load("adversarial")
 STAND_INS = {seat: f"rehearse:{model}" for seat, model in BEST.items()}
 
 
+def held_by(*keys: str, found: Found) -> Held:
+    """A conversation whose moderator has no key: it is refused at once, where a server would be waited for."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.delenv("OPENROUTER_API_KEY", raising=False)
+        return hold(*keys, found=found, moderator="openrouter:vendor/model")
+
+
 def cast(*keys: str, found: Found = FULL) -> Any:
     """The cast that is chosen after the topic; no model is asked for anything."""
-    return hold(TOPIC, *keys, found=found, moderator="host").draft.given.get("cast")
+    return held_by(TOPIC, *keys, found=found).draft.given.get("cast")
 
 
 @pytest.mark.parametrize(
@@ -38,12 +45,12 @@ def cast(*keys: str, found: Found = FULL) -> Any:
 )
 def test_one_answer_for_all_seats(here: Path, keys: tuple[str, ...], expected: dict[str, str]) -> None:
     """Enter takes the usual models where there are any; what was found is a choice, and any model can be named."""
-    assert {**cast(*keys), "moderator": "host"} == {**expected, "moderator": "host"}
+    assert {**cast(*keys), "moderator": ""} == {**expected, "moderator": ""}
 
 
 def test_a_program_on_the_path_counts(here: Path) -> None:
     """Without a key an installed program is the first choice, which Enter takes."""
-    held = hold(TOPIC, "", found=PROGRAM, moderator="host")
+    held = held_by(TOPIC, "", found=PROGRAM)
 
     assert "* 1 command:claude -p claude is installed" in held.text
     assert held.draft.given["cast"]["judge"] == "command:claude -p"

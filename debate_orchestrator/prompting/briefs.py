@@ -27,7 +27,7 @@ from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.fields import empty_form
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import percent
-from debate_orchestrator.util.redact import redact_values
+from debate_orchestrator.util.redact import redact_values, redactor
 
 LONGEST_FORMER = 20_000
 """Characters of a reply that can't be used that its writer is shown again."""
@@ -66,8 +66,12 @@ class Brief(Value):
 
     def redacted(self) -> Brief:
         """The same without the secrets of the environment, as it is sent."""
-        kept = {"turn": self.turn, "wants": self.wants}
-        return Brief.model_validate(redact_values(self.model_dump()) | kept)
+        redact = redactor()
+        messages = tuple(
+            message.model_copy(update={"parts": tuple(map(redact, message.parts))}) for message in self.messages
+        )
+        texts = {"system": redact(self.system), "messages": messages, "json_schema": redact_values(self.json_schema)}
+        return self.model_copy(update=texts)
 
 
 def brief(debate: DebateState, turn: Turn, former: Rejected | None = None) -> Brief:

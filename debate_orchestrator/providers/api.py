@@ -361,7 +361,8 @@ def text_field(value: Any) -> str:
 
 def short_field(value: Any) -> str | None:
     """The first `LONGEST_FIELD` characters of `value` if it is text, without secrets; None where there is no text."""
-    return redact.truncate(text_field(value), LONGEST_FIELD) or None
+    text = text_field(value)
+    return redact.truncate(text, LONGEST_FIELD) if text else None
 
 
 def count_field(holder: Any, name: str) -> int | None:

@@ -23,6 +23,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -39,7 +40,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     short_repr,
 )
-from debate_orchestrator.util.redact import redactor, truncate
+from debate_orchestrator.util.redact import Redactor, redactor, truncate
 from debate_orchestrator.util.sanitize import sanitize
 
 SCHEMA = 1
@@ -286,7 +287,7 @@ class JournalWriter:
         Raises BadJournal for an event that would not read back as it is, and JournalWriteError if the disk does not
         take it; the journal is then as it was. Raises ProviderFailed if another program changed the file.
         """
-        event = event.with_text(self._safe_text)
+        event = event.with_text(partial(self._safe_text, redactor()))
         prev = self.entries[-1].hash if self.entries else _FIRST_PREV
         n, at = len(self.entries) + 1, self._clock()
         body = _line_body(n, at, prev, event)
@@ -311,9 +312,8 @@ class JournalWriter:
         self._size += len(line)
         self._written += 1
 
-    def _safe_text(self, text: str) -> str:
+    def _safe_text(self, redact: Redactor, text: str) -> str:
         """`text` without secrets."""
-        redact = redactor()
         kept = redact(text)
         opened = self.entries[0].event if self.entries else None
         # Dropping private working joins what stood on both sides of it, and the two halves may be a secret. Where

@@ -170,9 +170,16 @@ class TournamentRun:
 
     async def _hold(self, debate: ScheduledDebate, stop: asyncio.Event) -> None:
         """Takes every turn of one debate. Raises what stops it."""
-        async with self._store.open(debate.id, lambda: self.tournament.opening(debate)) as journal:
+        made: list[Opened] = []
+
+        def opening() -> Opened:
+            made.append(self.tournament.opening(debate))
+            return made[0]
+
+        async with self._store.open(debate.id, opening) as journal:
             events = journal.events
-            self.tournament.must_belong(debate, events)
+            if not made or events[0] is not made[0]:
+                self.tournament.must_belong(debate, events)
             current = CurrentState(fold(events))
             self.repeated += _under_way(current.state)
             if schedule.unanswered_at_the_end(current.state) and self._retry_failed:

@@ -31,10 +31,11 @@ _CSI, _STRING = rf"(?:{_ESC}\[|[\x9b\ufffd])[0-?]{{0,99}}[ -/]{{0,99}}", rf"(?:{
 # A sequence that could hold the beginnings of others would take time that grows with the square of their number.
 _STRING += r"[^\x07\x1b\x90\x98\x9b-\x9f\u2407\u241b\\]{0,1000}"
 _MARKUP = re.compile(
+    r"(?=[\x1b\u241b\x90\x98\x9b\x9d-\x9f\ufffd<=\\])(?:"  # most characters begin none of these
     rf"{_CSI}[@-~]|{_STRING}(?:[\x07\u2407\x9c]|{_BACKSLASH}(?:u0007|u009[cC]|x07|007|a)|{_ESC}{_BACKSLASH})"
     rf"|{_ESC}[ -/]{{0,9}}[0-OQ-WYZ`-~]"
     r"|<[A-Za-z/!?][^<>]{0,1000}>"
-    r"|[=\\][ \t]{0,99}(?:\r\n?|\n)"  # a line goes on, in quoted-printable and in shells
+    r"|[=\\][ \t]{0,99}(?:\r\n?|\n))"  # a line goes on, in quoted-printable and in shells
 )
 _OPEN_MARKUP = re.compile(
     rf"(?:{_CSI}|{_STRING}{_ESC}?|{_ESC}[ -/]{{0,9}}|<(?:[A-Za-z/!?][^<>]{{0,1000}})?)?(?:[=\\][ \t]{{0,99}}){{0,3}}\Z"
@@ -113,9 +114,14 @@ _BARE: _Change = (_MARKUP, lambda _: "")
 
 def clean(text: str, space: str) -> str:
     """`text` without hidden characters, and with `space` for white space, which is one space or nothing."""
-    if not text.isascii() or not text.isprintable():
+    if not text.isascii() or not text.replace("\n", "").isprintable():
         text = _CLEANED[" "][0][0].sub("", text)
-    return space.join(text.split()) if not space else _SPACE.sub(space, text)
+    bare = space.join(text.split())
+    if not space or not text:
+        return bare
+    # The same as a substitution of all white space, in a quarter of its time.
+    before, after = text[0].isspace(), text[-1].isspace()
+    return f"{space * before}{bare}{space * after}" if bare else space
 
 
 def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False) -> Iterator[str]:

@@ -7,6 +7,8 @@ An installed package has them inside, a checkout beside the package. The inside 
 from __future__ import annotations
 
 import hashlib
+import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -40,15 +42,28 @@ def format_names() -> list[str]:
 
 def format_folder(name: str) -> Path:
     """The folder of a shipped format; BadFormat, with the known names, if there is none of that name."""
-    if name not in format_names():
+    shipped = prompts() / "formats"
+    if name not in os.listdir(shipped) or not (shipped / name / "format.yaml").is_file():
         problem = f"format: there is no format {short_repr(name)}. {suggest(name, format_names())}".rstrip()
         raise BadFormat(problem, hint=f"one of {', '.join(format_names())}; `debate formats` lists them")
-    return prompts() / "formats" / name
+    return shipped / name
 
 
 def digests(*format_names: str) -> dict[str, str]:
     """The sha256 of every template that briefs of these formats may use, by its path in prompts/."""
     root = prompts()
     folders = [*map(format_folder, format_names), root / "shared"]
-    used = [path for folder in folders for path in folder.glob("*.j2")]
-    return {path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(used)}
+    used = [entry for folder in folders for entry in os.scandir(folder) if entry.name.endswith(".j2")]
+    found = {os.path.relpath(entry.path, root): _digest(entry.path, *_version(entry.stat())) for entry in used}
+    return dict(sorted(found.items()))
+
+
+def _version(status: os.stat_result) -> tuple[int, int, int]:
+    """What differs when a file was changed or replaced."""
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+@lru_cache(maxsize=1024)
+def _digest(path: str, *version: int) -> str:
+    # Every debate records the digests of all its templates, and a tournament opens thousands.
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

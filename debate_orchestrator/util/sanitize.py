@@ -135,7 +135,7 @@ def fence(text: str, nonce: str) -> str:
     return "".join([*pieces, clean[at:]])
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=2048)  # one for each debate that is under way
 def _traces(nonce: str) -> re.Pattern[str]:
     """What finds a nonce in a text made plain."""
     return re.compile(_BETWEEN.join(re.escape(char) for char in nonce.translate(_PLAIN)))

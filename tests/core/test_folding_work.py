@@ -97,13 +97,13 @@ def test_events_one_by_one_are_the_events_folded(data: st.DataObject, name: str)
     while due := debate.due:
         turn = data.draw(st.sampled_from(due))
         for event in turned(debate, data.draw(st.sampled_from(CHOICES)), turn):
-            before, copy = debate, fold(taken)
+            before, alike = debate, fold(taken)
             try:
                 debate = apply(before, event)
             except OutOfTurn:
                 continue
             finally:
-                assert before == copy
+                assert before == alike
             taken.append(event)
         folded = fold(taken)
         assert folded == debate and hash(folded) == hash(debate)
