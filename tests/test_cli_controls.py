@@ -157,7 +157,7 @@ def test_a_judging_is_watched_too(server: Server) -> None:
         assert viewer.see_end() == 0
         text = viewer.glass.text
     assert text.index("--- ROUND 1 OF ") < text.index("Judge Verdict — Round 1") < text.index("[JUDGE - FINAL VERDICT]")
-    assert "Opening Statement — Researcher A: as recorded, 562 words." in text
+    assert "Opening Statement — Researcher A: as recorded, 572 words." in text
     assert text.count("\n  ") < 30
 
 
