@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import chat_batches
 import contests
 import pytest
+from chat_batches import ChatBatches
 from contests import OPUS, runner, statuses
 from messages_server import Server, serving
 from started import started
@@ -20,6 +22,7 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Asked, CallFailed, Event, Usage
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.providers import pricing
+from debate_orchestrator.providers.rehearse import fitting
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.batches import Batches
@@ -209,6 +212,48 @@ def test_other_models_are_called_live(server: Server) -> None:
     assert set(statuses(run)) == {"complete"}
     assert {request["model"] for request in server.requests} == {"own"}
     assert len(server.requests) + len(server.batch_paid) == len(held.schedule) * CALLS
+
+
+def openai_tournament(monkeypatch: pytest.MonkeyPatch, server: ChatBatches) -> Tournament:
+    """One of two models and a judge of OpenAI's, with prices of their own."""
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    models = [{"name": name, "spec": f"openai:{name}", "price": {"input": 2, "output": 8}} for name in "xyz"]
+    judges = {"from": models[2:], "panel": 1}
+    return contests.tournament(topics=1, rehearse=False, models=models[:2], judges=judges)
+
+
+def chat_reply(body: dict[str, Any]) -> str:
+    """A ballot of the shape that a request asks for, or a speech."""
+    if "response_format" not in body:
+        return "This is what is said."
+    return json.dumps(fitting(body["response_format"]["json_schema"]["schema"], body["model"]))
+
+
+def test_openai_takes_batches(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tournament of OpenAI's models runs in batches at half the price; one whose creation was not confirmed is found
+    by its name."""
+    with chat_batches.serving(ChatBatches(chat_reply)) as server:
+        server.lose = 1
+        held = openai_tournament(monkeypatch, server)
+        run = ran(held)
+    replies = [event.reply for events in journals(held) for event in events if getattr(event, "reply", None)]
+
+    assert set(statuses(run)) == {"complete"} and server.live == []
+    assert len(server.paid) == len(set(server.paid)) == len(replies) == calls_of(held)
+    assert {reply.cost for reply in replies} == {(1000 * 2 + 100 * 8) / 1e6 / 2}
+
+
+def test_calls_that_expire_at_openai(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that a batch of OpenAI's lists among its errors is on record with the reason, and is made alone."""
+    with chat_batches.serving(ChatBatches(lambda body: None if body["model"] == "z" else chat_reply(body))) as server:
+        held = openai_tournament(monkeypatch, server)
+        run = ran(held)
+    failed = [event.trouble for events in journals(held) for event in events if isinstance(event, CallFailed)]
+
+    assert set(statuses(run)) == {"stopped"}
+    assert set(server.live) == {"/v1/chat/completions"} and len(server.live) == len(held.schedule)
+    assert sum("batch_expired" in trouble for trouble in failed) == len(held.schedule)
 
 
 @pytest.mark.slow
