@@ -253,6 +253,8 @@ def answer(request: dict[str, Any], words: int = 60) -> str:
     if "rows" in wanted:
         turns = re.findall(r"<<< (\S+\.[ab]) ", json.dumps(request["messages"]))
         return json.dumps(puppets.dissent(list(dict.fromkeys(turns))[:2]))
+    if "unknowns" in wanted:
+        return json.dumps(puppets.issues())
     if "scores" not in wanted and "winner" not in wanted:
         return json.dumps({"kind": "technical", "a": "It should be done.", "b": "It should not be done."})
     if "scores" not in wanted:
@@ -261,7 +263,9 @@ def answer(request: dict[str, Any], words: int = 60) -> str:
         side: dict.fromkeys(of["properties"], 7 if side == "a" else 6)
         for side, of in wanted["scores"]["properties"].items()
     }
-    return json.dumps({name: value for name, value in (puppets.ballot() | {"scores": marks}).items() if name in wanted})
+    issues = dict.fromkeys(wanted.get("issues", {}).get("properties", ()), "untouched")
+    ballot = puppets.ballot() | {"scores": marks, "issues": issues, "dry": False}
+    return json.dumps({name: value for name, value in ballot.items() if name in wanted})
 
 
 async def _serve(server: Server, ready: threading.Event, done: asyncio.Event) -> None:

@@ -60,6 +60,33 @@ def issues(count: int = 8) -> dict[str, Any]:
     return {"cases": ["You are few.", "You are many."], "issues": questions, "unknowns": []}
 
 
+def brief(**changes: Any) -> dict[str, Any]:
+    """A brief that its own table and the record bear out; it follows the side that lost."""
+    why = [
+        {
+            "consideration": f"Reason {n}.",
+            "side": "b",
+            "mark": "not challenged",
+            "turns": ["1.opening.b"],
+            "dissent_row": None,
+        }
+        for n in range(4)
+    ]
+    advice = {"do": "Stay for a year.", "sure": 70, "why_not_more": "the load is unknown", "sides_with": "b"}
+    many, others = ("you are many", "Move.", 80), ("otherwise", "Stay.", 70)
+    return {
+        "recommendation": advice,
+        "by_case": [dict(zip(("if", "then", "sure"), case, strict=True)) for case in (many, others)],
+        "weighing": "The cost is certain and the gain is not.",
+        "why": why,
+        "best_case_against": "Waiting costs more each month.",
+        "not_argued": [{"issue": "Hiring was left out.", "points_to": "staying"}],
+        "would_change": ["More than 10 incidents a month."],
+        "do_next": ["Count last month's incidents."],
+        "trust": "Nothing was checked.",
+    } | changes
+
+
 def reply(turn: dict[str, Any], *, rounds: int = 3, strict: bool = True) -> str | dict[str, Any]:
     """What a stand-in says to a waiting turn."""
     match turn["turn"].split("."):
@@ -69,6 +96,10 @@ def reply(turn: dict[str, Any], *, rounds: int = 3, strict: bool = True) -> str 
             return final()
         case ["final", "dissent", *_]:
             return dissent()
+        case ["final", "brief-check", *_]:
+            return {"findings": []}
+        case ["final", "brief" | "brief-revised", *_]:
+            return brief()
         case [_, "verdict", *_]:
             return ballot(rounds=rounds, strict=strict)
     return f"This is what {turn['seat']} says in {turn['turn']}.\n\nAnd this is **why**."

@@ -25,14 +25,20 @@ PLACES = {
     "prompt_toolkit": ("terminal/cursor.py",),
     "json_repair": ("prompting/json_object.py",),
     "yaml": ("util/yaml.py",),
-    "starlette": ("web/app.py", "web/desk.py", "web/replies.py", "web/seats.py"),
+    "starlette": ("web/app.py", "web/desk.py", "web/public/app.py", "web/replies.py", "web/seats.py"),
     "uvicorn": ("web/connections.py", "web/server.py"),
+    "PIL": ("web/card.py",),
     "procrastinate": (
         "tournament/cluster/database.py",
         "tournament/cluster/queue.py",
         "tournament/cluster/schema.py",
     ),
-    "psycopg": ("tournament/cluster/database.py", "tournament/cluster/limits.py", "tournament/cluster/schema.py"),
+    "psycopg": (
+        "tournament/cluster/database.py",
+        "tournament/cluster/limits.py",
+        "tournament/cluster/schema.py",
+        "web/public/postgres.py",
+    ),
     "psycopg_pool": ("tournament/cluster/database.py",),
     "altair": ("tournament/plots.py",),
     "jinja2": (

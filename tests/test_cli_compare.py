@@ -34,6 +34,7 @@ def test_it_is_printed(debate: Run, two: list[str]) -> None:
     assert ran.out.startswith("# Debate Comparison\n")
     assert "- Run 2 judges the speeches of run 1 again." in ran.out
     assert "- Run 2 is rehearsed: stand-ins spoke in it." in ran.out
+    assert debate("compare", two[0], "again.md").out == ran.out  # a report stands for its journal
 
 
 def test_it_is_written(debate: Run, two: list[str]) -> None:

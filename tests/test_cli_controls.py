@@ -76,6 +76,18 @@ def test_a_pause_that_is_taken_back(server: Server) -> None:
     assert len(server.requests) == 5
 
 
+def test_the_list_of_issues_waits_for_a_look(server: Server) -> None:
+    """After the rapporteur's list no side is asked until the person goes on; a rehearsal does not wait."""
+    with watching(*RUN[:4], "--no-brief", "--output=r.md", "--rounds=1") as viewer:
+        viewer.see_text("Enter go on · c change the list")
+        assert answers() == ["start.issues.rapporteur"] and len(server.requests) == 1
+        server.between = lambda request: 0.0
+        viewer.press("\r")
+        assert viewer.see_end() == 0
+    with watching(*RUN[:4], "--rehearse", "--output=tried.md", "--rounds=1") as viewer:
+        assert viewer.see_end() == 0
+
+
 def test_leaving(server: Server) -> None:
     """q is Ctrl-C once: the answer under way is awaited and saved, and the way on is printed; also from a pause."""
     for paused in (False, True):

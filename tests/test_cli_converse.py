@@ -61,7 +61,7 @@ class TestAtATerminal:
         left, _ = person(keys=(*SETUP, "yes"))
         again = debate("run", "--answers", "debate-report.answers.yaml")
         ran = debate(
-            "run", "--answers", "debate-report.answers.yaml", "--a=rehearse", "--b=rehearse", "--judge=rehearse"
+            "run", "--answers", "debate-report.answers.yaml", "--a=command:cat", "--b=rehearse", "--judge=rehearse"
         )
 
         assert (

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import debates
 import puppets
 import pytest
 from conftest import Run, finish
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.events import Asked, EndedEarly
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.storage.journal import JournalWriter, read
 
 J = "report.journal.jsonl"
@@ -84,6 +86,28 @@ def test_an_early_end(opened: Run) -> None:
     assert "Ended early, after Opening Statement of round 1." in report
     assert opened("check", J).code == 0
     assert opened("replay", J).out.count("Ended early") == 1
+
+
+def test_an_early_end_wants_no_speech_of_a_round_that_was_only_laid_out(opened: Run) -> None:
+    """Where the round before was judged and nothing was said in the next one, the verdict is due at once."""
+    step = opened("step", J, "--json").json
+    while step["turns"][0]["turn"] != "2.constructive.a":
+        puppets.answer(step["turns"], rounds=2)
+        step = opened("step", J, "--json").json
+    assert Path("report.turns/2.constructive.a.brief.md").exists()
+    assert "Due now: final.verdict.judge." in opened("close", J).out
+    finish(opened, opened("step", J, "--json").json, rounds=2)
+    assert opened("check", J).code == 0
+    assert "Ended early, after Judge Verdict of round 1." in Path("report.md").read_text(encoding="utf-8")
+
+
+def test_an_early_end_in_an_earlier_journal() -> None:
+    """An event that does not name the phase means the last one in which a brief was put."""
+    debate = fold(debates.played(until="2.constructive.a"))
+    asked = Asked(turn="2.constructive.a", brief="0" * 64, by="host")
+    named, unnamed = schedule.early_end(apply(debate, asked)), EndedEarly()
+    ends = [apply(apply(debate, asked), event) for event in (named, unnamed)]
+    assert [end.closed_after for end in ends] == ["1.verdict.", "2.constructive."]
 
 
 def test_an_early_end_is_written_once(opened: Run) -> None:

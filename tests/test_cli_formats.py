@@ -178,9 +178,9 @@ def test_an_inherited_format_is_judged_again(debate: Run, here: Path) -> None:
     )
     assert ran.code == 0, ran.err
     shutil.rmtree(folder)
-    assert debate("judge", "r.journal.jsonl", "--judge", "rehearse", "--quiet").code == 0
-    assert "Hello from the system." in Path("r.judged.turns/1.verdict.judge.brief.md").read_text()
-    then, now = (fold(read(f"{name}.journal.jsonl").events).opened for name in ("r", "r.judged"))
+    assert debate("judge", "r.rehearsed.journal.jsonl", "--judge", "rehearse", "--quiet").code == 0
+    assert "Hello from the system." in Path("r.rehearsed.judged.turns/1.verdict.judge.brief.md").read_text()
+    then, now = (fold(read(f"{name}.journal.jsonl").events).opened for name in ("r.rehearsed", "r.rehearsed.judged"))
     assert (then.templates, then.prompts) == (now.templates, now.prompts)
     assert {"formats/mine/system.md.j2", "formats/adversarial/opening.md.j2"} <= then.prompts.keys()
     assert "formats/mine/opening.md.j2" not in then.prompts

@@ -98,7 +98,7 @@ def test_who_is_people_errors() -> None:
 def test_events_are_not_told_at_a_persons_terminal(verb: str, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Events hold ballots and speeches that a person at the same terminal must not see: both together are refused, with
     another way, before anything is written."""
-    monkeypatch.setattr(people, "at_terminal", lambda: True)
+    monkeypatch.setattr(people, "at_terminal", lambda shown: True)
     journal = next((Path(__file__).parent.parent / "examples").glob("*/*.journal.jsonl"))
     debate("open", *SETUP, "--rounds=1", "--a=host", *OTHERS)
     before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}

@@ -51,8 +51,9 @@ def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:
     ran = debate("open", "--answers", "bad.yaml", "--json")
 
     assert ran.code == 2
+    assert ran.json["complaints"][0] == "bad.yaml:1: 'tpoic' is no key of an answers file. Did you mean 'topic'?"
     assert [one.partition(":")[0] for one in ran.json["complaints"]] == [
-        "answers",
+        "bad.yaml",
         "topic",
         "positions",
         "rounds",

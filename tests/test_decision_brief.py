@@ -37,48 +37,13 @@ SEED_HEADINGS = [
 ]
 
 
-def issues(count: int = 8) -> dict[str, Any]:
-    return {
-        "cases": ["You are few.", "You are many."],
-        "issues": [f"Question {n}?" for n in range(1, count + 1)],
-        "unknowns": [],
-    }
-
-
-def brief(**changes: Any) -> dict[str, Any]:
-    """A brief that its own table and the record bear out; it follows the side that lost."""
-    why = [
-        {
-            "consideration": f"Reason {n}.",
-            "side": "b",
-            "mark": "not challenged",
-            "turns": ["1.opening.b"],
-            "dissent_row": None,
-        }
-        for n in range(4)
-    ]
-    advice = {"do": "Stay for a year.", "sure": 70, "why_not_more": "the load is unknown", "sides_with": "b"}
-    many, others = ("you are many", "Move.", 80), ("otherwise", "Stay.", 70)
-    return {
-        "recommendation": advice,
-        "by_case": [dict(zip(("if", "then", "sure"), case, strict=True)) for case in (many, others)],
-        "weighing": "The cost is certain and the gain is not.",
-        "why": why,
-        "best_case_against": "Waiting costs more each month.",
-        "not_argued": [{"issue": "Hiring was left out.", "points_to": "staying"}],
-        "would_change": ["More than 10 incidents a month."],
-        "do_next": ["Count last month's incidents."],
-        "trust": "Nothing was checked.",
-    } | changes
-
-
 def say(turn: dict[str, Any], **changes: Any) -> str | dict[str, Any] | None:
     """The rapporteur's replies, and a ballot that names every issue; else what the stand-ins say."""
     match turn["turn"].split("."):
         case ["start", "issues", _]:
-            return issues()
+            return puppets.issues()
         case ["final", "brief", _]:
-            return brief(**changes)
+            return puppets.brief(**changes)
         case ["final", "brief-check", _]:
             return {"findings": []}
         case ["1", "verdict", _]:
@@ -152,7 +117,7 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     """A brief whose headline and table differ is refused with what was found. The second one is taken as it is, the
     first stays in the journal, and the report says what is still wrong."""
     told = opened
-    wrong = {"recommendation": brief()["recommendation"] | {"sure": 90}}
+    wrong = {"recommendation": puppets.brief()["recommendation"] | {"sure": 90}}
     while "final.brief.rapporteur" not in [turn["turn"] for turn in told["turns"]]:
         puppets.answer(told["turns"], say, rounds=1)
         told = debate("step", told["journal"], "--json").json
@@ -160,7 +125,7 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     refused = debate("step", told["journal"], "--json")
     assert refused.code == 2 and "one and the same advice" in refused.json["complaints"][0]
     Path(told["turns"][0]["reply"]).write_text(
-        json.dumps(brief(**wrong) | {"trust": "Still nothing."}), encoding="utf-8"
+        json.dumps(puppets.brief(**wrong) | {"trust": "Still nothing."}), encoding="utf-8"
     )
     told = finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
     kinds = [
@@ -168,6 +133,37 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     ]
     assert kinds.count("spoiled") == 1 and kinds[-1] == "voted"
     assert "Left standing although it was sent back" in Path("r.md").read_text(encoding="utf-8")
+
+
+def test_the_user_changes_the_list_before_it_is_argued_to(debate: Run, opened: dict[str, Any]) -> None:
+    """Ids that stay and new questions, in a new order, are the list in every brief after it; the rapporteur's cases
+    stay, and report and journal say that the user changed it. Once a speech is in, the list stands."""
+    journal = opened["journal"]
+    puppets.answer(opened["turns"], say, rounds=1)
+    puppets.answer(debate("step", journal, "--json").json["turns"], rounds=1)  # the reply to a list that is changed now
+    wrong = debate("step", journal, "--json", "--issues", "I9", "I2")
+    assert wrong.code == 2 and "there is no 'I9'; the list has I1 to I8" in wrong.err
+    changed = debate("step", journal, "--json", "--issues", "I3", "I1", "Who is on call?")
+    assert changed.code == 2 and "answers another" in changed.err
+    (turn,) = changed.json["turns"]
+    assert turn["turn"] == "1.opening.a"
+    text = Path(turn["brief"]).read_text(encoding="utf-8")
+    assert "I1. Question 3?\n  I2. Question 1?\n  I3. Who is on call?" in text
+    assert "Question 2?" not in text and "You are few." in text
+
+    def ballot(turn: dict[str, Any]) -> Any:
+        said = say(turn)
+        votes = dict.fromkeys(("I1", "I2", "I3"), "even")
+        return said | {"issues": votes} if isinstance(said, dict) and "scores" in said else said
+
+    told = finish(debate, changed.json, ballot, rounds=1)
+    listed = build_report(read(journal).entries).issues
+    assert listed is not None and listed.changed
+    assert [issue.question for issue in listed.issues] == ["Question 3?", "Question 1?", "Who is on call?"]
+    assert "The user changed the list of issues before round 1." in Path(told["report"]).read_text(encoding="utf-8")
+    assert debate("check", journal).code == 0
+    late = debate("step", journal, "--issues", "I1")
+    assert late.code == 2 and "can be changed only right after the rapporteur's turn" in late.err
 
 
 def test_issues_and_brief_switched_off_leave_the_debate_as_it_is_without(debate: Run, here: Path) -> None:

@@ -190,8 +190,19 @@ def test_questions_come_ready_for_a_dialog(debate: Run) -> None:
     for asked in (*first["questions"], *second["questions"]):
         assert 0 < len(asked["header"]) <= 12 and 2 <= len(asked["options"]) <= 4
         assert all(option["label"] and option["description"] for option in asked["options"])
-    assert ready["status"] == "ready" and ready["settled"]["output"] == "notes.md"
-    assert (ready["settled"]["rounds"], ready["settled"]["strictness"]) == (2, "lenient")
+    assert ready["status"] == "ready" and "Output: notes.md" in ready["show"]
+    assert {"Rounds: 2", "Judge Strictness: lenient"} <= {*ready["show"]}
+
+
+def test_rounds_may_be_left_to_the_judges(debate: Run) -> None:
+    """`auto` is offered and taken where judges say when a debate has run dry, and nowhere else."""
+    told = debate(
+        "ask", "auto.yaml", "topic=Is tea better than coffee?", "rounds=auto", "strictness=strict", "output=r.md"
+    ).json
+    assert told["settled"]["rounds"] == "auto" and not told["complaints"]
+    Path("panel.yaml").write_text("format: panel\n", encoding="utf-8")
+    refused = debate("ask", "panel.yaml", "topic=Is tea better than coffee?", "rounds=auto")
+    assert refused.code == 2 and "rounds: 'auto' is not" in refused.err
 
 
 def test_an_own_position_has_no_options(debate: Run) -> None:
@@ -240,7 +251,7 @@ def test_the_default_report_is_one_that_can_be_written(debate: Run, here: Path) 
     told = ask(debate)
 
     assert told["questions"][-1]["options"][0]["label"] == "debate-report-2.md"
-    assert ask(debate, "positions_ok=yes", "output=default")["settled"]["output"] == "debate-report-2.md"
+    assert "Output: debate-report-2.md" in ask(debate, "positions_ok=yes", "output=default")["show"]
 
 
 def test_ready_is_said_of_what_opens(debate: Run, here: Path) -> None:

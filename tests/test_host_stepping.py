@@ -39,7 +39,6 @@ def test_open_prints_the_contract(opened: dict[str, Any]) -> None:
         "complaints",
         "turns",
         "report",
-        "page",
         "summary",
     ]
     assert opened["schema"] == 1
@@ -401,3 +400,26 @@ def test_schemas_are_printed_on_request(debate: Run, opened: dict[str, Any]) -> 
 
     assert "json_schema" not in debate("step", J, "--json").json["turns"][0]
     assert "scores" in debate("step", J, "--json", "--schemas").json["turns"][0]["json_schema"]["properties"]
+
+
+def test_a_ballot_is_filled_in_by_hand(debate: Run, opened: dict[str, Any]) -> None:
+    """A judge's brief ends with an empty form of the reply: as it is it is refused, and filled in it counts."""
+    told = opened
+    while told["turns"][0]["seat"] != "judge":
+        puppets.answer(told["turns"], rounds=2)
+        told = debate("step", told["journal"], "--json").json
+    (turn,) = told["turns"]
+    brief = Path(turn["brief"]).read_text(encoding="utf-8")
+    form = json.loads(brief.rpartition("```json\n")[2].partition("```")[0])
+    Path(turn["reply"]).write_text(json.dumps(form), encoding="utf-8")
+    empty = debate("step", told["journal"], "--json")
+    assert empty.code == 2 and "winner" in empty.err and not empty.json["accepted"]
+
+    form["scores"] = {side: dict.fromkeys(form["scores"][side], 7) for side in form["scores"]}
+    texts = {name: "Why." for name, value in form.items() if value == ""}
+    sides = {name: {"a": "This.", "b": "That."} for name in ("strongest", "weakest", "feedback")}
+    form |= {**texts, **sides, "winner": form["winner"].split(" | ")[2], "unsupported_claims": []}
+    Path(turn["reply"]).write_text(json.dumps(form), encoding="utf-8")
+    filled = debate("step", told["journal"], "--json")
+    assert filled.code == 0, filled.err
+    assert filled.json["accepted"][0]["turn"] == turn["turn"] and "Winner: Tie" in filled.json["show"][0]

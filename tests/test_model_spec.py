@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from debate_orchestrator.util.model_spec import is_called, kind, public_name, real, rest, stand_in, vendor
+from debate_orchestrator.util.model_spec import is_called, is_rehearsal, kind, public_name, real, rest, stand_in, vendor
 
 MODEL = "anthropic:m@http://x:1"
 
@@ -32,6 +34,18 @@ def test_stand_ins() -> None:
     assert [real(spec) for spec in (f"rehearse:{MODEL}", "rehearse", "host")] == [MODEL, "host", "host"]
     assert stand_in(stand_in(MODEL)) == stand_in(MODEL) == f"rehearse:{MODEL}"
     assert stand_in("rehearse") == "rehearse:host"
+
+
+@pytest.mark.parametrize(
+    ("cast", "is_one"),
+    [
+        ({"a": "rehearse", "judge": ["rehearse", f"rehearse:{MODEL}"]}, True), ({"a": ("rehearse", MODEL)}, False),
+        ({"a": "rehearse", "b": "human"}, False), ({"a": ()}, False), ({}, False),
+    ],
+)  # fmt: skip
+def test_what_is_a_rehearsal(cast: dict[str, Any], is_one: bool) -> None:
+    """A debate with stand-ins in every seat is a rehearsal, whether or not they name a model."""
+    assert is_rehearsal(cast) is is_one
 
 
 @pytest.mark.parametrize(

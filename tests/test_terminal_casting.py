@@ -11,7 +11,8 @@ from persons import BACK, BEST, NOBODY, TOPIC, hold
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.providers.discovery import Available
-from debate_orchestrator.terminal.casting import Estimates, Found, cost_line, in_words, is_free, is_rehearsal, look
+from debate_orchestrator.terminal.casting import Estimates, Found, cost_line, in_words, is_free, look
+from debate_orchestrator.util.model_spec import is_rehearsal
 
 CLAUDE = Available(seat="command:claude -p", ready=True, about="claude is installed")
 LOCAL = Available(seat="ollama:MODEL", ready=True, about="a server answers", models=("qwen", "glm"))

@@ -64,6 +64,18 @@ def test_a_speech_as_it_is_written() -> None:
     assert shown.close()[-1] == "  I hold that it is so, and for three reasons."
 
 
+def test_what_a_stand_in_says_is_folded() -> None:
+    """Of a stand-in's speech its beginning is shown, and how much there is of it; of a model's beside it, all."""
+    shown = Shown(columns=200, cast={"a": ("rehearse:anthropic:m",), "b": ("anthropic:m",), "judge": ("anthropic:m",)})
+    for side in ("a", "b"):
+        shown.ask(f"1.opening.{side}")
+        shown.on_text(f"1.opening.{side}", "word0 ")
+        shown.speak(f"1.opening.{side}", " ".join(f"word{n}" for n in range(300)))
+    text = " ".join(" ".join(shown.close()).split())
+    assert "word23 ... (300 words; the report has all of them)" in text
+    assert text.count("word24 ") == text.count("word299") == 1
+
+
 def test_both_sides_at_once() -> None:
     """In a wide terminal both write at once, each in its column; in a narrow one the status tells of the second."""
     for columns, visible in ((160, True), (80, False)):

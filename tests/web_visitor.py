@@ -27,7 +27,7 @@ class Visitor:
         self.client, self.desk = client, desk
 
     def at(self, address: str) -> str:
-        return address if address.startswith(("/desk/", "/seat/", "/static/")) else f"{self.desk}{address}"
+        return address if address.startswith(("/desk/", "/seat/", "/review/", "/static/")) else f"{self.desk}{address}"
 
     def get(self, address: str, **headers: str) -> Any:
         return self.client.get(self.at(address), headers=headers, follow_redirects=False)

@@ -72,7 +72,9 @@ def _as_json(path: str, result: AskResult, lacking: Sequence[risks.Risk], *, sch
             turn: dict[str, Any] = {"turn": work.turn, "seat": "moderator", "title": f"Setup: {work.name}"}
             turn |= {"brief": result.place.brief, "reply": result.place.reply, "wants": "json"}
             fields |= {"status": "propose", "turns": [turn | ({"json_schema": work.json_schema} if schemas else {})]}
-    fields |= {"settled": result.settled, "trust": [risk.model_dump() for risk in lacking]}
+    if not isinstance(result.now, Ready):  # what is shown then holds all of it
+        fields |= {"settled": result.settled}
+    fields |= {"trust": [risk.model_dump() for risk in lacking]}
     fields |= {"missing": result.missing} if result.missing else {}
     return fields | {"complaints": list(result.complaints)}
 

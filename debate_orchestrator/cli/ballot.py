@@ -7,7 +7,6 @@ import asyncio
 import os
 import shlex
 import signal
-import subprocess
 import sys
 from datetime import date
 from functools import partial
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
-from debate_orchestrator.cli.output import page, print_json, remark, say
+from debate_orchestrator.cli.output import at_terminal, page, print_json, remark, say
 from debate_orchestrator.cli.settings import read_standard_input
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import json_schema
@@ -29,7 +28,6 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines
 from debate_orchestrator.util.errors import BadSettings, short_repr
-from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import sanitize
 
 if TYPE_CHECKING:
@@ -80,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _take_form(arguments, case)
     if arguments.json:
         return _print_reviewers(case)
-    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
+    if not at_terminal(sys.stdout):
         raise BadSettings(
             "`debate ballot` asks at a terminal, and there is none. Try: `--form` prints a form to fill in, "
             "`--read FILE` writes the debate without votes, `--take FILE` files the form."
@@ -206,17 +204,15 @@ def _check_name(case: _Case, name: str) -> None:
 
 def _show(prompter: Prompter, text: str) -> None:
     """Shows a text in the user's pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
+    from debate_orchestrator.terminal.prompt import paged
+
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        command = shlex.split(os.environ.get("PAGER", ""))
-        if command:
-            subprocess.run(command, input=redact(sanitize(text)).encode(), check=False)
-            return
-    except (OSError, ValueError):
-        pass
+        shown = bool(os.environ.get("PAGER")) and paged(sanitize(text))
     finally:
         signal.signal(signal.SIGINT, before)
-    prompter.tell(text)
+    if not shown:
+        prompter.tell(text)
 
 
 def _today() -> str:

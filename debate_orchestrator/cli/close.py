@@ -7,7 +7,7 @@ import argparse
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.floor import status, waiting_journal
 from debate_orchestrator.cli.output import print_json, say
-from debate_orchestrator.core.events import EndedEarly
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.turn import record_event
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     with waiting_journal(arguments.journal) as journal:
         current = CurrentState(fold(journal.events))
-        record_event(journal, current, EndedEarly())
+        record_event(journal, current, schedule.early_end(current.state))
         debate = current.state
         journal.sync()
         if arguments.json:

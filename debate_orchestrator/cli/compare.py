@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import page, print_json, say
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import Comparison, compare
@@ -31,7 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     errors: list[str] = []
     for path in arguments.journals:
         try:
-            reports.append((path, build_report(read(path).entries)))
+            journal = journal_named(path)
+            reports.append((journal, build_report(read(journal).entries)))
         except BadJournal as error:
             errors += error.complaints
     if errors:

@@ -14,8 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.cli.output import remark
-from debate_orchestrator.cli.people import at_terminal
+from debate_orchestrator.cli.output import at_terminal, remark
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.setup import risks as risks_module
 from debate_orchestrator.setup.risks import Risk
@@ -67,7 +66,7 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | No
     with every risk, if there is no terminal to `ask` at and the file is not `trusted`."""
     if not lacking(origin, risks):
         return
-    if not trusted and (ask or at_terminal()):
+    if not trusted and (ask or at_terminal(sys.stderr)):
         if not (ask or _ask)(origin.name, risks):
             raise BadSettings(f"{origin.name} was not trusted, and nothing was done.")
     elif not trusted:

@@ -12,16 +12,18 @@ from debate_orchestrator.cli.interrupts import STOPPING, heeded
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.people import hides_ballots
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Answer, Asked, EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.events import Answer, Asked, Event, QuestionAsked
 from debate_orchestrator.core.fold import CurrentState, admits
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
+from debate_orchestrator.engine.issues import current_issues
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, record_event
 from debate_orchestrator.providers.registry import Provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import DebateError, ExternalError, OutOfTurn
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from debate_orchestrator.terminal.live import Live
     from debate_orchestrator.terminal.turn import Person
 
-
+_OFFERED_FOR = 120
+"""Seconds for which the list of issues may be changed before the debate goes on by itself."""
 _CANCELLED_AFTER = (0.1, 1.0)
 """Seconds after SIGTERM at which the loop is cancelled: first what waits for room on the disk says what is lost, and
 then connections and programs have a while to close."""
@@ -39,6 +42,7 @@ class Key(NamedTuple):
     """A key that does something while a debate runs."""
 
     key: str
+    """Its character in lower case; `Enter`."""
     action: str
     """As the status line shows it."""
     press: Callable[[], None]
@@ -69,6 +73,12 @@ class Controls:
         """Whether no call is under way and none is started."""
         self._confirming = False
         """Whether the next key says if the debate is really ended early."""
+        self._offering = False
+        """Whether the list of issues may be changed now; it was offered if `_offered`."""
+        self._offered = False
+        self._changes_issues = False
+        """Whether the user wants to change the list of issues before going on."""
+        self.session: Session | None = None
         self._unsaved = UnsavedEvents(self._message)
         self._saving: asyncio.Task[None] | None = None
         """Brings the last question or early end to the disk."""
@@ -86,6 +96,12 @@ class Controls:
             return []
         if self._confirming:
             return [Key("y", "end it early", self._close), Key("n", "go on", self._confirmed)]
+        if self._offering:
+            return [
+                Key("Enter", "go on", self._go_on),
+                Key("c", "change the list", self._change),
+                Key("q", "quit and save", self.end),
+            ]
         stopping = self._stop.is_set()
         keys = [Key("r", "resume", self.resume) if stopping else Key("p", "pause", self.pause)]
         keys += [Key("f", "question", self.ask)] if self._hearers() else []
@@ -99,7 +115,7 @@ class Controls:
             self.show_status()
             return
         for key in self.keys():
-            if key.key == pressed.casefold():
+            if key.key == ("Enter" if pressed in "\r\n" else pressed.casefold()):
                 key.press()
                 return
         if self._confirming:
@@ -130,7 +146,7 @@ class Controls:
         if self._debate.closed_after is not None:
             return False
         try:
-            return admits(self._debate, EndedEarly())
+            return admits(self._debate, schedule.early_end(self._debate))
         except OutOfTurn:
             return False
 
@@ -141,12 +157,48 @@ class Controls:
     def _close(self) -> None:
         """Ends the debate early: the phase under way is finished, and then the verdict is asked for."""
         if self._can_close():
-            self._record(EndedEarly())
+            self._record(schedule.early_end(self._debate))
         self._confirmed()
 
     def _confirmed(self) -> None:
         self._confirming = False
         self.show_status()
+
+    def _offer_issues(self) -> None:
+        """Holds the debate for a while, once, so that the list of issues can be changed before it is argued to. What a
+        rehearsal's stand-ins draw up is not worth it."""
+        wanted = self.reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
+        if wanted and not self.ended and schedule.can_change_issues(self._debate):
+            self._offered = self._offering = True
+            asyncio.get_running_loop().call_later(_OFFERED_FOR, self._go_on)
+            self.pause()
+
+    def _go_on(self) -> None:
+        if self._offering and not self.ended:
+            self._offering = False
+            self.resume()
+
+    def _change(self) -> None:
+        self._changes_issues = True
+        self._go_on()
+
+    async def _change_issues(self) -> None:
+        """Lends the terminal to the person who changes the list of issues. Leaving it there ends the debate."""
+        from debate_orchestrator.terminal.issues import change_issues
+        from debate_orchestrator.terminal.prompt import Leave, here
+
+        self._changes_issues = False
+        if self.session is None:
+            return
+        self.session.lend()
+        try:
+            with here() as prompter:
+                event = await change_issues(prompter, current_issues(self._debate))
+            self._record(event)
+        except Leave:
+            self.end()
+        finally:
+            self.session.take_back()
 
     def _record(self, event: Event) -> None:
         """Writes an event to the journal. If that fails, it is shown, and the debate goes on as far as it can."""
@@ -214,6 +266,8 @@ class Controls:
             self._live.note = "stopping when the answers under way are in"
         elif self._confirming:
             self._live.note = "end the debate early, and go to the verdict?"
+        elif self._offering:
+            self._live.note = f"the debate goes on by itself in {_OFFERED_FOR // 60} minutes"
         elif self._paused:
             self._live.note = "paused"
         else:
@@ -227,6 +281,7 @@ class Controls:
         journal, current = self._journal, self._current
         # One budget for all rounds of the loop: a pause must not forget calls that may have cost something.
         budget = Budget(current)
+        self._offer_issues()
         while not self.ended and _has_work(self._debate, seats):
             await run_loop(
                 journal,
@@ -244,12 +299,16 @@ class Controls:
                 self.show_status()
                 await self._resumed.wait()
                 self._paused = False
+                if self._changes_issues:
+                    await self._change_issues()
                 self.show_status()
         if self._saving is not None:
             await self._saving
 
     def _on_event(self, debate: DebateState, event: Event) -> None:
         self.on_event(debate, event)
+        if isinstance(event, Answer):
+            self._offer_issues()
         if isinstance(event, Asked | Answer):
             self.show_status()  # the keys may do something else now
 
@@ -307,7 +366,7 @@ async def run_with_controls(
     try:
         with heeded(controls.interrupt, controls.terminate):
             async with holding as session:
-                controls.reads_keys = session is not None and session.reads_keys
+                controls.session, controls.reads_keys = session, session is not None and session.reads_keys
                 controls.show_status()
                 if person is not None:
                     controls.on_event = person.attends(controls.end, session, on_event)

@@ -6,8 +6,8 @@ import argparse
 import sys
 from functools import partial
 
-from debate_orchestrator.cli.output import remark, say
-from debate_orchestrator.cli.parser import at_terminal
+from debate_orchestrator.cli.output import at_terminal, remark, say
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadSettings
 
@@ -28,7 +28,7 @@ debate: guided debates with a judge, a verdict and the dissent on record.
 
 def run(arguments: argparse.Namespace) -> int:
     """Without a terminal it asks nothing and prints what needs none."""
-    if at_terminal():
+    if at_terminal(sys.stdout):
         return _converse(arguments)
     if any((arguments.setup_answers, arguments.setup_format, arguments.moderator, arguments.setup_rehearse)):
         hint = "Try: `debate run --answers FILE` asks nothing; `debate ask FILE` asks one question a call."
@@ -46,7 +46,7 @@ def _converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.engine.start import rehearsed
     from debate_orchestrator.setup.session import SetupState
     from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
-    from debate_orchestrator.terminal.casting import in_background, is_rehearsal, look
+    from debate_orchestrator.terminal.casting import in_background, look
     from debate_orchestrator.terminal.prompt import Leave, here
     from debate_orchestrator.terminal.wizard import Wizard
     from debate_orchestrator.util.terminal_text import Later
@@ -54,7 +54,7 @@ def _converse(arguments: argparse.Namespace) -> int:
     def check(draft: SetupState) -> DebateFiles:
         settings = wizard.settings()
         files = DebateFiles.of_output(settings.output)
-        if is_rehearsal(draft.given["cast"]):
+        if model_spec.is_rehearsal(draft.given["cast"]):
             settings, files = rehearsed(settings), free_files(files.beside(".rehearsed"))
         check_settings(settings, files, permissions=permissions)
         return files
@@ -76,7 +76,7 @@ def _converse(arguments: argparse.Namespace) -> int:
     before = wizard.kept.path
     path = wizard.kept.moved(wizard.draft, DebateFiles.of_output(settings.output).report)
     consent.remember_answers(path, wizard.draft.given, before)
-    rehearse = is_rehearsal(wizard.draft.given["cast"])
+    rehearse = model_spec.is_rehearsal(wizard.draft.given["cast"])
     remark(f"The answers are in {path}: {_next_command(path, rehearse=rehearse)}")
     for line in filter(None, (*wizard.kept.asides, wizard.spent())):
         remark(line)

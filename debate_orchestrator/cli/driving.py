@@ -68,7 +68,7 @@ def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expe
         remark(written.remark)
     if written.page and not quiet:
         remark(f"The same as a page: {written.page}")
-        if not (_rehearsed(debate.state) or getattr(arguments, "rehearse", False)):
+        if not (model_spec.is_rehearsal(debate.state.cast) or getattr(arguments, "rehearse", False)):
             next_step(f"open {written.page} in a browser.")
     return 0
 
@@ -78,7 +78,8 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
     journal, state, files = debate.journal, debate.state, debate.files
     quiet = is_quiet(arguments)
     if not quiet:
-        remark(expected or estimate(state.opened, journal.events[1:]).said())
+        said = expected or estimate(state.opened, journal.events[1:]).said()
+        remark(f"With models it would take {said}." if model_spec.is_rehearsal(state.cast) else said)
     json_events = JsonEvents(journal.events) if arguments.events else None
     if (changed := start.changed_prompts(state)) is not None:
         record_event(journal, debate.current, changed, json_events)
@@ -101,11 +102,6 @@ def _go_on(debate: ConsentedDebate) -> str:
     """What is saved, and the command that goes on."""
     turns = len(debate.state.answers)
     return f"{turns} turn{'s' * (turns != 1)} saved. Go on with `{next_command(debate.state, debate.files.journal)}`."
-
-
-def _rehearsed(state: DebateState) -> bool:
-    """Whether stand-ins had every seat: `run` then names the command of the real debate."""
-    return model_spec.are_stand_ins(spec for specs in state.cast.values() for spec in specs)
 
 
 class Written(NamedTuple):

@@ -47,6 +47,14 @@ def redact_streams() -> None:
             setattr(sys, name, _Redacted(stream))
 
 
+def at_terminal(shown: TextIO | None) -> bool:
+    """Whether a person can be asked: standard input, and the stream on which questions are shown, are terminals."""
+    try:
+        return all(stream is not None and stream.isatty() for stream in (sys.stdin, shown))
+    except ValueError:  # one of them is closed
+        return False
+
+
 def print_json(value: dict[str, Any]) -> None:
     """Prints one JSON object on stdout, with the version of its schema. It is ASCII, so that any terminal shows
     it, and compact, since agents pay for every character."""

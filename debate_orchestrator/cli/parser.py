@@ -19,6 +19,7 @@ from typing import NoReturn
 
 from debate_orchestrator import __version__
 from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.output import at_terminal
 
 VERBS = {
     "answers": "print a commented answers file to start from",
@@ -106,7 +107,7 @@ def _with_verb(argv: list[str]) -> list[str]:
     else:
         return argv
     flags = {word.partition("=")[0] for word in rest if word.startswith("-")}
-    if at_terminal() and flags <= {*_SETUP_FLAGS}:
+    if at_terminal(sys.stdout) and flags <= {*_SETUP_FLAGS}:
         return [*rest, "--setup-topic", topic]
     return ["run", "--topic", topic, *rest]
 
@@ -122,11 +123,6 @@ def _setup_flags_at_start(argv: Sequence[str]) -> int:
     while at < len(argv) and argv[at].partition("=")[0] in _SETUP_FLAGS:
         at += 1 if "=" in argv[at] or argv[at] in _SETUP_SWITCHES else 2
     return at
-
-
-def at_terminal() -> bool:
-    """Whether the setup conversation can be held: standard input and output are terminals."""
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from debate_orchestrator.cli.output import at_terminal
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.providers.registry import Personal, Provider
 from debate_orchestrator.util.model_spec import HUMAN
@@ -14,14 +14,6 @@ from debate_orchestrator.util.model_spec import HUMAN
 if TYPE_CHECKING:
     from debate_orchestrator.core.state import DebateState
     from debate_orchestrator.terminal.turn import Person
-
-
-def at_terminal() -> bool:
-    """Whether a person can be asked: stdin and stderr are terminals."""
-    try:
-        return all(os.isatty(stream.fileno()) for stream in (sys.stdin, sys.stderr))
-    except (AttributeError, OSError, ValueError):
-        return False
 
 
 def people_errors(
@@ -34,7 +26,7 @@ def people_errors(
     seats = ", ".join(seat for seat, models in cast.items() if HUMAN in models)
     if not seats:
         return []
-    if not (at_terminal() if terminal is None else terminal):
+    if not (at_terminal(sys.stderr) if terminal is None else terminal):
         return [
             f"cast: {seats}: a human needs a terminal, and there is none. Try: seat `host`. Then `debate open` and "
             "`debate step` write briefs to files and read replies from files, which people can write by hand."

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import cast_line, check_settings, new_debate, setup_lines, with_positions
 from debate_orchestrator.cli.driving import drive_to_report, is_quiet
-from debate_orchestrator.cli.output import next_step, remark
-from debate_orchestrator.cli.people import at_terminal
+from debate_orchestrator.cli.output import at_terminal, next_step, remark
 from debate_orchestrator.cli.rehearsal import real_command
 from debate_orchestrator.cli.settings import read_settings
 from debate_orchestrator.core.events import Noted
@@ -75,12 +74,12 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     """Opens the debate of these settings and takes it to its report. Of the arguments it reads `answers`, `rehearse`,
     `quiet`, `events`, `json`, `insecure` and `command_env`."""
     files = DebateFiles.of_output(settings.output)
-    if rehearse := arguments.rehearse or _has_only_stand_ins(settings):
-        settings = start.rehearsed(settings, people=at_terminal())
+    if rehearse := arguments.rehearse or model_spec.is_rehearsal(settings.cast):
+        settings = start.rehearsed(settings, people=at_terminal(sys.stderr))
         files = free_files(files.beside(".rehearsed"))  # the place of the real debate stays free
     permissions = flags.permitted(arguments)
     check_settings(settings, files, permissions=permissions, events=arguments.events)
-    _confirm_spelling(settings.cast, asks=not rehearse and at_terminal())
+    _confirm_spelling(settings.cast, asks=not rehearse and at_terminal(sys.stderr))
     quiet = is_quiet(arguments)
     settings, derived = with_positions(settings, ignore if quiet else remark, permissions=permissions)
     with new_debate(settings, files, derived) as debate:
@@ -109,9 +108,3 @@ def _confirm_spelling(cast: Mapping[str, tuple[str, ...]], *, asks: bool) -> Non
     print("Go on with it as it is? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise BadSettings("Nothing was opened.", hint="name another model")
-
-
-def _has_only_stand_ins(settings: Settings) -> bool:
-    """Whether every seat has the stand-in of a named model, as in the answers of a rehearsal: it is one again."""
-    specs = [spec for specs in settings.cast.values() for spec in specs]
-    return model_spec.are_stand_ins(specs) and all(map(model_spec.rest, specs))

@@ -1,11 +1,16 @@
-"""`debate serve`: the debates of this folder in a browser."""
+"""`debate serve`: the debates of this folder in a browser, for this user or, as a public site, for visitors."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
+from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import remark, say
+
+if TYPE_CHECKING:
+    from debate_orchestrator.web.public.rules import Rules
 
 EXAMPLE = "debate serve"
 PORT = 8642
@@ -17,20 +22,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "a name under which a proxy passes requests on, with its port if it is not the usual one; may be repeated"
     parser.add_argument("--host", action="append", default=[], metavar="NAME", help=about)
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    about = "a site on which visitors start debates, within what FILE permits; without FILE, rehearsals alone"
+    parser.add_argument("--public", nargs="?", const="", metavar="FILE", help=about)
+    flags.add_trust(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from debate_orchestrator.web.server import serve
+    from debate_orchestrator.web import server
+
+    public = arguments.public is not None
 
     def ready(address: str) -> None:
         say(address)
         sys.stdout.flush()
-        remark("The debates of this folder are served there, to this machine alone. Ctrl-C ends the server.")
+        what = "Visitors' debates" if public else "The debates of this folder"
+        remark(f"{what} are served there, to this machine alone. Ctrl-C ends the server.")
         if not arguments.no_browser:
             from debate_orchestrator.web.browser import open_desk
 
             if not open_desk(address):
                 remark("No browser could be opened. Open that link yourself.")
 
-    serve(arguments.port, arguments.host, ready)
+    if public:
+        server.must_be_installed()
+        rules = _rules(arguments.public, trusted=arguments.trust)
+        server.serve_public(arguments.port, arguments.host, rules, ready, remark)
+    else:
+        server.serve(arguments.port, arguments.host, ready)
     return 0
+
+
+def _rules(path: str, *, trusted: bool) -> Rules:
+    """What visitors may do, once the owner has agreed to what that reaches beyond debates."""
+    from debate_orchestrator.cli import consent
+    from debate_orchestrator.web.public import rules as rules_module
+
+    if not path:
+        return rules_module.rehearsal()
+    rules = rules_module.read_rules(path)
+    consent.agree(consent.of_file(path), rules_module.risks_of(rules), trusted=trusted)
+    return rules

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from debate_orchestrator.cli import consent
@@ -25,7 +26,14 @@ from debate_orchestrator.setup.session import Propose, Ready, load
 from debate_orchestrator.setup.settings import SOURCED, Settings, format_of, settings_from
 from debate_orchestrator.storage.paths import REPORT, free_report
 from debate_orchestrator.util.commands import command
-from debate_orchestrator.util.data import LARGEST, error_text, name_of, parse_mapping, read_mapping
+from debate_orchestrator.util.data import (
+    LARGEST,
+    error_text,
+    name_of,
+    parse_mapping,
+    read_mapping,
+    read_mapping_with_lines,
+)
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
 from debate_orchestrator.util.model_spec import HOST
 
@@ -50,7 +58,7 @@ def read_settings(arguments: argparse.Namespace, filler: Callable[[str], str] = 
     stranger = is_path(name) and "format" not in flags
     if stranger:
         consented()
-    settings = _checked_settings(given, flags, name, filler, arguments.model)
+    settings = _checked_settings(given, flags, name, filler, arguments)
     if not stranger:
         consented()
     if given.get("setup") is not None:
@@ -63,10 +71,11 @@ def _checked_settings(
     flags: dict[str, Any],
     format_name: str,
     filler: Callable[[str], str],
-    model: str | None = None,
+    arguments: argparse.Namespace,
 ) -> Settings:
     """The settings of answers, with flags over them. Raises BadSettings with every error."""
     errors: list[str] = []
+    model = arguments.model
     try:
         format = format_check.load(format_name)
     except DebateError as error:
@@ -84,12 +93,23 @@ def _checked_settings(
     if flags and isinstance(sources, dict | None):
         whole["sources"] = {**(sources or {}), **dict.fromkeys((key for key in flags if key in SOURCED), "flag")}
     try:
-        settings = settings_from(whole, format, REPORT, filler)
+        settings = settings_from(whole, format, REPORT, filler, partial(_place_of_key, arguments.answers))
     except BadSettings as error:
         raise BadSettings(errors + _for_named_seats(error.complaints, flags.get("cast", {}), format)) from None
     if errors:
         raise BadSettings(errors)
     return settings
+
+
+def _place_of_key(path: str | None, key: str) -> str:
+    """Where a key of an answers file stands: `PATH:LINE`."""
+    if not path or path == STANDARD_INPUT:
+        return STDIN if path else "answers"
+    try:
+        line = read_mapping_with_lines(path)[1].get((key,))
+    except BadFile:  # JSON that is no YAML
+        line = None
+    return f"{name_of(path)}:{line}" if line else name_of(path)
 
 
 def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from debate_orchestrator.cli.output import print_errors, print_json, remark, say
 from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.issues import changed_issues, current_issues, in_new_order
 from debate_orchestrator.host.step import DueTurn, StepResult, take_step, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
 from debate_orchestrator.prompting.replies import LARGEST, decode
@@ -29,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL", nargs="?", help=about)
     about = "a reply that lies elsewhere; TURN=- reads standard input"
     parser.add_argument("given", nargs="*", metavar="TURN=FILE", help=about)
+    about = "change the list of issues before anybody argues to it: ids that stay and new questions, in their order"
+    parser.add_argument("--issues", nargs="+", metavar="I3", help=about)
     parser.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
     flags.add_waiting(parser, "the replies that are due")
     flags.add_trust(parser)
@@ -39,21 +42,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     arguments.journal = journal_named(arguments.journal, unfinished=waits_for_host)
 
-    def refuse_people(state: DebateState) -> list[Event]:
-        """Raises BadSettings if a person has a seat, since a step asks nothing; changes nothing."""
+    def changes(state: DebateState) -> list[Event]:
+        """The changed list of issues. Raises BadSettings if a person has a seat, since a step asks nothing."""
         if state.due and people_errors(state.cast, terminal=False):
             resume = command("resume", arguments.journal)
             raise BadSettings(
                 f"cast: a human has a seat, and `debate step` can't ask a person. Go on at a terminal with `{resume}`, "
                 f"or seat the host: `{resume} --a host`."
             )
+        if arguments.issues:
+            return [changed_issues(in_new_order(current_issues(state), arguments.issues))]
         return []
 
     replies, errors = _read_replies(arguments.given)
     if arguments.wait:
         wait(arguments.journal, arguments.wait, replies)
     with (
-        existing_debate(arguments.journal, refuse_people, trusted=arguments.trust) as debate,
+        existing_debate(arguments.journal, changes, trusted=arguments.trust) as debate,
         terminated_like_interrupted(),
     ):
         folder = TurnsFolder(debate.files.turns, remark)
@@ -97,10 +102,10 @@ def print_step(
             "complaints": list(result.complaints),
             "turns": [_turn_fields(turn, schemas=arguments.schemas) for turn in result.turns],
             "report": files.report if result.done else None,
-            "page": page,
             "summary": summary,
         }
-        print_json(fields | ({"missing": result.missing} if result.missing else {}))
+        found = {"page": page} if result.done else {}
+        print_json(fields | found | ({"missing": result.missing} if result.missing else {}))
     else:
         for line in show:
             say(line)

@@ -45,11 +45,22 @@ def issue_list(debate: DebateState) -> IssueList | None:
     if reply is None or not reply.ballot.get("issues"):
         return None
     cases, unknowns = (tuple(reply.ballot.get(name) or ()) for name in ("cases", "unknowns"))
-    return IssueList(cases=cases, issues=_numbered(reply.ballot["issues"]), unknowns=unknowns)
+    return IssueList(cases=cases, issues=_numbered(debate.issues or reply.ballot["issues"]), unknowns=unknowns)
+
+
+def as_settled(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A structured reply as others hear it: the rapporteur's list with the issues that the user changed."""
+    changed = debate.issues is not None and turn.phase.option == ISSUES
+    return {**ballot, "issues": list(debate.issues or ())} if changed else ballot
+
+
+def without_number(question: str) -> str:
+    """An issue without the number or id that was written before it."""
+    return _NUMBER.sub("", question)
 
 
 def _numbered(questions: Sequence[str]) -> dict[str, str]:
-    return {f"I{n}": _NUMBER.sub("", question) for n, question in enumerate(questions, start=1)}
+    return {f"I{n}": without_number(question) for n, question in enumerate(questions, start=1)}
 
 
 def _replies(debate: DebateState, option: str) -> Iterator[Voted]:

@@ -23,7 +23,15 @@ from debate_orchestrator.core.phases import (
     SEATS,
     judges,
 )
-from debate_orchestrator.core.settings import FORMER_NAMES, LARGEST_COST, LARGEST_COUNT, MOST_JUDGES, Settings
+from debate_orchestrator.core.settings import (
+    FORMER_NAMES,
+    LARGEST_COST,
+    LARGEST_COUNT,
+    LONGEST_LINE,
+    MOST_ISSUES,
+    MOST_JUDGES,
+    Settings,
+)
 from debate_orchestrator.core.values import FREE, Text, Value
 
 NONCE = r"^[A-Za-z0-9]{1,64}$"
@@ -375,10 +383,23 @@ class QuestionAsked(Value):
         return self
 
 
+class IssuesChanged(Value):
+    """The user changed the rapporteur's list of issues before anybody argued to it."""
+
+    kind: Literal["issues_changed"] = "issues_changed"
+    issues: tuple[Annotated[Text, Field(pattern=r"\S", max_length=LONGEST_LINE)], ...] = Field(
+        min_length=1, max_length=MOST_ISSUES
+    )
+    """The whole list, the weightiest first."""
+
+
 class EndedEarly(Value):
     """The debate was ended early: once the phase under way is over, only what follows the last round is left."""
 
     kind: Literal["closed"] = "closed"
+    after: str | None = None
+    """The place of that phase in the calendar. None, as in journals that do not say: the last phase in which a brief
+    was put, though nothing may have been said in its round."""
 
 
 class Reopened(Value):
@@ -409,6 +430,7 @@ Event = (
     | BudgetChanged
     | RetryForChanged
     | QuestionAsked
+    | IssuesChanged
     | EndedEarly
     | Reopened
     | Noted

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-from debate_orchestrator.core import hearing, schedule, tally
+from debate_orchestrator.core import decision, hearing, schedule, tally
 from debate_orchestrator.core.events import (
     Answer,
     Asked,
@@ -21,6 +21,7 @@ from debate_orchestrator.core.events import (
     Declined,
     EndedEarly,
     Event,
+    IssuesChanged,
     Noted,
     Opened,
     QuestionAsked,
@@ -34,7 +35,7 @@ from debate_orchestrator.core.events import (
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import check, names_turns
 from debate_orchestrator.core.state import Cursor, DebateState, JudgedRound, make_plan
-from debate_orchestrator.util.errors import OutOfTurn
+from debate_orchestrator.util.errors import OutOfTurn, short_repr
 
 MOST_REOPENED = 100
 """How often a debate may be reopened: each time its schedule is worked out anew."""
@@ -98,8 +99,10 @@ def admits(debate: DebateState, event: Event) -> bool:
         return _admits_cast(debate, event)
     if isinstance(event, QuestionAsked):
         return _admits_question(debate, event)
+    if isinstance(event, IssuesChanged):
+        return _admits_issues(debate, event)
     if isinstance(event, EndedEarly):
-        return _admits_early_end(debate)
+        return _admits_early_end(debate, event)
     if isinstance(event, Reopened):
         return _admits_reopening(debate)
     if debate.answers.get(event.turn) == event or _is_known(debate, event):
@@ -154,7 +157,15 @@ def _admits_question(debate: DebateState, event: QuestionAsked) -> bool:
     return True
 
 
-def _admits_early_end(debate: DebateState) -> bool:
+def _admits_issues(debate: DebateState, event: IssuesChanged) -> bool:
+    """Whether another list of issues changes anything. Raises OutOfTurn before there is one, and once it is argued."""
+    if not schedule.can_change_issues(debate):
+        raise OutOfTurn(schedule.ISSUES_SETTLED)
+    listed = decision.issue_list(debate)
+    return listed is None or event.issues != tuple(listed.issues.values())
+
+
+def _admits_early_end(debate: DebateState, event: EndedEarly) -> bool:
     """Whether an early end changes anything. Raises OutOfTurn if there is nothing to end or to judge."""
     if not debate.due or debate.due[0].closing:
         problem = "This debate is complete" if not debate.due else "The last turns of this debate are due already"
@@ -163,9 +174,15 @@ def _admits_early_end(debate: DebateState) -> bool:
         raise OutOfTurn("No speech has been made yet, so there is nothing to judge.")
     if debate.closed_after is not None:
         return False
-    if schedule.last_place(debate) is None:
+    if (place := _closes_after(debate, event)) is None:
         raise OutOfTurn("The last round of this debate is under way; there is no round left to skip.")
+    if place not in (schedule.last_place(debate), schedule.last_place(debate, asked=True)):
+        raise OutOfTurn(f"This debate can't be ended after {short_repr(place)} now.")
     return True
+
+
+def _closes_after(debate: DebateState, event: EndedEarly) -> str | None:
+    return event.after or schedule.last_place(debate, asked=True)
 
 
 def _admits_reopening(debate: DebateState) -> bool:
@@ -253,7 +270,9 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
         case QuestionAsked():
             _append(debate.questions, event)
         case EndedEarly():
-            return _ended_early(debate)
+            return _ended_early(debate, event)
+        case IssuesChanged():
+            return replace(debate, issues=event.issues)
         case CallFailed():
             _add(debate.failed, event.turn, event)
         case Asked():
@@ -273,9 +292,9 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
     return debate
 
 
-def _ended_early(debate: DebateState) -> DebateState:
+def _ended_early(debate: DebateState, event: EndedEarly) -> DebateState:
     """An early end leaves out phases, among them some that answer what is found: the schedule is made anew."""
-    return _rescheduled(replace(debate, closed_after=schedule.last_place(debate)), {})
+    return _rescheduled(replace(debate, closed_after=_closes_after(debate, event)), {})
 
 
 def _reopened(debate: DebateState) -> DebateState:

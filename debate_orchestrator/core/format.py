@@ -168,6 +168,11 @@ class Format(Value):
         return {phase.option for phase in self.phases() if phase.option is not None}
 
     @property
+    def can_run_dry(self) -> bool:
+        """Whether judges say after a round whether another one would find no new ground."""
+        return any("dry" in self.shapes.get(phase.reply, {}) for phase in self.round)
+
+    @property
     def can_be_mirrored(self) -> bool:
         """Whether judges can be shown the debate with its sides exchanged: both sides speak, or neither does."""
         speaking = {seat for phase in self.phases() for seat in phase.seats} & {*self.sides}

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from debate_orchestrator.core import decision, hearing, tally
-from debate_orchestrator.core.events import Rejected
-from debate_orchestrator.core.phases import JUDGE, MIRRORED, NO_DECISION, Slot, Turn
+from debate_orchestrator.core.events import EndedEarly, Rejected
+from debate_orchestrator.core.phases import ISSUES, JUDGE, MIRRORED, NO_DECISION, Slot, Turn
 from debate_orchestrator.core.schema import ShapeContext
 from debate_orchestrator.core.state import Cursor, DebateState, Stage
 from debate_orchestrator.util.errors import OutOfTurn
+
+ISSUES_SETTLED = "The list of issues can be changed only right after the rapporteur's turn."
 
 
 class FloorQuestion(NamedTuple):
@@ -124,11 +126,21 @@ def place_of(turn: Turn) -> str:
     return turn.id.removesuffix(turn.seat + (MIRRORED if turn.mirrored else ""))
 
 
-def last_place(debate: DebateState) -> str | None:
+def last_place(debate: DebateState, *, asked: bool = False) -> str | None:
     """The place of the last phase before what follows the rounds, if the debate is ended early now: the phase that
-    is due where a brief was put or answered in it, so that every side has its turn in it, and otherwise the one before
-    it; with the vote on a round whose speeches are all in. None where that leaves nothing out."""
-    begun = {place_of(turn) for turn in debate.turns.values() if turn.id in debate.answers or turn.id in debate.asked}
+    is due where a call was made or an answer was given in it, so that every side has its turn in it, and otherwise the
+    one before it; with the vote on a round whose speeches are all in. A brief that was put without a call counts too
+    where its round has an answer, and with `asked` wherever it was put. None where that leaves nothing out."""
+    rounds = {turn.round for turn in settled(debate)}
+
+    def has_begun(turn: Turn) -> bool:
+        briefs = debate.asked.get(turn.id, ())
+        wanted = asked or turn.round in rounds or any(brief.called for brief in briefs)
+        return turn.id in debate.answers or bool(briefs and wanted)
+
+    begun = {place_of(turn) for turn in debate.turns.values() if has_begun(turn)}
+    if not begun:
+        return None
     slots = debate.plan.calendar
     last = max(n for n, slot in enumerate(slots) if slot.turn_id("") in begun)
     for n, slot in enumerate(slots[last + 1 :], start=last + 1):
@@ -137,6 +149,22 @@ def last_place(debate: DebateState) -> str | None:
         last = n
     left = [slot for slot in slots[last + 1 :] if not slot.closing and not slot.phase.on]
     return slots[last].turn_id("") if left else None
+
+
+def early_end(debate: DebateState) -> EndedEarly:
+    """The event that ends a debate early now."""
+    return EndedEarly(after=last_place(debate))
+
+
+def can_change_issues(debate: DebateState) -> bool:
+    """Whether the rapporteur's list of issues can be changed now: it was drawn up last, and nothing that argues to it
+    was answered or called for."""
+    if len(debate.stages) < 2 or not any(turn.phase.option == ISSUES for turn in debate.stages[-2]):
+        return False
+    stage = debate.stages[-1]
+    called = any(brief.called for turn in stage for brief in debate.asked.get(turn.id, ()))
+    begun = called or any(turn.id in debate.answers for turn in stage)
+    return bool(debate.due) and not begun and decision.issue_list(debate) is not None
 
 
 def last_slots(debate: DebateState) -> Mapping[str, int]:

@@ -267,7 +267,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], rules: Format) -
         case "issues" | "brief":
             yield from _decision_problems(name, value, rules)
         case "until_dry":
-            if value and not any("dry" in rules.shapes.get(phase.reply, {}) for phase in rules.round):
+            if value and not rules.can_run_dry:
                 yield f"until_dry: judges of the format {rules.name} do not say when a debate is dry; give the rounds."
 
 

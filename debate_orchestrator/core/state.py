@@ -113,6 +113,8 @@ class DebateState:
     notes: Sequence[Noted] = ()
     questions: Sequence[QuestionAsked] = ()
     """The questions from the floor."""
+    issues: tuple[str, ...] | None = None
+    """The list of issues as the user changed it; None where they left the rapporteur's as it is."""
     begun: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """The turns whose briefs nothing may change any more: those that were put or answered, and those beside them
     in their stage, so that all who speak at the same time hear the same. Each with the number of questions that were

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
-from debate_orchestrator.core import hearing, schedule
+from debate_orchestrator.core import decision, hearing, schedule
 from debate_orchestrator.core.events import FoundPage, Spoke, Voted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape
@@ -66,7 +66,7 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
     """One settled speech, or what a clerk found."""
     answer, reply, exchange = debate.answers[turn.id], debate.reply(turn), debate.exchange
     if isinstance(answer, Voted):
-        heard = _structured(debate, turn, answer.ballot, mirrored=mirrored)
+        heard = _structured(debate, turn, decision.as_settled(debate, turn, answer.ballot), mirrored=mirrored)
     else:
         heard = hearing.visible(debate, turn)
         heard = heard.model_copy(update={"text": exchange.text(heard.text)}) if mirrored else heard

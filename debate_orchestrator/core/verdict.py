@@ -183,7 +183,7 @@ def final_verdict(
         winner = leader({side: Fraction(n) for side, n in gained.items()}) if gained else NO_DECISION
     winner = CONSENSUS if concession else winner
     apart = score_gap(totals)
-    strength = _strength(winner, totals, measured=measured)
+    strength = strength_of(winner, totals, measured=measured)
     decided = valid_votes(votes)
     shares = [reading.probability for vote in decided for reading in vote.readings if vote.winner == winner]
     given = [share for share in shares if share is not None]
@@ -206,7 +206,7 @@ def final_verdict(
     )
 
 
-def _strength(
+def strength_of(
     winner: str, totals: dict[str, Fraction], *, measured: bool
 ) -> Literal["decisive", "narrow", "consensus"] | None:
     """How firmly, by the totals alone; None where no side won, or nothing is measured."""

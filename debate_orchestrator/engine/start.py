@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, MOST_FILES, Context, Noted, Opened, Reply
@@ -103,15 +103,10 @@ def _without_model(settings: Settings) -> dict[str, str]:
     sides = loader.load(settings.format).sides
     if positions := plain_positions(settings.topic, sides):
         return positions
-    if not is_rehearsal(settings.cast):
+    if not model_spec.is_rehearsal(settings.cast):
         return {}
     topic = one_line(settings.topic)
     return {side: f"{label}: {topic}" for side, label in zip(sides, ("For", "Against"), strict=False)}
-
-
-def is_rehearsal(cast: Mapping[str, tuple[str, ...]]) -> bool:
-    """Whether stand-ins have every seat."""
-    return all(model_spec.kind(spec) == model_spec.REHEARSE for specs in cast.values() for spec in specs)
 
 
 def _with_placeholders(settings: Settings) -> Settings:

@@ -9,7 +9,8 @@ nonce, so no speaker can end a block and give instructions.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -23,6 +24,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
+from debate_orchestrator.prompting.fields import empty_form
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import percent
 from debate_orchestrator.util.redact import redact_values
@@ -109,15 +111,15 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None) -> Br
     )
 
 
-_blocks: WeakKeyDictionary[Plan, dict[tuple[str, bool], tuple[Answer, str]]] = WeakKeyDictionary()
-"""A debate's plan, which all its states share, to the blocks of its settled turns, straight and mirrored. Each with the
-answer that it was made of."""
+_blocks: WeakKeyDictionary[Plan, dict[tuple[str, bool, Hashable], tuple[Answer, str]]] = WeakKeyDictionary()
+"""A debate's plan, which all its states share, to the blocks of its settled turns, straight and mirrored, by the list
+of issues as it was changed. Each with the answer that it was made of."""
 
 
 def _block(debate: DebateState, heard: dict[str, Any], context: dict[str, Any]) -> str:
     """A speech as those who heard it find it in their transcript."""
     blocks = _blocks.setdefault(debate.plan, {})
-    key = heard["turn"]["id"], context["mirrored"]
+    key = heard["turn"]["id"], context["mirrored"], debate.issues
     answer = debate.answers[debate.exchange.turn_id(key[0]) if key[1] else key[0]]
     if key not in blocks or blocks[key][0] is not answer:
         blocks[key] = answer, _render("shared/turn.md.j2", context | heard)
@@ -138,7 +140,9 @@ def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -
     """The brief as one self-contained file for an agent that reads nothing else; its reply belongs
     into the file `reply_name` beside it."""
     values = {"brief": rendering.plain_data(brief), "turn": _turn(debate, turn), "reply_name": reply_name}
-    values |= {"nonce": debate.opened.nonce, "names": _names(debate)}
+    values |= {"nonce": debate.opened.nonce, "names": _names(debate), "form": None}
+    if (shape := debate.shape(turn)) is not None:
+        values["form"] = json.dumps(empty_form(shape, schedule.terms(debate, turn)), indent=1)
     return _render("shared/handout.md.j2", values) + "\n"
 
 

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import transcript
+from debate_orchestrator.core import tally, transcript
+from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import (
     MOST_ITEMS,
     Field,
@@ -22,6 +23,8 @@ from debate_orchestrator.core.schema import (
     empty_value,
     fields_asked,
 )
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.verdict import strength_of
 from debate_orchestrator.util.errors import BadReply, short_repr
 from debate_orchestrator.util.terminal_text import chosen
 
@@ -103,6 +106,45 @@ def completed(shape: Shape, terms: ShapeContext, entered: Entered) -> dict[Place
     }:
         full |= {place: text for place, text in missing.items() if text is not None}
     return full
+
+
+def empty_form(shape: Shape, terms: ShapeContext) -> dict[str, Any]:
+    """A structured reply to be filled in by hand: of a choice all its options, of a number null, of a text nothing. A
+    field that depends on another is null; a list has one item, as far as it has fields."""
+    return {name: _empty(field, terms) for name, field in fields_asked(shape, terms).items()}
+
+
+def _empty(field: Field, terms: ShapeContext) -> Any:
+    if keys := field.keys(terms):
+        return {key: _empty(field.single, terms) for key in keys}
+    match field.kind:
+        case _ if field.only_if or field.unless:
+            return empty_value(field)
+        case "scores":
+            return {side: dict.fromkeys(terms.criteria) for side in terms.sides}
+        case "record":
+            return empty_form(field.fields, terms)
+        case "list":
+            return [empty_form(field.fields, terms)] if field.fields else []
+        case "choice" if not field.optional:
+            return " | ".join(field.of or terms.sides)
+        case "flag" if not field.optional:
+            return False
+        case "text" | "url" | "turn" if not field.optional:
+            return ""
+    return empty_value(field)
+
+
+def computed(debate: DebateState, turn: Turn, entered: Entered) -> dict[Place, str]:
+    """Answers that arithmetic gives, so that no person is asked for them: how firm a final verdict is, by the scores of
+    the rounds and the winner that was entered. A verdict for neither side counts as narrow."""
+    shape, winner = debate.shape(turn) or {}, entered.get(("winner",))
+    if not {"winner", "strength"} <= set(shape) or not any(
+        "scores" in other for other in debate.format.shapes.values()
+    ):
+        return {}
+    named = chosen(shape["winner"].of or debate.format.sides, winner or "") or ""
+    return {("strength",): strength_of(named, tally.totals(debate), measured=True) or "narrow"}
 
 
 def shortened(questions: Iterable[Step], first: str = "") -> list[Step]:

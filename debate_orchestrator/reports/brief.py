@@ -44,6 +44,8 @@ class IssuesReport(Part):
     """What no one in the debate could measure."""
     by: Literal["rapporteur", "user"]
     """Who drew it up."""
+    changed: bool = False
+    """Whether the user changed the rapporteur's list before the first round."""
 
 
 class CaseReport(Part):
@@ -136,6 +138,7 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
         ),
         unknowns=_heard(debate, listed.unknowns),
         by="user" if isinstance(debate.opened.setup.issues, tuple) else "rapporteur",
+        changed=debate.issues is not None,
     )
 
 

@@ -46,7 +46,7 @@ def render(report: ReportModel) -> str:
 def render_blind(report: ReportModel) -> str:
     """What the sides said, what the floor asked them and what a clerk found of it, for a reviewer: without votes,
     scores, verdict and models."""
-    return _rendered(report, "blind.md.j2", title=BLIND, speeches=_speeches(report))
+    return _rendered(report, "blind.md.j2", title=BLIND, speeches=blind_speeches(report))
 
 
 def render_comparison(comparison: Comparison) -> str:
@@ -59,8 +59,8 @@ def _ended(text: str) -> str:
     return text.strip("\n") + "\n"
 
 
-def _speeches(report: ReportModel) -> list[tuple[str, list[TurnReport]]]:
-    """Headings to the turns under them that are no judge's."""
+def blind_speeches(report: ReportModel) -> list[tuple[str, list[TurnReport]]]:
+    """What a reviewer reads: headings with the turns under them that are no judge's."""
     rounds = [(f"Round {one.number}", (*one.speeches, *one.forced)) for one in report.rounds]
     parts = [(BEFORE, report.before), *rounds, (AFTER, report.after)]
     kept = [(name, [turn for turn in turns if not turn.seat.startswith(JUDGE)]) for name, turns in parts]

@@ -30,6 +30,7 @@ VERSION = 1
 UNDECIDED = "undecided"
 Marks = Mapping[tuple[int, str, str], Fraction]
 """What one reviewer or judge gave: round (0 for the whole debate), side and criterion to the mark."""
+_ORDER = ("ballot", "journal", "reviewer", "date", "seen", "before", "rounds", "final", "why", "after")
 FINAL = 0
 """The number under which the ballot on the debate as a whole stands among those on rounds."""
 LONGEST_NAME = 80
@@ -219,6 +220,37 @@ class ReviewTexts(Value):
 @cache
 def review_texts() -> ReviewTexts:
     return ReviewTexts.model_validate(resources.read_yaml("reviewing.yaml"))
+
+
+def worded(form: ReviewForm, place: tuple[str, ...], about: str) -> QuestionText:
+    """The question about one field of a ballot, which is known by its place in the form; `about` says what it is."""
+    final, of_round = place[0] == "final", place[0] == "rounds"
+    name = place[1] if final else place[2] if of_round else place[0]
+    rules = form.debate.format
+    about = one_line(about)
+    values = {
+        "topic": one_line(form.debate.opened.setup.topic),
+        "words": WORDS,
+        "round": place[1] if of_round else FINAL,
+        "side": rules.name_of(place[-1]) if place[-1] in form.sides else place[-1].replace("_", " ").capitalize(),
+        "criteria": ", ".join(rules.rubric.criteria[criterion].title for criterion in form.terms.criteria),
+        "about": about[:1].upper() + about[1:] or name.capitalize(),
+    }
+    found = review_texts().questions[f"{name}_final" if final else name]
+    return found.model_copy(update={"text": found.text.format(**values), "help": found.help.format(**values)})
+
+
+def in_order(form: ReviewForm, ballot: Mapping[str, Any]) -> dict[str, Any]:
+    """A ballot as it is filed: its parts in one order, and null for what another answer makes pointless."""
+    rounds = {n: _with_nulls(form.rounds[n], part) for n, part in ballot.get("rounds", {}).items() if n in form.rounds}
+    parts: dict[str, Any] = {"rounds": rounds} if "rounds" in ballot else {}
+    parts |= {"final": _with_nulls(form.final, ballot["final"])} if "final" in ballot else {}
+    return {name: parts.get(name, ballot[name]) for name in _ORDER if name in ballot}
+
+
+def _with_nulls(shape: Shape, part: Mapping[str, Any]) -> dict[str, Any]:
+    left_out = (name for name, field in shape.items() if name not in part and (field.only_if or field.unless))
+    return {**part, **dict.fromkeys(left_out)}
 
 
 def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: str = "") -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.events import EndedEarly, Event, IssuesChanged, QuestionAsked
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import NO_DECISION, Turn
 from debate_orchestrator.core.schema import Field
@@ -55,6 +55,7 @@ class Scales(Value):
         return percent(probability / self.certain)
 
 
+ISSUES_CHANGED = "The user changed the list of issues before round 1."
 BEHIND = "The declared winner is behind on points: the judges' declaration decides."
 """What is said of such a winner on the screen."""
 
@@ -209,9 +210,13 @@ def flips_line(changed: int, of: int) -> str:
 
 
 def announced(debate: DebateState, event: Event) -> str | None:
-    """The line that announces a question from the floor or an early end when it happens; None for other events."""
+    """What announces a question from the floor, a changed list of issues or an early end when it happens; None for
+    other events."""
     if isinstance(event, QuestionAsked):
         return f"From the floor, to {names(debate, event.to)}: {one_line(event.question)}"
+    if isinstance(event, IssuesChanged):
+        listed = (f"I{n}. {one_line(issue)}" for n, issue in enumerate(event.issues, start=1))
+        return "\n".join([ISSUES_CHANGED, *listed])
     if isinstance(event, EndedEarly):
         return ended_early(debate)
     return None
@@ -232,10 +237,12 @@ def new_to(debate: DebateState, turn: Turn) -> tuple[str, ...]:
 
 
 def floor_sentences(debate: DebateState) -> Iterator[str]:
-    """What a report's head says of an early end and of questions from the floor."""
+    """What a report's head says of an early end, a changed list of issues and questions from the floor."""
     if ended := ended_early(debate):
         yield ended
         yield from _unscored(debate)
+    if debate.issues is not None:
+        yield ISSUES_CHANGED
     if count := len(debate.questions):
         yield f"{count} question{'s were' if count != 1 else ' was'} put from the floor."
     heard = {question.number for turn in schedule.settled(debate) for question in schedule.new_questions(debate, turn)}

@@ -22,9 +22,10 @@ _SHOULD = re.compile(r"should\s+([^?]+)\?", re.IGNORECASE)
 _OR_NOT = re.compile(r",?\s+or\s+not\s*\?\Z", re.IGNORECASE)
 _PRONOUNS = _words("i we you they he she it everyone everybody")
 _VERBS = _words(
-    "abolish adopt allow be become choose continue create deploy develop eliminate ensure forbid give go have impose"
-    " introduce invest keep legalise legalize make migrate move prefer prohibit provide receive regulate reject remain"
-    " remove replace require rewrite teach write"
+    "abandon abolish acquire adopt allow be become choose consolidate continue create deploy deprecate develop"
+    " discontinue eliminate ensure expand forbid give go have implement impose introduce invest keep legalise legalize"
+    " maintain make migrate move postpone prefer prohibit provide reduce receive regulate reject remain remove replace"
+    " require retire rewrite teach write"
 )
 """Verbs that hardly ever end a subject."""
 _NOUNS_TOO = _words("ban build pay permit stop switch use")

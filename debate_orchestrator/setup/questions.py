@@ -109,7 +109,8 @@ class Questionnaire:
         limits = self.rules.rounds
         if limits.insist > 1:
             yield "rounds", "rounds" in settled
-        if settled.get("rounds", 1) > limits.most:
+        number = settled.get("rounds", 1)
+        if number != settings.AUTO and number > limits.most:
             yield "insist", bool(settled.get("insist"))
         if len(self.rules.rubric.strictness) > 1:
             yield "strictness", "strictness" in settled
@@ -125,6 +126,8 @@ class Questionnaire:
         if key == "strictness":
             choices = {name: one.about for name, one in self.rules.rubric.strictness.items()}
         options = {label.format(**filled): about.format(**filled) for label, about in wording.options.items()}
+        if key == "rounds" and not self.rules.can_run_dry:
+            options.pop(settings.AUTO, None)
         return Ask(
             key=key,
             header=wording.header,
@@ -149,7 +152,8 @@ class Questionnaire:
                 keys = " or ".join(f"position_{side}=..." for side in self.rules.sides)
                 return {"argued": " ".join(self.argued(draft)), "keys": keys}
             case "rounds":
-                return {"default": limits.default, "most": limits.most, "about": self._about_rounds()}
+                auto = f", or {settings.AUTO}" if self.rules.can_run_dry else ""
+                return {"default": limits.default, "most": limits.most, "auto": auto, "about": self._about_rounds()}
             case "insist":
                 cap = "4 or 5" if limits.most > 4 else limits.most
                 return {"rounds": draft.given.get("rounds", ""), "cap": cap}
@@ -187,6 +191,8 @@ class Questionnaire:
             "strictness": settled.get("strictness", tuple(rules.rubric.strictness)[-1]),
             "output": settled["output"],
         }
+        if shown_values["rounds"] == settings.AUTO:
+            shown_values["rounds"] = f"{settings.AUTO}, at most {rules.rounds.most}"
         flat = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
         beyond = "".join(f"\n{line}" for line in (*settings.block_lines(settled, rules), *self.beyond(settled)))
         return self.words.confirmed.format(positions="\n".join(lines), beyond=beyond, **flat)
@@ -354,6 +360,8 @@ class Questionnaire:
         return with_progress(after, positions=None, own={}, positions_ok=False, rejected=rejected)
 
     def _take_rounds(self, draft: SetupState, text: str, source: Source) -> SetupState:
+        if text.lower() == settings.AUTO and self.rules.can_run_dry:
+            return with_answers(without_answers(draft, "insist"), source, rounds=settings.AUTO)
         number = settings.rounds(text, self.rules.rounds.insist)
         if number is None:
             raise BadSettings(settings.rounds_complaint(text, self.rules))

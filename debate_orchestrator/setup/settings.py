@@ -51,11 +51,15 @@ def format_of(given: Mapping[str, Any], default: str) -> str:
 
 
 def settings_from(
-    given: Mapping[str, Any], rules: Format, default_output: str, filler: Callable[[str], str] = lambda seat: HOST
+    given: Mapping[str, Any],
+    rules: Format,
+    default_output: str,
+    filler: Callable[[str], str] = lambda seat: HOST,
+    where: Callable[[str], str] = lambda key: "answers",
 ) -> Settings:
-    """The settings that answers make, with the defaults of the format. `filler` gives the model of a seat without one.
-    Raises BadSettings with every problem."""
-    problems = [_unknown_key(key) for key in given if key not in KEYS]
+    """The settings that answers make, with the defaults of the format. `filler` gives the model of a seat without one;
+    `where` tells where a key stands, for a message. Raises BadSettings with every problem."""
+    problems = [_unknown_key(key, where(str(key))) for key in given if key not in KEYS]
     values = {key: value for key, value in given.items() if key in Settings.model_fields}
     if "topic" not in values:
         problems.append(with_hint("topic: there is none.", "--topic, or `topic: ...` in the answers file"))
@@ -110,10 +114,10 @@ def _hint(name: str, values: Mapping[str, Any], rules: Format) -> str:
     return ""
 
 
-def _unknown_key(key: object) -> str:
+def _unknown_key(key: object, where: str) -> str:
     new_name = FORMER_NAMES.get(str(key))
-    hint = f"Did you mean {new_name!r}?" if new_name else suggest(key, KEYS) or "Is it misspelt?"
-    return f"answers: {short_repr(key)} is none of the keys {', '.join(KEYS)}. {hint}"
+    hint = f"Did you mean {new_name!r}?" if new_name else suggest(key, KEYS)
+    return f"{where}: {short_repr(key)} is no key of an answers file. {hint or 'The keys are ' + ', '.join(KEYS) + '.'}"
 
 
 def _seated(cast: Any, rules: Format, filler: Callable[[str], str], problems: list[str]) -> Any:

@@ -120,19 +120,9 @@ def stand_ins(found: Found, rules: Format) -> Cast:
     return filled(rules, lambda seat: model_spec.stand_in(found.best[seat]))
 
 
-def fillers(cast: Mapping[str, Any]) -> list[str]:
-    """Who fills the seats of a cast, one after the other."""
-    return [str(who) for named in cast.values() for who in (named if isinstance(named, list) else [named])]
-
-
-def is_rehearsal(cast: Mapping[str, Any]) -> bool:
-    """Whether stand-ins fill every seat."""
-    return model_spec.are_stand_ins(fillers(cast))
-
-
 def is_free(cast: Mapping[str, Any]) -> bool:
     """Whether no model and no program is called."""
-    return not any(map(model_spec.is_called, fillers(cast)))
+    return not any(map(model_spec.is_called, model_spec.specs_of(cast)))
 
 
 def in_words(cast: Mapping[str, Any]) -> str:
@@ -155,8 +145,10 @@ class Estimates:
         """The estimate of a debate with these answers, which name a cast; None where they would not do. `changed` is
         called when it is there."""
         counted = {key: given[key] for key in _COUNTED if key in given}
-        if not is_rehearsal(given["cast"]):  # stand-ins beside models cost nothing, as people do
-            free = {who: model_spec.HUMAN for who in fillers(given["cast"]) if not model_spec.is_called(who)}
+        if not model_spec.is_rehearsal(given["cast"]):  # stand-ins beside models cost nothing, as people do
+            free = {
+                who: model_spec.HUMAN for who in model_spec.specs_of(given["cast"]) if not model_spec.is_called(who)
+            }
 
             def priced(spec: Any) -> Any:  # a file may hold anything here
                 return free.get(spec, spec) if isinstance(spec, str) else spec
@@ -182,7 +174,7 @@ class Estimates:
 
 def cost_line(found: Estimate | None, cast: Mapping[str, Any]) -> str:
     """What a cast would take, for the line below a question."""
-    if is_rehearsal(cast):
+    if model_spec.is_rehearsal(cast):
         return "a rehearsal: no calls, no cost"
     if is_free(cast):
         return "no model is called: no cost"

@@ -31,15 +31,23 @@ class Form:
         *,
         name: Callable[[str], str] = transcript.title,
         short: Callable[[list[Step]], list[Step]] | None = None,
+        computed: Callable[[Mapping[Place, str]], Mapping[Place, str]] = lambda entered: {},
         first: str = "This is the first question.",
     ):
         """`question` words a step; `name` gives the name of a side, a criterion or a field; `short` picks the
-        questions that are asked unless the person wants more; `first` is said where there is no way back."""
+        questions that are asked unless the person wants more; `computed` gives, by what was entered, answers that need
+        not be asked for; `first` is said where there is no way back."""
         self.prompter, self.shape, self.terms, self.entered = prompter, shape, terms, entered
         self.keeping, self._question, self._name, self._short, self._first = keeping, question, name, short, first
+        self._computed = computed
 
     def steps(self) -> list[Step]:
-        return steps(self.shape, self.terms, self.entered)
+        return self._asked_for(self.entered)
+
+    def _asked_for(self, entered: Mapping[Place, str]) -> list[Step]:
+        """The questions that a person answers, as far as they are known from what was entered."""
+        computed = self._computed(entered)
+        return [step for step in steps(self.shape, self.terms, {**entered, **computed}) if step.place not in computed]
 
     def asked(self) -> list[Step]:
         """The questions that are asked."""
@@ -49,7 +57,8 @@ class Form:
 
     def reply(self) -> dict[str, Any] | None:
         """What was entered, with defaults for what was not asked; None while something is missing."""
-        full = completed(self.shape, self.terms, self.entered) if self._short else self.entered
+        given = {**self.entered, **self._computed(self.entered)}
+        full = completed(self.shape, self.terms, given) if self._short else given
         return value(self.shape, self.terms, full)
 
     async def fill_in(self, problems: Callable[[], list[str]] | None = None, step: Step | None = None) -> None:
@@ -123,8 +132,7 @@ class Form:
         """Shows all that was entered. Returns the question to be answered anew, or None where it is handed in."""
         every, wrong = self.steps(), problems()
         if self._short:
-            full = completed(self.shape, self.terms, self.entered)
-            every = steps(self.shape, self.terms, full)
+            every = self._asked_for(completed(self.shape, self.terms, self.entered))
         self.prompter.tell("", Line("This is your reply:", True), *self.view(every), *wrong)
         unasked = [step for step in every if step.place not in self.entered]
         keys = ["" if wrong else "Enter hands it in", "a number changes that answer"]

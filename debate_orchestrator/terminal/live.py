@@ -19,9 +19,12 @@ from debate_orchestrator.terminal import outcomes
 from debate_orchestrator.terminal.display import ALARM, JUDGE, Display, Row, packed, paragraph
 from debate_orchestrator.terminal.keys import QuestionPrompt
 from debate_orchestrator.terminal.speeches import INDENT, Speech, Stage, column_width
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import WIDEST
 
+_FOLDED = 24
+"""Words that are shown of a stand-in's speech."""
 _STATUS_ROWS = 3
 """Rows at most of each part of the status."""
 
@@ -75,14 +78,15 @@ class Live:
             case events.Spoke() | events.Declined():
                 speech = self._speech(event.turn)
                 if debate.shape(speech.turn) is None:
-                    speech.settle(event.reply.text, outcomes.notes(debate, speech.turn, event))
+                    text = _folded(event.reply.text) if self._stood_in(speech.turn) else event.reply.text
+                    speech.settle(text, outcomes.notes(debate, speech.turn, event))
                 else:  # a structured reply was wanted, and declined
                     self._reply(speech.turn)
             case events.Voted():
                 self._ballot(event)
             case events.Rejected() | events.CallFailed():
                 self._fail(event)
-            case events.QuestionAsked() | events.EndedEarly():
+            case events.QuestionAsked() | events.IssuesChanged() | events.EndedEarly():
                 self._say(wording.announced(debate, event) or "", ALARM)
         if self._stage is not None and self._stage.settled:
             self._end_stage()
@@ -97,7 +101,7 @@ class Live:
 
     def on_text(self, turn: Turn, piece: str) -> None:
         """A piece of an answer has come. It is shown with the next paint."""
-        if not self._recorded(turn):
+        if not self._recorded(turn) and not self._stood_in(turn):
             self._speech(turn.id).hear(piece)
 
     def message(self, text: str) -> None:
@@ -208,6 +212,10 @@ class Live:
         """Whether a speech was given in an earlier debate, which is only judged again."""
         return self._debate.opened.course is not None and turn.speaking
 
+    def _stood_in(self, turn: Turn) -> bool:
+        """Whether a stand-in takes a turn, whose words mean nothing."""
+        return model_spec.kind(filler(self._debate, turn.seat)) == model_spec.REHEARSE
+
     def _recall(self, event: events.Asked | events.Spoke | events.Declined) -> None:
         self._announce()
         if not isinstance(event, events.Asked):
@@ -256,7 +264,8 @@ class Live:
         """Prints what was announced since the last time."""
         for n, line in enumerate(self._announcer.new(self._debate)):
             if line.kind == "reason":  # a judge's words: indented, so that they pass for no announcement
-                self._say(line.text, indent=INDENT, gap=False, of_ballots=True)
+                text = _folded(line.text) if model_spec.is_rehearsal(self._debate.cast) else line.text
+                self._say(text, indent=INDENT, gap=False, of_ballots=True)
             elif line.kind in ("round", "final"):
                 self._banner(line)
             elif line.heading:
@@ -289,6 +298,14 @@ class Live:
         self._rows += rows
         if rows:
             self._after_blank = not rows[-1]
+
+
+def _folded(text: str) -> str:
+    """The beginning of what a stand-in says, and how much there is of it."""
+    words = text.split()
+    if len(words) <= _FOLDED:
+        return text
+    return f"{' '.join(words[:_FOLDED])} ... ({len(words):,} words; the report has all of them)"
 
 
 def _clock(seconds: float) -> str:

@@ -14,6 +14,7 @@ from debate_orchestrator.core.events import (
     Declined,
     EndedEarly,
     Event,
+    IssuesChanged,
     QuestionAsked,
     Rejected,
     Spoke,
@@ -28,6 +29,8 @@ _AFTER_SPEECH = 0.8
 """Seconds."""
 _AFTER_BALLOT = 4.0
 """Seconds to look at the scores."""
+_INTERVENING = QuestionAsked | IssuesChanged | EndedEarly
+"""Events of the audience, which keep their place: they decide who speaks and who hears what."""
 _WORD = re.compile(r"\s*\S{1,16}\s*")
 """What counts as a word: so many characters, in scripts that set no blanks between words."""
 
@@ -130,8 +133,8 @@ def take_batch(debate: DebateState, rest: deque[Event]) -> list[Event]:
     however they came in. `debate` is the state before them."""
     order = {turn.id: place for place, turn in enumerate(debate.stages[-1], start=1)}
     batch = [rest.popleft()]
-    if not isinstance(batch[0], QuestionAsked | EndedEarly):  # these decide who hears what: they keep their place
-        while rest and not isinstance(rest[0], QuestionAsked | EndedEarly) and _turn(rest[0]) in {"", *order}:
+    if not isinstance(batch[0], _INTERVENING):
+        while rest and not isinstance(rest[0], _INTERVENING) and _turn(rest[0]) in {"", *order}:
             batch.append(rest.popleft())
     answers = [event for event in batch if isinstance(event, Spoke | Declined | Voted)]
     others = [event for event in batch if event not in answers]

@@ -21,9 +21,11 @@ from debate_orchestrator.util.data import LARGEST, read_text
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, sanitize
-from debate_orchestrator.util.terminal_text import BACK, WIDEST, Back, chosen, moves, wrapped
+from debate_orchestrator.util.terminal_text import BACK, LEAVE, WIDEST, Back, chosen, moves, wrapped
 
 _PAGERS = ("less", "more")
+_WAY_OUT = "space goes on, b back, q leaves this text"
+"""What `less` says at its foot."""
 _READ_AT_ONCE = 65536
 """Bytes."""
 _END_OF_TEXT = "."
@@ -126,6 +128,8 @@ class Prompter(ABC):
                 answer = typed.strip()
                 if not question.multiline and answer.lower() in BACK:
                     raise Back(question.now)
+                if not question.multiline and answer.lower() in LEAVE:
+                    raise Leave
             except Back as back:
                 if question.back:
                     raise
@@ -331,11 +335,17 @@ def editor() -> str:
 
 def paged(text: str) -> bool:
     """Shows a text in the pager; False if there is none."""
-    command = shlex.split(os.environ.get("PAGER") or "") or [next(filter(shutil.which, _PAGERS), "")]
+    try:
+        command = shlex.split(os.environ.get("PAGER") or "") or [next(filter(shutil.which, _PAGERS), "")]
+    except ValueError:  # a quotation mark without its other
+        return False
     if not shutil.which(command[0]):
         return False
+    # `less` runs no commands and writes no files for whoever reads a debate in it, and says how to leave it.
+    quoted = f"{os.environ.get('LESS', '')} -Ps{_WAY_OUT}$ -Pm{_WAY_OUT}$ -PM{_WAY_OUT}$".strip()
+    environment = os.environ | {"LESSSECURE": "1", "LESS": quoted}
     try:
-        return subprocess.run(command, input=redact(text).encode(), check=False).returncode == 0
+        return subprocess.run(command, input=redact(text).encode(), env=environment, check=False).returncode == 0
     except OSError:
         return False
 

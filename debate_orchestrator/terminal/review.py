@@ -9,7 +9,7 @@ from typing import Any
 
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.prompting.fields import Place, Step, hint, read, readable, steps, written
-from debate_orchestrator.reports.reviews import FINAL, WORDS, ReviewForm, ReviewTexts, scale
+from debate_orchestrator.reports.reviews import ReviewForm, ReviewTexts, in_order, scale, worded
 from debate_orchestrator.terminal.drafts import Keeping
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import Prompter, Question, Status, unknown_choice
@@ -20,7 +20,6 @@ _READ = "read"
 """Key of a draft: whether the debate has been shown. From then on the vote before it stands."""
 _FIRST, _SECOND = ("seen", "before"), ("rounds", "final", "after", "why")
 _HEAD = ("ballot", "journal", "reviewer", "date")
-_ORDER = (*_HEAD, "seen", "before", "rounds", "final", "why", "after")
 Keep = Callable[[dict[str, Any]], None]
 
 
@@ -115,37 +114,16 @@ class Review:
                 part = part.setdefault(key, {})
             answer = read(step, self.form.terms, self.entered[step.place])
             part[last] = one_line(answer) if last == "why" else answer
-        for shape, part in self._parts(ballot):
-            part |= {
-                name: None for name, field in shape.items() if name not in part and (field.only_if or field.unless)
-            }
-        return {name: ballot[name] for name in _ORDER if name in ballot}
-
-    def _parts(self, ballot: dict[str, Any]) -> list[tuple[Shape, dict[str, Any]]]:
-        """The shapes of rounds and final with the records that were begun for them."""
-        rounds = ballot.get("rounds", {})
-        begun = [(self.form.rounds[n], rounds[n]) for n in self.form.rounds if n in rounds]
-        return [*begun, *([(self.form.final, ballot["final"])] if "final" in ballot else [])]
+        return in_order(self.form, ballot)
 
     # What is asked, in the words of prompts/reviewing.yaml
 
     def _question(self, step: Step) -> Question:
-        final = step.place[0] == "final"
-        name = step.place[0] if step.place[0] not in ("rounds", "final") else step.place[1 if final else 2]
-        rules, criteria = self.form.debate.format, self.form.terms.criteria
-        values = {
-            "topic": one_line(self.form.debate.opened.setup.topic),
-            "words": WORDS,
-            "round": step.place[1] if step.place[0] == "rounds" else FINAL,
-            "side": self._part_name(step.place[-1]),
-            "criteria": ", ".join(rules.rubric.criteria[criterion].title for criterion in criteria),
-            "about": one_line(step.about)[:1].upper() + one_line(step.about)[1:] or name.capitalize(),
-        }
-        wording = self.texts.questions[f"{name}_final" if final else name]
+        wording = worded(self.form, step.place, step.about)
         expected = hint(step, self.form.terms) if step.field.kind in ("scores", "number") else ""
         return Question(
-            wording.text.format(**values),
-            (wording.help.format(**values), expected),
+            wording.text,
+            (wording.help, expected),
             self._choices(step, wording.choices),
             explanation=(self.texts.said["keys"],),
             status=lambda typed: self._status(step),

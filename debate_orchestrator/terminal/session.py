@@ -23,7 +23,7 @@ from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import QuestionText, SetupState, with_progress, without_answers
 from debate_orchestrator.setup.settings import MODERATOR, Settings, format_of, settings_from
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
-from debate_orchestrator.terminal.casting import Estimates, Found, cost_line, fillers, is_free, is_rehearsal, seats
+from debate_orchestrator.terminal.casting import Estimates, Found, cost_line, is_free, seats
 from debate_orchestrator.terminal.prompt import Leave, Prompter, Question, Status, unknown_choice
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import DebateError
@@ -204,10 +204,10 @@ class SetupSession:
     def outlook(self) -> str:
         """What the debate is expected to take, in a sentence; empty where that is not known."""
         cast = self.draft.given[_CAST]
-        if is_free(cast) and not is_rehearsal(cast):
+        if is_free(cast) and not model_spec.is_rehearsal(cast):
             return self.words.said["free"]
         found = self._estimates.of(self.draft.given, self.interview.rules, self.prompter.refresh).result()
-        key = "costs_nothing" if is_rehearsal(cast) else "takes"
+        key = "rehearses" if model_spec.is_rehearsal(cast) else "takes"
         return self.words.said[key].format(estimate=found.said()) if found else ""
 
 
@@ -216,7 +216,7 @@ def moderating_model(given: Mapping[str, Any]) -> str | None:
     cast = given.get(_CAST)
     cast = cast if isinstance(cast, dict) else {}
     order = (MODERATOR, JUDGE, *cast)
-    named = [spec for seat in order if seat in cast for spec in fillers({seat: cast[seat]})]
+    named = [spec for seat in order if seat in cast for spec in model_spec.specs_of({seat: cast[seat]})]
     callable_ = (spec for spec in named if model_spec.is_called(spec) and not registry.complaints({MODERATOR: (spec,)}))
     return next(callable_, None)
 

@@ -19,7 +19,7 @@ from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.brief_pieces import Piece, limits, pieces
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.prompting.fields import Place, Step, hint, label, shortened
+from debate_orchestrator.prompting.fields import Place, Step, computed, hint, label, shortened
 from debate_orchestrator.storage.files import make_folder
 from debate_orchestrator.terminal import briefing
 from debate_orchestrator.terminal.drafts import Drafts, Keeping
@@ -215,7 +215,17 @@ class BallotForm(Form):
         shape, terms = at.debate.shape(at.turn) or {}, schedule.terms(at.debate, at.turn)
         heard = at.turn.round is not None and at.turn.round < at.debate.rounds
         short = partial(shortened, first="feedback" if heard else "") if at.turn.role == JUDGE else None
-        super().__init__(at.prompter, shape, terms, keeping, entered, self._worded, name=self._part_name, short=short)
+        super().__init__(
+            at.prompter,
+            shape,
+            terms,
+            keeping,
+            entered,
+            self._worded,
+            name=self._part_name,
+            short=short,
+            computed=partial(computed, at.debate, at.turn),
+        )
         self._at = at
         entries = transcript.entries_for(at.debate, at.turn)
         meanings = {entry.turn.id: at.debate.format.heading_of(entry.turn) for entry in entries}

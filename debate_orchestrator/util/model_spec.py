@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
 
 HOST, REPLAY, REHEARSE, COMMAND, HUMAN = "host", "replay", "rehearse", "command", "human"
 FETCH, OFFLINE = "fetch", "offline"
@@ -31,9 +32,14 @@ def is_called(spec: str) -> bool:
     return kind(spec) not in _NOT_CALLED
 
 
-def are_stand_ins(specs: Iterable[str]) -> bool:
-    """Whether all of these, at least one, are stand-ins of a rehearsal."""
-    return {kind(spec) for spec in specs} == {REHEARSE}
+def specs_of(cast: Mapping[str, Any]) -> list[str]:
+    """Every spec of a cast, seat by seat: of each a spec, or several in a list or a tuple."""
+    return [str(spec) for specs in cast.values() for spec in (specs if isinstance(specs, list | tuple) else [specs])]
+
+
+def is_rehearsal(cast: Mapping[str, Any]) -> bool:
+    """Whether stand-ins have every seat of a cast, which has at least one."""
+    return {kind(spec) for spec in specs_of(cast)} == {REHEARSE}
 
 
 def split_address(rest: str) -> tuple[str, str | None]:

@@ -12,6 +12,8 @@ WIDEST = 100
 """Columns that a line of prose may have, for it to be read with ease."""
 BACK = ("back", ":back")
 """What is typed where the question before is wanted."""
+LEAVE = ("quit", "exit", ":quit", ":q")
+"""What is typed to leave, as Ctrl-C does."""
 _DUMB = ("", "dumb", "unknown")
 
 

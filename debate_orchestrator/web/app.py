@@ -13,10 +13,11 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from debate_orchestrator.util.errors import BadFile, DebateError
-from debate_orchestrator.web import pages
+from debate_orchestrator.web import pages, tournaments
 from debate_orchestrator.web.desk import Desk
-from debate_orchestrator.web.guard import DESK, Guard, desk_of
+from debate_orchestrator.web.guard import DESK, Guard, desk_alone, desk_of
 from debate_orchestrator.web.replies import html_response
+from debate_orchestrator.web.reviewing import Reviews
 from debate_orchestrator.web.runs import Runs
 from debate_orchestrator.web.seats import Seats
 from debate_orchestrator.web.tokens import Tokens
@@ -28,7 +29,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     """The application for the debates of the working folder. `hosts` are the names under which it is asked for, with
     their ports; `runs` are ended with it."""
     runs = runs or Runs()
-    desk, seats = Desk(tokens, runs), Seats(tokens, runs)
+    desk, seats, reviews = Desk(tokens, runs), Seats(tokens, runs), Reviews(tokens)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -41,6 +42,10 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Route("/new", desk.new, methods=["GET", "POST"]),
         Route("/search", desk.search),
         Route("/compare", desk.compare),
+        Route("/tournaments", tournaments.listed),
+        Route("/tournaments/{name}", tournaments.tournament),
+        Route("/tournaments/{name}/report", tournaments.report),
+        Route("/tournaments/{name}/debates/{debate}", tournaments.debate),
         Route("/debates/{name}", desk.debate),
         Route("/debates/{name}/stream", desk.stream),
         Route("/debates/{name}/report", desk.report),
@@ -49,13 +54,15 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     routes = [
         Mount(f"{DESK}{{key}}", routes=of_desk),
         Route("/static/{name}", static),
+        Route("/review/{name}/{token}", reviews.review, methods=["GET", "POST"]),
+        Route("/review/{name}/{token}/report", reviews.report),
         Route("/seat/{name}/{seat}/{token}", seats.seat, methods=["GET", "POST"]),
         Route("/seat/{name}/{seat}/{token}/stream", seats.stream),
         Route("/seat/{name}/{seat}/{token}/report", seats.report),
     ]
     handlers: dict[Any, Any] = {DebateError: failed, HTTPException: not_found}
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
-    return Guard(app, tokens=tokens, hosts=hosts)
+    return Guard(app, hosts=hosts, admit=desk_alone(tokens))
 
 
 async def static(request: Request) -> Response:

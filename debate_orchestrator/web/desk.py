@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from debate_orchestrator.core.events import EndedEarly
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.schedule import will_hear
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.api import find_risks, open_debate, open_judging
@@ -175,6 +175,7 @@ class Desk:
             hearers=[(seat, rules.name_of(seat) if seat in rules.sides else "the judges") for seat in hearers],
             closable=state.due and can_end_early(state),
             judged=bool(state.judges) and state.complete,
+            review=f"/review/{quote(name, safe='')}/{self._tokens.review(first)}",
         )
 
     async def stream(self, request: Request) -> Any:
@@ -207,7 +208,7 @@ class Desk:
                 text, to = sent.get("question", "").strip(), sent.get("to", "")
                 self._runs.record(path, lambda debate: question(debate, text, to))
             case "close":
-                self._runs.record(path, lambda debate: EndedEarly())
+                self._runs.record(path, schedule.early_end)
             case "judge":
                 return await self._judge(path, sent)
             case _:

@@ -138,9 +138,14 @@ def search(words: str, most: int = 100) -> list[Found]:
     return found
 
 
+def slug(topic: str) -> str:
+    """A topic in small letters and hyphens, for names of files."""
+    return re.sub(r"[^a-z0-9]+", "-", topic.lower())[:_SLUG].strip("-") or "debate"
+
+
 def free_files(topic: str, mark: str = "") -> DebateFiles:
     """The files of a new debate, named after its topic, in names that nothing has yet; `mark` is added to them."""
-    words = re.sub(r"[^a-z0-9]+", "-", topic.lower())[:_SLUG].strip("-") or "debate"
+    words = slug(topic)
     for number in range(1, 10_000):
         files = DebateFiles.named_by(f"{words}{'' if number == 1 else f'-{number}'}{mark}.md")
         if not files.there():

@@ -6,7 +6,8 @@ Written against ASGI itself, so that nothing is read of a body before its sender
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from debate_orchestrator.web.tokens import Tokens, same
@@ -16,6 +17,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = Mapping[str, str]
+Admit = Callable[[Scope, Headers], None]
 
 DESK = "/desk/"
 """Before the key of the desk in the addresses of its pages."""
@@ -25,8 +28,8 @@ BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
 _OWN_NAMES = ("127.0.0.1", "localhost")
 _FORM = "application/x-www-form-urlencoded"
-_OPEN = ("/static/", "/seat/")
-"""Where the key of the desk is not needed: seats have tokens of their own."""
+_OPEN = ("/static/", "/seat/", "/review/")
+"""Where the key of the desk is not needed: seats and reviews have tokens of their own."""
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -46,17 +49,20 @@ HEADERS = {
 class Refused(Exception):
     """A request that is not let in: its HTTP status, and a sentence for the person who sent it."""
 
-    def __init__(self, status: int, sentence: str):
+    def __init__(self, status: int, sentence: str, *, retry_after: int | None = None):
         super().__init__(sentence)
         self.status, self.sentence = status, sentence
+        self.retry_after = retry_after
+        """Seconds after which the same request may be let in; None where it never is."""
 
 
 class Guard:
-    """Lets requests through to the app that come from this user's own browser, or to a seat."""
+    """Lets requests through to the app that are for this server, and that `admit` does not refuse."""
 
-    def __init__(self, app: App, *, tokens: Tokens, hosts: Iterable[str]):
-        """`hosts` are the values of the Host header that are this server's."""
-        self._app, self._tokens = app, tokens
+    def __init__(self, app: App, *, hosts: Iterable[str], admit: Admit, largest_body: int = LARGEST_BODY):
+        """`hosts` are the values of the Host header that are this server's; `admit` raises Refused for a request whose
+        sender may not open its path; `largest_body` is in bytes."""
+        self._app, self._admit, self._largest = app, admit, largest_body
         self._origins = {host: _origin(host) for host in map(str.lower, hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,14 +81,14 @@ class Guard:
         try:
             self._check(scope, headers)
             if scope["method"] == "POST":
-                receive = await _whole(receive, headers)
+                receive = await _whole(receive, headers, self._largest)
         except Refused as refusal:
             await _refuse(send_with_headers, refusal)
             return
         await self._app(scope, receive, send_with_headers)
 
     def _check(self, scope: Scope, headers: dict[str, str]) -> None:
-        """Raises Refused for a request that is not for this server, or not from this user's browser."""
+        """Raises Refused for a request that is not for this server, or that another site sent."""
         host = headers.get("host", "").lower()
         if host not in self._origins:
             raise Refused(421, "This server does not go by that name. Use the address that it printed at its start.")
@@ -95,9 +101,18 @@ class Guard:
                 raise Refused(403, "This form was sent from another site.")
             if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
                 raise Refused(415, f"Only forms are taken here ({_FORM}).")
+        self._admit(scope, headers)
+
+
+def desk_alone(tokens: Tokens) -> Admit:
+    """Admits requests whose path has the key of the desk; to seats, reviews and static files also others."""
+
+    def admit(scope: Scope, headers: Headers) -> None:
         path = scope["path"]
-        if not path.startswith(_OPEN) and not same(f"{DESK}{self._tokens.desk}", desk_of(path)):
+        if not path.startswith(_OPEN) and not same(f"{DESK}{tokens.desk}", desk_of(path)):
             raise Refused(401, "Open the desk with the link that `debate serve` printed at its start.")
+
+    return admit
 
 
 def desk_of(path: str) -> str:
@@ -110,10 +125,24 @@ def _origin(host: str) -> str:
     return f"{'http' if host.partition(':')[0] in _OWN_NAMES else 'https'}://{host}"
 
 
-async def _whole(receive: Receive, headers: dict[str, str]) -> Receive:
+def cookie(headers: Headers, name: str) -> str:
+    """The value of a cookie; empty where there is none."""
+    try:
+        held = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return ""
+    return held.value if held else ""
+
+
+def is_https(headers: Headers) -> bool:
+    """Whether the browser came by https. The proxy says so, since it is the only one that this server hears."""
+    return headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower() == "https"
+
+
+async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
     """The same request with its body read. Raises Refused where it is too large, or takes too long."""
-    too_large = Refused(413, f"A form may have {LARGEST_BODY:,} bytes. Nothing was taken; go back to what you wrote.")
-    if headers.get("content-length", "0").isdigit() and int(headers.get("content-length", "0")[:12]) > LARGEST_BODY:
+    too_large = Refused(413, f"A form may have {largest:,} bytes. Nothing was taken; go back to what you wrote.")
+    if headers.get("content-length", "0").isdigit() and int(headers.get("content-length", "0")[:12]) > largest:
         raise too_large
     body = bytearray()
 
@@ -124,7 +153,7 @@ async def _whole(receive: Receive, headers: dict[str, str]) -> Receive:
             if message["type"] == "http.disconnect":
                 raise Refused(400, "The request ended before it was whole.")
             body.extend(message.get("body", b""))
-            if len(body) > LARGEST_BODY:
+            if len(body) > largest:
                 raise too_large
             more = message.get("more_body", False)
 
@@ -143,5 +172,7 @@ async def _whole(receive: Receive, headers: dict[str, str]) -> Receive:
 async def _refuse(send: Send, refusal: Refused) -> None:
     body = f"{refusal.sentence}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    if refusal.retry_after is not None:
+        headers.append((b"retry-after", str(refusal.retry_after).encode()))
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

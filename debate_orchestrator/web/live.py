@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
@@ -12,13 +13,16 @@ from debate_orchestrator.web.guard import Receive, Scope, Send
 
 MOST_VIEWERS = 1_000
 """Streams that are open at once in the whole server."""
+MOST_OF_A_VISITOR = 10
+"""Streams that one visitor of a public site may have open at once."""
 _MOST_WAITING = 2_000
 """Messages that wait for a viewer who reads slowly; with more the stream ends, and the browser opens another."""
 _BEAT_SECONDS = 15.0
 """Seconds after which a silent stream says that it is alive."""
 _SEND_SECONDS = 20.0
 """Seconds that a viewer may take to read what was sent."""
-_open = 0
+_open = Counter[str]()
+"""Visitor to the streams that are open; under an empty name those of people whom no limit of their own holds."""
 
 
 def message(kind: str, data: Any) -> bytes:
@@ -60,25 +64,29 @@ class Audience:
 class EventStream:
     """The answer to a request for a stream: first how things stand, then what happens."""
 
-    def __init__(self, audience: Audience | None, first: Callable[[], Iterable[bytes]]):
-        """`first` makes the events that tell how things stand; without an audience nothing follows them."""
-        self._audience, self._first = audience, first
+    def __init__(self, audience: Audience | None, first: Callable[[], Iterable[bytes]], visitor: str = ""):
+        """`first` makes the events that tell how things stand; without an audience nothing follows them. The streams
+        of a `visitor` are limited in number."""
+        self._audience, self._first, self._visitor = audience, first, visitor
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        global _open  # noqa: PLW0603
-        full = _open >= MOST_VIEWERS
+        visitor = self._visitor
+        full = _open.total() >= MOST_VIEWERS or (bool(visitor) and _open[visitor] >= MOST_OF_A_VISITOR)
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
+        headers += [(b"retry-after", b"30")] if full else []
         await send({"type": "http.response.start", "status": 503 if full else 200, "headers": headers})
         if full:
             await send({"type": "http.response.body", "body": b""})
             return
-        _open += 1
+        _open[visitor] += 1
         gone = asyncio.ensure_future(_disconnected(receive))
         sending = asyncio.ensure_future(self._send(send))
         try:
             await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            _open -= 1
+            _open[visitor] -= 1
+            if not _open[visitor]:
+                del _open[visitor]
             for task in (gone, sending):
                 task.cancel()
             with suppress(asyncio.CancelledError, TimeoutError, OSError):

@@ -190,7 +190,7 @@ def prepare(sent: Mapping[str, str], offered: Offered) -> Prepared:
     answers = given(sent, rules, offered)
     settings = settings_from(answers, rules, answers["output"])
     speakers = [spec for seat in seats(rules) for spec in settings.cast.get(seat, ())]
-    rehearsal = all(model_spec.kind(spec) == model_spec.REHEARSE for spec in speakers)
+    rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats(rules)})
     settings = start.rehearsed(settings) if rehearsal else settings
     if not settings.positions and not any(map(model_spec.is_called, speakers)):
         settings = settings.model_copy(update={"positions": plain_positions(settings.topic, rules.sides)})

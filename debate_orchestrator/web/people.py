@@ -17,6 +17,8 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, Paused
+from debate_orchestrator.web import form_fields
+from debate_orchestrator.web.form_fields import FormField
 from debate_orchestrator.web.live import Audience
 
 NOT_WAITING = "This turn does not wait for a reply now. What was typed is kept in this browser."
@@ -140,80 +142,19 @@ def remarks(asking: Asking, text: str) -> list[str]:
     return found
 
 
-# A structured reply as a form
-
-
-class FormQuestion(NamedTuple):
-    """One field of the form of a structured reply."""
-
-    name: str
-    label: str
-    about: str
-    hint: str
-    options: tuple[tuple[str, str], ...]
-    """Values to choose from, with their meanings; empty where text is wanted."""
-    several: bool
-    """Whether more than one may be chosen."""
-    long: bool
-    """Whether it takes a text of several lines."""
-    value: str
-    problem: str
-
-
-def questions(asking: Asking, sent: Mapping[str, str], *, checked: bool) -> list[FormQuestion]:
-    """The fields of a form, as far as they are known from what was `sent`; with problems where it is `checked`."""
+def questions(asking: Asking, sent: Mapping[str, str], *, checked: bool) -> list[FormField]:
+    """The fields of a structured reply, as far as they are known from what was `sent`."""
     debate, turn = asking.debate, asking.turn
     shape, terms = debate.shape(turn) or {}, schedule.terms(debate, turn)
-    entered = _entered(sent)
-    rules, found = debate.format, []
-
-    def part_name(part: str) -> str:
-        if part in terms.sides:
-            return rules.name_of(part)
-        return rules.rubric.criteria[part].title if part in terms.criteria else transcript.title(part)
-
-    for step in fields.steps(shape, terms, fields.completed(shape, terms, entered)):
-        text, problem = entered.get(step.place, ""), ""
-        if checked and (step.place in entered or step.default is None):
-            try:
-                fields.read(step, terms, text)
-            except BadReply as error:
-                problem = " ".join(error.complaints)
-        label = fields.label(step.place, part_name)
-        if step.field.kind == "scores":
-            label = f"{label}: {', '.join(map(part_name, terms.criteria))}"
-        meanings = {side: rules.name_of(side) for side in terms.sides}
-        found.append(
-            FormQuestion(
-                name=_name(step.place),
-                label=label,
-                about=step.about,
-                hint=fields.hint(step, terms)
-                .replace("; Enter alone ends the list", "; leave it empty to end the list")
-                .replace("; Enter alone is for none", "; leave it empty for none")
-                .replace("one of them, by its number or its name", "choose one"),
-                options=tuple((one, meanings.get(one, one)) for one in step.options(terms)),
-                several=step.field.kind in ("choices", "turns"),
-                long=step.field.kind == "text",
-                value=text,
-                problem=problem,
-            )
-        )
-    return found
+    typed = form_fields.entered(sent)
+    computed = fields.computed(debate, turn, typed)
+    return form_fields.questions(shape, terms, debate.format, typed, checked=checked, computed=computed)
 
 
 def reply_text(asking: Asking, sent: Mapping[str, str]) -> str | None:
     """The structured reply that was entered, as JSON; None while something is missing."""
     shape, terms = asking.debate.shape(asking.turn) or {}, schedule.terms(asking.debate, asking.turn)
-    value = fields.value(shape, terms, fields.completed(shape, terms, _entered(sent)))
+    typed = form_fields.entered(sent)
+    typed |= fields.computed(asking.debate, asking.turn, typed)
+    value = form_fields.value(shape, terms, typed)
     return None if value is None else json.dumps(value, ensure_ascii=False, indent=1)
-
-
-def _name(place: fields.Place) -> str:
-    return "field/" + "/".join(place)
-
-
-def _entered(sent: Mapping[str, str]) -> dict[fields.Place, str]:
-    """What was entered, by the places of its fields. An empty field counts as not answered."""
-    named = {name: text for name, text in sent.items() if name.startswith("field/") and text.strip()}
-    return {tuple(name.split("/")[1:]): text for name, text in named.items()}

@@ -8,11 +8,13 @@ from urllib.parse import parse_qsl
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from debate_orchestrator.engine.api import render
 from debate_orchestrator.web import pages
 from debate_orchestrator.web.tokens import same
+
+__all__ = ["HTTPException", "Request", "Response", "form", "go_to", "html_response", "own_page", "png", "report_page"]
 
 _MOST_FIELDS = 500
 _REPORT_POLICY = (
@@ -34,7 +36,7 @@ def go_to(address: str) -> RedirectResponse:
 
 async def form(request: Request, token: str) -> dict[str, str]:
     """The fields of a form; of several with one name, their values with commas between. Raises HTTPException where it
-    lacks the `token` that forms have here, so that no other site can have sent it."""
+    lacks the `token` that forms have here, so that no other site can have sent it; with an empty one none is taken."""
     try:
         body = (await request.body()).decode("utf-8")
         pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
@@ -44,7 +46,7 @@ async def form(request: Request, token: str) -> dict[str, str]:
     for name, sent in pairs:
         value = sent.replace("\r\n", "\n")
         fields[name] = f"{fields[name]}, {value}" if name in fields else value
-    if not same(token, fields.pop("form_token", "")):
+    if not token or not same(token, fields.pop("form_token", "")):
         raise HTTPException(403, "This form is not of this server. Go back, load the page anew, and send it again.")
     return fields
 
@@ -57,3 +59,11 @@ async def report_page(path: str) -> HTMLResponse:
 def own_page(page: str) -> HTMLResponse:
     """A page of `reports.html`, which brings its style along."""
     return HTMLResponse(page, headers={"content-security-policy": _REPORT_POLICY})
+
+
+def png(data: bytes) -> Response:
+    """A picture, which may be kept for some minutes by those who show it."""
+    policy = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; sandbox"  # a browser may show it as a page
+    headers = {"cache-control": "public, max-age=600", "cross-origin-resource-policy": "cross-origin"}
+    headers["content-security-policy"] = policy
+    return Response(data, media_type="image/png", headers=headers)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pydantic import ValidationError
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import QUESTION, EndedEarly, Event, QuestionAsked
+from debate_orchestrator.core.events import QUESTION, Event, QuestionAsked
 from debate_orchestrator.core.fold import CurrentState, admits, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import PrivateFilter
@@ -22,7 +22,7 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import Personal
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
-from debate_orchestrator.util.errors import BadSettings, DebateError, OutOfTurn, Paused, short_repr
+from debate_orchestrator.util.errors import BadSettings, DebateError, JournalWriteError, OutOfTurn, Paused, short_repr
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.web import blocks, under_way
 from debate_orchestrator.web.live import Audience, message
@@ -30,6 +30,17 @@ from debate_orchestrator.web.people import People
 
 _FLUSH_SECONDS = 0.12
 """Seconds for which pieces of an answer are gathered before they are sent."""
+
+
+Explain = Callable[[Exception], list[str]]
+
+
+def said(error: Exception) -> list[str]:
+    """What an error says to the user whose keys and files it may name."""
+    if isinstance(error, DebateError):
+        return error.complaints
+    traceback.print_exception(error)
+    return ["The server failed here. Everything up to now is saved."]
 
 
 class Writing:
@@ -62,9 +73,12 @@ class Run:
     """A debate that runs in this process. It ends when nothing is left that can be asked from here, when it is paused,
     or when a provider fails; `complaints` then says why."""
 
-    def __init__(self, path: str, people: People):
+    def __init__(self, path: str, people: People, explain: Explain):
         self.path, self.people, self.audience = path, people, Audience()
         self.complaints: list[str] = []
+        self.failure: Exception | None = None
+        """Why it ended before its debate was complete, unless it was paused on purpose."""
+        self._explain = explain
         self.journal: JournalWriter | None = None
         self.current: CurrentState | None = None
         self._stop = asyncio.Event()
@@ -119,13 +133,12 @@ class Run:
             await self._work()
         except Paused as error:
             if not self.stopping:
-                self.complaints = error.complaints
-        except DebateError as error:
-            self.complaints = error.complaints
-        except Exception:
-            traceback.print_exc()
-            self.complaints = ["The server failed here. Everything up to now is saved."]
+                self.failure = error
+        except Exception as error:
+            self.failure = error
         finally:
+            if self.failure is not None:
+                self.complaints = self._explain(self.failure)
             self.journal = None
             if self._flush is not None:
                 self._flush.cancel()
@@ -160,7 +173,7 @@ class Run:
                 await asyncio.to_thread(write_report, journal, files)
 
     def _trouble(self, sentence: str) -> None:
-        self.complaints = [sentence]
+        self.complaints = self._explain(JournalWriteError(sentence))
         self._tell_status()
 
     def _on_event(self, debate: DebateState, event: Event) -> None:
@@ -206,9 +219,12 @@ class Run:
 class Runs:
     """The debates that run here, by the path of their journal."""
 
-    def __init__(self) -> None:
+    def __init__(self, explain: Explain = said, *, remembered: bool = True) -> None:
+        """`explain` says to viewers why a debate stands still. Debates that are `remembered` are gone on with by the
+        next server of the folder."""
         self._runs: dict[str, Run] = {}
         self._leaving = False
+        self._explain, self._remembered = explain, remembered
 
     def of(self, path: str) -> Run | None:
         """The run of a debate, also one that has ended; None where it did not run since the server was started."""
@@ -221,7 +237,7 @@ class Runs:
     def start(self, path: str) -> Run:
         """Goes on with a debate to whose risks the user has agreed, unless it runs already."""
         if (run := self.running(path)) is None:
-            run = self._runs[path] = Run(path, People())
+            run = self._runs[path] = Run(path, People(), self._explain)
             run.task.add_done_callback(lambda _: self._remember())
             self._remember()
         return run
@@ -232,7 +248,7 @@ class Runs:
             self.start(path)
 
     def _remember(self) -> None:
-        if not self._leaving:
+        if self._remembered and not self._leaving:
             under_way.remember(path for path, run in self._runs.items() if run.running)
 
     def record(self, path: str, make: Callable[[DebateState], Event]) -> None:
@@ -278,6 +294,6 @@ def can_end_early(debate: DebateState) -> bool:
     if debate.closed_after is not None:
         return False
     try:
-        return admits(debate, EndedEarly())
+        return admits(debate, schedule.early_end(debate))
     except OutOfTurn:
         return False

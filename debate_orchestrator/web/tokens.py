@@ -29,7 +29,14 @@ class Tokens:
 
     def seat(self, debate: str, seat: str) -> str:
         """The token of a seat in the debate whose journal begins with the hash `debate`."""
-        return hmac.new(self._secret, f"seat {debate} {seat}".encode(), hashlib.sha256).hexdigest()[:40]
+        return self._of(f"seat {debate} {seat}")
+
+    def review(self, debate: str) -> str:
+        """The token with which the debate whose journal begins with that hash is reviewed."""
+        return self._of(f"review {debate}")
+
+    def _of(self, purpose: str) -> str:
+        return hmac.new(self._secret, purpose.encode(), hashlib.sha256).hexdigest()[:40]
 
 
 def same(token: str, given: str) -> bool:

@@ -20,6 +20,7 @@ from debate_orchestrator.core.events import (
     Context,
     EndedEarly,
     Event,
+    IssuesChanged,
     Noted,
     QuestionAsked,
     Reassigned,
@@ -49,6 +50,8 @@ EVENTS: list[Event] = [
     RetryForChanged(retry_for=1800),
     QuestionAsked(question="What would it cost?", to=("a", "judge")),
     EndedEarly(),
+    EndedEarly(after="1.rebuttal"),
+    IssuesChanged(issues=("What does it cost?",)),
     Reopened(),
     Noted(note="one agent"),
     Noted(note="prompts changed", detail="x, y"),
@@ -64,7 +67,7 @@ def through_json(event: Event) -> Event:
 def test_every_kind_is_tried() -> None:
     """The examples here are of every kind there is, and every kind has a name of its own."""
     assert {type(event) for event in EVENTS} == set(get_args(Event))
-    assert len({event.kind for event in EVENTS}) == len(get_args(Event)) == 14
+    assert len({event.kind for event in EVENTS}) == len(get_args(Event)) == 15
     assert set(get_args(Answer)) <= set(get_args(Event))
 
 

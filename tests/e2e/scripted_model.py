@@ -21,6 +21,13 @@ from typing import Any
 Block = dict[str, Any]
 """One content block of a message."""
 BRIEF = re.compile(r"\S+\.brief\.md")
+ISSUES = {
+    "key": "issues",
+    "question": "Go on with this list of issues?",
+    "header": "Issues",
+    "options": [{"label": label, "description": label} for label in ("Go on", "Change it")],
+}
+"""The question that the skill has the model put after the rapporteur's list."""
 JOURNAL = re.compile(r"\S+\.journal\.jsonl")
 """A brief's path, which a sub-agent is handed in its first message and the host's model is not."""
 
@@ -138,6 +145,8 @@ class Script:
         now = self.printed[-1]
         if now["complaints"]:
             raise Lost(f"debate complained: {now['complaints']}")
+        if talk.last[-1].tool == "AskUserQuestion" and "questions" not in now:
+            return self._settle_issues(now, talk)
         if talk.last[-1].tool == "AskUserQuestion":
             return [_ask(**_answers(now["questions"], talk.last[-1].result))]
         return [say(line) for line in ["\n".join(now.get("show", []))] if line] + self._next(now, talk)
@@ -147,7 +156,9 @@ class Script:
             case "ask":
                 return [_dialog(now["questions"])]
             case "ready":
-                return [_bash(f"debate open --answers {shlex.quote(now['answers'])} --no-issues --no-brief --json")]
+                return [_bash(f"debate open --answers {shlex.quote(now['answers'])} --json")]
+            case "waiting" if _lists_issues(now):
+                return [_dialog([ISSUES])]
             case "propose" | "waiting":
                 if self.stops_at in [turn["turn"] for turn in now["turns"]]:
                     return [say("I stop here.")]
@@ -157,6 +168,12 @@ class Script:
             case "done":
                 return [say(now["summary"])]
         raise Lost(f"debate printed the status {now['status']}")
+
+    def _settle_issues(self, now: dict[str, Any], talk: Conversation) -> list[Block]:
+        """What the user wants of the list of issues, of which the script's user strikes all but two."""
+        if _answers([ISSUES], talk.last[-1].result)["issues"] == "Go on":
+            return self._next({**now, "accepted": []}, talk)
+        return [_bash(f"debate step {shlex.quote(now['journal'])} --json --issues I2 I1 'Who pays?'")]
 
     def _sub_agent(self, talk: Conversation, brief: str) -> list[Block]:
         if not talk.last:
@@ -172,6 +189,10 @@ class Script:
         words = self.reply(turn[1], name)
         self.written.setdefault(turn[1], {})[name] = words
         return [use("Write", file_path=str(PurePath(brief).with_name(place[1])), content=words)]
+
+
+def _lists_issues(now: dict[str, Any]) -> bool:
+    return any(reply["turn"].startswith("start.issues.") for reply in now["accepted"])
 
 
 def _ask(**answers: str) -> Block:

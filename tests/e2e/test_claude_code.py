@@ -22,7 +22,7 @@ from debate_orchestrator.storage import journal
 
 from .ending import kill, started_by
 from .npm import program
-from .scripted_model import BRIEF, Conversation, Script, Served, serve
+from .scripted_model import BRIEF, ISSUES, Conversation, Script, Served, serve
 
 pytestmark = pytest.mark.slow
 
@@ -45,8 +45,17 @@ CHOICES = {
     "How strict should the judge be?": "Lenient",
     "Correct?": "Yes (Recommended)",
     "Where should I save the debate report?": "report.md",
+    "Go on with this list of issues?": "Go on",
 }
 """How a question ends, to what the user chooses or types."""
+LISTED = {
+    "cases": ["You run few services.", "You run many services in several languages."],
+    "issues": [
+        f"What does this cost in month {n}, and who would have to be on call for it then?" for n in range(1, 13)
+    ],
+    "unknowns": ["How many calls there will be in a year."],
+}
+SENTENCE = "Researcher A named the step on which it depends, and B's answer to it was that it might turn out otherwise."
 MOST_APPROVALS, MOST_CALLS, MOST_CHARACTERS = 2, 30, 13_000
 """What a debate of two rounds may take: permissions asked for, requests to the host's model, output of `debate`."""
 SECONDS = 150
@@ -88,7 +97,7 @@ def test_a_debate_runs_from_the_users_words_to_the_report(claude: Path, tmp_path
     assert session.said[-1].startswith("Debate complete. Report written to report.md.")
     _the_skill_was_listed_before_it_was_used(served)
     asked = [[one["question"] for one in printed["questions"]] for printed in script.printed if "questions" in printed]
-    assert session.dialogs == asked and [len(questions) for questions in asked] == [4, 2]
+    assert session.dialogs == [*asked, [ISSUES["question"]]] and [len(questions) for questions in asked] == [4, 2]
     _every_turn_was_taken_by_a_sub_agent_of_its_own(project, script, served)
     _turns_due_together_were_handed_out_in_one_message(script, served)
     _the_report_and_the_journal_are_whole(project, environment)
@@ -120,6 +129,14 @@ def test_a_plugin_brings_its_command_and_another_session_goes_on(claude: Path, t
     _the_report_and_the_journal_are_whole(project, environment)
     told = {by: INSTRUCTIONS in json.dumps(sent(served, by_sub_agents=by)) for by in (True, False)}
     assert told == {True: False, False: True}
+
+
+def test_the_plugin_is_what_its_host_expects(claude: Path, tmp_path: Path) -> None:
+    """The manifests of plugin and marketplace have no error, and nothing that the host warns of."""
+    command = [str(claude), "plugin", "validate", "--strict", str(ROOT)]
+    home = os.environ | {"HOME": str(tmp_path)}
+    ran = subprocess.run(command, env=home, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 def _the_skill_was_listed_before_it_was_used(served: Served) -> None:
@@ -180,7 +197,13 @@ def claude() -> Path:
 def _reply(turn: str, agent: str) -> str:
     if turn in MODERATOR:
         return json.dumps(MODERATOR[turn])
+    if turn == "start.issues.rapporteur":
+        return json.dumps(LISTED)
     said = puppets.reply({"turn": turn, "seat": turn.rpartition(".")[2]}, rounds=2, strict=False)
+    if isinstance(said, dict) and "scores" in said:
+        said |= {"justification": SENTENCE, "dry": False, "issues": {f"I{n}": "untouched" for n in range(1, 13)}}
+    if isinstance(said, dict) and "converged_on" in said:
+        said |= {"justification": " ".join([SENTENCE] * 4)}
     return f"{said}\n\nSo says {agent}." if isinstance(said, str) else json.dumps(said)
 
 

@@ -37,7 +37,7 @@ J = "r.journal.jsonl"
 PLAIN = {"VISUAL": "", "EDITOR": "", "PAGER": "cat"}
 BALLOT = ("7 6", "5 5", "A began well.", "B began well.", "a", "A did better.")
 """Answers of a ballot of one round."""
-FINAL = ("a", "narrow", "A did better all along.", "a", "That it is so.", "Ask again.")
+FINAL = ("a", "A did better all along.", "a", "That it is so.", "It decided.", "Ask again.")
 DISSENT = ("It is so.", "Yes.", "No.", "unresolved", "1", "")
 
 

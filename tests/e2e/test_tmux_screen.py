@@ -12,7 +12,7 @@ import pytest
 from messages_server import Server, schema_of, serving
 from wcwidth import wcswidth
 
-from debate_orchestrator.core import schedule
+from debate_orchestrator.core import decision, schedule
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
@@ -66,7 +66,7 @@ def at_rest(window: Screen) -> None:
     assert shown[max(n for n, line in enumerate(shown) if line == "looked") - 2 :][:2] == ["icanon", "echo"]
 
 
-def speeches(journal: str = "r.rehearsed.journal.jsonl") -> dict[str, str]:
+def speeches(journal: str) -> dict[str, str]:
     """Turn id to what was said in it."""
     debate = fold(read(journal).events)
     return {turn.id: debate.reply(turn).text for turn in schedule.settled(debate) if debate.shape(turn) is None}
@@ -87,20 +87,19 @@ def columns_of(lines: list[str]) -> str:
 
 
 @pytest.mark.parametrize("columns", [40, 160])
-def test_a_rehearsal(columns: int, here: Path) -> None:
+def test_a_whole_debate(server: Server, columns: int, here: Path) -> None:
     """At every width everything that was said is there in its order, no line is too wide, and no status is left."""
     with screen(columns, 30, here) as window:
-        window.debate("run", *SETUP, "--rounds", "2", "--rehearse")
-        window.see("Debate rehearsed.")
+        server.between = lambda request: 0.0
+        window.debate("run", *SETUP, "--rounds", "2", **reaching(server))
+        window.see("Debate complete.")
         at_rest(window)
         lines = window.all()
 
     text, at = columns_of(lines), 0
-    for speech in speeches().values():
+    for speech in speeches(J).values():
         at = text.index("".join(speech.split()), at)
-    shown = lines[
-        lines.index("--- ROUND 1 OF 2 ---") : next(n for n, line in enumerate(lines) if "Debate rehearsed" in line)
-    ]
+    shown = lines[lines.index("--- ROUND 1 OF 2 ---") : next(n for n, line in enumerate(lines) if "calls: $" in line)]
     assert max(map(wcswidth, shown)) < columns
     assert not any("─" in line for line in lines)
     assert sum("│" in line for line in lines) > 20 or columns < 160
@@ -204,3 +203,29 @@ def _tamed(window: Screen, allowed: set[int]) -> None:
     assert "\u202e" not in plain
     assert len(codes) == styled.count("\x1b")
     assert {int(code or 0) for part in codes for code in part.split(";")} <= allowed
+
+
+def test_the_list_of_issues_is_changed_by_its_reader(server: Server, tmp_path: Path) -> None:
+    """After the rapporteur's list `c` leads to it; what is struck, added and moved is what the sides argue to."""
+    server.between = lambda request: 0.0
+    with screen(90, 40, tmp_path) as window:
+        window.debate("run", *SETUP[:6], "--rounds", "1", "--no-brief", "--output", "r.md", **reaching(server))
+        window.see("c change the list")
+        assert len(server.requests) == 1
+        window.press("c")
+        for typed, seen in (
+            ("-2", "I7. Question 8?"),
+            ("+ Who is on call?", "I8. Who"),
+            ("8>1", "I1. Who"),
+            ("x", "Try"),
+        ):
+            window.see("Change it?", still=True)
+            window.type(typed)
+            window.see(seen, still=True)
+        window.type("")
+        window.see("Debate complete.")
+        at_rest(window)
+    listed = decision.issue_list(fold(read(str(tmp_path / J)).events))
+    assert listed is not None and len(listed.issues) == 8
+    assert [*listed.issues.values()][:3] == ["Who is on call?", "Question 1?", "Question 3?"]
+    assert "Question 2?" not in str(server.requests[1:])

@@ -42,7 +42,7 @@ class Screen:
 
     def type(self, text: str) -> None:
         """A line, with its end."""
-        self.ask("send-keys", "-l", text)
+        self.ask("send-keys", "-l", "--", text)
         self.ask("send-keys", "Enter")
 
     def debate(self, *arguments: str, **environment: str) -> None:

@@ -75,3 +75,20 @@ for (const form of document.querySelectorAll("form[data-clears]")) {
     if (event.submitter && event.submitter.value === "start") { localStorage.removeItem(`debate draft ${form.dataset.clears}`); }
   });
 }
+
+// Sending a page: with the device's own menu, or else by copying its address.
+const share = document.querySelector("[data-share]");
+if (share && (navigator.share || navigator.clipboard)) {
+  const address = document.querySelector("link[rel=canonical]").href;
+  const told = document.querySelector("[data-shared]");
+  share.hidden = false;
+  share.addEventListener("click", async () => {
+    try {
+      if (navigator.share) { await navigator.share({ title: document.title, url: address }); return; }
+      await navigator.clipboard.writeText(address);
+      told.textContent = "The address is copied: paste it where you want to send it.";
+    } catch (error) {
+      if (error.name !== "AbortError") { told.textContent = address; }
+    }
+  });
+}

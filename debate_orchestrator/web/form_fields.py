@@ -1,0 +1,104 @@
+"""A structured value as the fields of a form: a judge's ballot, a reviewer's, or any other reply with a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.schema import Shape, ShapeContext
+from debate_orchestrator.prompting import fields
+from debate_orchestrator.util.errors import BadReply
+
+_PREFIX = "field/"
+"""How the names of these fields begin, so that no other field of the form is taken for one."""
+
+
+class FormField(NamedTuple):
+    """One field."""
+
+    name: str
+    label: str
+    about: str
+    hint: str
+    options: tuple[tuple[str, str], ...]
+    """Values to choose from, with their meanings; empty where text is wanted."""
+    several: bool
+    """Whether more than one may be chosen."""
+    long: bool
+    """Whether it takes a text of several lines."""
+    value: str
+    problem: str
+
+
+def questions(
+    shape: Shape,
+    terms: ShapeContext,
+    format: Format,
+    typed: Mapping[fields.Place, str],
+    *,
+    checked: bool,
+    computed: Mapping[fields.Place, str] = MappingProxyType({}),
+    worded: Callable[[fields.Step], tuple[str, str]] | None = None,
+) -> list[FormField]:
+    """The fields, as far as they are known from what was `typed`; with problems where it is `checked`. What is
+    `computed` is not asked for. `worded` gives the label of a field and what it is about, where the shape's own words
+    will not do."""
+    meanings = {side: format.name_of(side) for side in terms.sides}
+    found = []
+    for step in fields.steps(shape, terms, fields.completed(shape, terms, {**typed, **computed})):
+        if step.place in computed:
+            continue
+        label, about = worded(step) if worded is not None else (_label(step, terms, format), step.about)
+        found.append(
+            FormField(
+                name=_PREFIX + "/".join(step.place),
+                label=label,
+                about=about,
+                hint=fields.hint(step, terms)
+                .replace("; Enter alone ends the list", "; leave it empty to end the list")
+                .replace("; Enter alone is for none", "; leave it empty for none")
+                .replace("one of them, by its number or its name", "choose one"),
+                options=tuple((option, meanings.get(option, option)) for option in step.options(terms)),
+                several=step.field.kind in ("choices", "turns"),
+                long=step.field.kind == "text",
+                value=typed.get(step.place, ""),
+                problem=_problem(step, terms, typed) if checked else "",
+            )
+        )
+    return found
+
+
+def _label(step: fields.Step, terms: ShapeContext, format: Format) -> str:
+    def part_name(part: str) -> str:
+        if part in terms.sides:
+            return format.name_of(part)
+        return format.rubric.criteria[part].title if part in terms.criteria else transcript.title(part)
+
+    label = fields.label(step.place, part_name)
+    return f"{label}: {', '.join(map(part_name, terms.criteria))}" if step.field.kind == "scores" else label
+
+
+def _problem(step: fields.Step, terms: ShapeContext, typed: Mapping[fields.Place, str]) -> str:
+    """What is wrong with an answer; empty where it can be taken, or where none is needed."""
+    if step.place not in typed and step.default is not None:
+        return ""
+    text = typed.get(step.place, "")
+    try:
+        fields.read(step, terms, text)
+    except BadReply as error:
+        return " ".join(error.complaints) if text else "An answer is needed here."
+    return ""
+
+
+def value(shape: Shape, terms: ShapeContext, typed: Mapping[fields.Place, str]) -> dict[str, Any] | None:
+    """The structured value that was typed; None while something is missing."""
+    return fields.value(shape, terms, fields.completed(shape, terms, typed))
+
+
+def entered(sent: Mapping[str, str]) -> dict[fields.Place, str]:
+    """What was typed, by the places of its fields. An empty field counts as not answered."""
+    named = {name: text for name, text in sent.items() if name.startswith(_PREFIX) and text.strip()}
+    return {tuple(name.removeprefix(_PREFIX).split("/")): text for name, text in named.items()}

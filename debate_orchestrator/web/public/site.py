@@ -1,0 +1,263 @@
+"""The debates of a public site: started for visitors within its rules, found by their addresses, run in a queue."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import secrets
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import format_check
+from debate_orchestrator.engine.api import find_risks, open_debate
+from debate_orchestrator.setup.plain_positions import plain_positions
+from debate_orchestrator.setup.settings import Settings, settings_from
+from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.data import is_link
+from debate_orchestrator.util.errors import DebateError, LockedJournal, with_hint
+from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.web import folder
+from debate_orchestrator.web.public import failures, moderation, visitors
+from debate_orchestrator.web.public.failures import CAST, MODEL, TRIES, VISITOR, Refusal
+from debate_orchestrator.web.public.limits import Limits, LimitsUnavailable
+from debate_orchestrator.web.public.rules import Cast, Rules, risks_of
+from debate_orchestrator.web.public.start_queue import StartQueue
+from debate_orchestrator.web.runs import Run, Runs
+
+MARKS = (".public", ".public.rehearsed")
+"""What stands between the address of a public debate and `.journal.jsonl`. No other debate of the folder is shown."""
+LONGEST_TOPIC = 300
+"""Characters of a topic or a position."""
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_FIELDS = frozenset({"topic", "position.a", "position.b", "cast", "rounds"})
+_YES_OR_NO = re.compile(
+    r"(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|may|might|must|need)\b(?!.*\bor\b)",
+    re.IGNORECASE,
+)
+"""How a question begins whose answer is yes or no."""
+_PLACES = {"topic": "topic", "positions": "position.a", "rounds": "rounds"}
+"""Setting to the field of the form that it comes from."""
+_TRIES = 10
+"""Topics that a visitor may have looked at by the moderator, for each debate that they may start in a day."""
+_MODERATIONS = 4
+"""Topics that are looked at by the moderator at the same time."""
+
+Log = Callable[[str], None]
+
+
+class Site:
+    """The debates of the working folder that visitors have started."""
+
+    def __init__(self, rules: Rules, limits: Limits, log: Log):
+        """`log` gets what the owner should know, a line each. BadSettings where the moderation can't be loaded."""
+        self.rules, self.limits = rules, limits
+        self.runs = Runs(self._explain, remembered=False)
+        self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
+        self._moderator = moderation.moderator(rules.moderation)
+        self._moderating = asyncio.Semaphore(_MODERATIONS)
+        self.log = log
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # Starting
+
+    async def start(self, sent: Mapping[str, str], address: str) -> str:
+        """Opens the debate of a form that was sent from an address, and has it run. Returns its name.
+        Raises Refusal."""
+        cast, answers = self._answers(sent)
+        if self.queue.full:
+            raise failures.queue_full(self.rules.queue, self.queue.wait_seconds(1))
+        self.queue.starting += 1
+        try:
+            return await self._start(cast, answers, address)
+        except (LimitsUnavailable, moderation.ModerationFailed) as error:
+            self.log(str(error))
+            sentence = with_hint("No debate can be started at the moment.", "the same again in some minutes")
+            raise Refusal(503, {"": [sentence]}, retry_after=120) from None
+        finally:
+            self.queue.starting -= 1
+
+    async def _start(self, cast: Cast, answers: dict[str, Any], address: str) -> str:
+        name = f"{folder.slug(answers['topic'])}-{secrets.token_hex(5)}"
+        settings = _settings(answers, f"{name}{MARKS[0]}.md")
+        day = visitors.today()
+        visitor = visitors.mark(await self.limits.day_key(day), address)
+        await self._moderate(name, day, visitor, cast, answers)
+        await self._admit(name, day, visitor, cast)
+        opening = asyncio.ensure_future(open_debate(settings, rehearse=cast.rehearsal))
+        try:
+            files = await asyncio.shield(opening)
+        except DebateError as error:
+            self.log(f"{name}: {error}")
+            await self.limits.settle(name, 0.0)
+            sentence = "The debate could not be opened, and trying again won't help until the owner has looked at it."
+            raise Refusal(500, {"": [sentence]}) from None
+        self.queue.add(files.journal)
+        return name
+
+    async def _moderate(self, name: str, day: str, visitor: str, cast: Cast, answers: dict[str, Any]) -> None:
+        """Raises Refusal for a topic that the moderator refuses, and for a visitor who tries too many."""
+        if not self.rules.moderation:
+            return
+        tries = {f"{TRIES}{visitor}": _TRIES * self.rules.per_visitor}
+        if reached := await self.limits.admit(name, day, tries, 0.0, self.rules):
+            raise failures.limit_reached(reached, self.rules.per_visitor, visitors.seconds_to_midnight())
+        request = {"topic": answers["topic"], "positions": answers["positions"], "cast": cast.name}
+        async with self._moderating:
+            if reason := await self._moderator(request):
+                raise Refusal(422, {"topic": [reason]})
+
+    async def _admit(self, name: str, day: str, visitor: str, cast: Cast) -> None:
+        counters = {f"{VISITOR}{visitor}": self.rules.per_visitor}
+        counters |= {f"{CAST}{cast.name}": cast.per_day} if cast.per_day is not None else {}
+        counters |= {f"{MODEL}{spec}": most for spec, most in self.rules.per_model.items() if spec in cast.models}
+        if reached := await self.limits.admit(name, day, counters, cast.max_cost, self.rules):
+            raise failures.limit_reached(reached, self.rules.per_visitor, visitors.seconds_to_midnight())
+
+    def _answers(self, sent: Mapping[str, str]) -> tuple[Cast, dict[str, Any]]:
+        """The cast that a form chooses, and the answers that it makes. Raises Refusal with what will not do, by field;
+        nothing but the visitor's own fields is taken from it."""
+        problems: dict[str, list[str]] = {}
+        if unknown := sent.keys() - _FIELDS:
+            raise Refusal(400, {"": [f"This form has fields that are not known here: {len(unknown)}."]})
+        cast = self.rules.casts.get(sent.get("cast", "") or next(iter(self.rules.casts)))
+        if cast is None:
+            raise Refusal(422, {"cast": ["This cast is not offered. Choose one of the list."]})
+        rounds = sent.get("rounds", "") or str(min(cast.rounds, 2))
+        if not re.fullmatch(r"[1-9]\d?", rounds) or int(rounds) > cast.rounds:
+            problems["rounds"] = [f"This cast debates for 1 to {cast.rounds} round{'s' * (cast.rounds != 1)}."]
+        texts = {field: one_line(sent.get(field, "")).strip() for field in ("topic", "position.a", "position.b")}
+        for field, text in texts.items():
+            if len(text) > LONGEST_TOPIC:
+                problems[field] = [f"It has {len(text)} characters, and at most {LONGEST_TOPIC} are taken."]
+        if not texts["topic"]:
+            problems["topic"] = ["Write a question or a claim, in one sentence."]
+        rules = format_check.load(cast.answers["format"])
+        positions = {side: text for side in rules.sides if (text := texts.get(f"position.{side}", ""))}
+        if positions and len(positions) < len(rules.sides):
+            problems["position.a" if "a" not in positions else "position.b"] = ["Say what this side argues, too."]
+        elif not positions and texts["topic"] and not problems:
+            positions = _positions(texts["topic"], rules.sides)
+            if not positions and not cast.rehearsal:
+                sentence = "It is not clear from the topic what each side is to argue. Say it here, in a sentence each."
+                problems["position.a"] = [sentence]
+        if problems:
+            raise Refusal(422, problems)
+        answers = {**cast.answers, "topic": texts["topic"], "positions": positions, "rounds": int(rounds)}
+        _settings(answers, "debate.md")
+        return cast, answers
+
+    # Finding
+
+    def journal(self, name: str) -> str | None:
+        """The journal of the public debate of that name; None where there is none, whatever the name says."""
+        if not _NAME.fullmatch(name) or len(name) > 200:
+            return None
+        paths = (f"{name}{mark}{JOURNAL}" for mark in MARKS)
+        return next((path for path in paths if os.path.isfile(path) and not is_link(path)), None)
+
+    def names(self) -> list[str]:
+        """The public debates of the folder, the newest first."""
+        marked = [name for name in folder.names() if name.endswith(MARKS)]
+        return [name.removesuffix(".rehearsed").removesuffix(MARKS[0]) for name in marked]
+
+    # Running
+
+    def go_on(self) -> None:
+        """Queues the debates that are not complete, in the order in which they were last written."""
+        agreed = {risk.digest for risk in risks_of(self.rules)}
+        for name in reversed(self.names()):
+            path = self.journal(name)
+            try:
+                if path and not folder.load(path)[1].complete:
+                    if {risk.digest for risk in find_risks(path)} <= agreed:
+                        self.queue.add(path)
+                    else:
+                        self.log(f"{path}: it does more than the casts of this site, so it is not gone on with.")
+            except (DebateError, OSError) as error:
+                self.log(f"{path}: {error}")
+
+    async def shutdown(self) -> None:
+        """Ends all debates; the next server of the folder goes on with them."""
+        self.queue.close()
+        await self.runs.shutdown()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _explain(self, error: Exception) -> list[str]:
+        if not isinstance(error, DebateError):
+            traceback.print_exception(error)
+        elif not isinstance(error, LockedJournal):
+            self.log(f"{type(error).__name__}: {error}")
+        return failures.explained(error)
+
+    def _ended(self, run: Run) -> None:
+        task = asyncio.ensure_future(self._settle(run))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _settle(self, run: Run) -> None:
+        """Gives back what was reserved for a complete debate and not spent."""
+        if run.current is None or not run.current.state.complete:
+            return
+        name = run.path.removesuffix(JOURNAL).removesuffix(".rehearsed").removesuffix(MARKS[0])
+        try:
+            await self.limits.settle(name, charged(run.current.state))
+        except LimitsUnavailable as error:
+            self.log(f"{error} What {name} has left of its cap stays reserved.")
+
+
+def _positions(topic: str, sides: tuple[str, ...]) -> dict[str, str]:
+    """What the two sides argue, from the topic alone; empty where it asks for more than yes or no."""
+    if found := plain_positions(topic, sides):
+        return dict(found)
+    asks = topic.endswith(("?", "？", "؟"))
+    if len(sides) != 2 or (asks and not _YES_OR_NO.match(topic)):
+        return {}
+    if asks:
+        pair = (f'The answer to "{topic}" is yes.', f'The answer to "{topic}" is no.')
+    else:
+        pair = (f"It is right that: {topic}", f"It is not right that: {topic}")
+    return dict(zip(sides, pair, strict=True))
+
+
+def charged(debate: DebateState) -> float:
+    """What a debate counts for, in US dollars: what it has cost, or its whole cap where that is not known for sure."""
+    total, cap = costs_of(debate).total, debate.max_cost or 0.0
+    return total.cost if debate.complete and not total.unknown else max(total.cost, cap)
+
+
+def spent_before() -> dict[str, tuple[str, float]]:
+    """What the public debates of the folder have cost or may still cost: name to day and US dollars."""
+    found = {}
+    for name in folder.names():
+        if name.endswith(MARKS):
+            try:
+                contents, debate = folder.load(f"{name}{JOURNAL}")
+            except (DebateError, OSError):
+                continue
+            address = name.removesuffix(".rehearsed").removesuffix(MARKS[0])
+            found[address] = contents.entries[0].at[:10], charged(debate)
+    return found
+
+
+def _settings(answers: Mapping[str, Any], output: str) -> Settings:
+    """The settings of a debate. Raises Refusal with what is wrong in the visitor's words."""
+    given = {key: value for key, value in answers.items() if value not in (None, {})}
+    rules = format_check.load(given["format"])
+    try:
+        settings = settings_from({**given, "output": output}, rules, output)
+    except DebateError as error:
+        problems: dict[str, list[str]] = {}
+        for sentence in error.complaints:  # the owner's part was checked before, and what it names is the owner's
+            field, _, problem = sentence.partition(": ")
+            if place := _PLACES.get(field.partition(".")[0]):
+                problems.setdefault(place, []).append(f"{problem[:1].upper()}{problem[1:]}")
+        raise Refusal(422, problems or {"": ["These settings can't be taken. Try: another topic or cast."]}) from None
+    if not settings.positions and model_spec.is_rehearsal(settings.cast):
+        pair = (f"{label}: {one_line(settings.topic)}" for label in ("For", "Against"))
+        settings = settings.model_copy(update={"positions": dict(zip(rules.sides, pair, strict=False))})
+    return settings

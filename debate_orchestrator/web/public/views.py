@@ -1,0 +1,203 @@
+"""The pages of a public site: the form and the list, one debate as it runs, its report, and its card."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from functools import lru_cache
+from typing import Any
+
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.api import render
+from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util.errors import DebateError, with_hint
+from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.web import blocks, card, folder, live, pages
+from debate_orchestrator.web.guard import is_https
+from debate_orchestrator.web.public import failures, visitors
+from debate_orchestrator.web.public.failures import Refusal
+from debate_orchestrator.web.public.site import LONGEST_TOPIC, Site
+from debate_orchestrator.web.public.visitors import Requests
+from debate_orchestrator.web.replies import HTTPException, Request, Response, form, go_to, html_response, own_page, png
+
+_LISTED = 20
+"""Debates that the front page shows."""
+
+
+class Views:
+    """The views of a public site."""
+
+    def __init__(self, site: Site, requests: Requests):
+        self._site, self._requests = site, requests
+
+    async def home(self, request: Request) -> Response:
+        """The form of a new debate, and the debates of others."""
+        return await self._home(request, {}, None)
+
+    async def start(self, request: Request) -> Response:
+        """Starts a debate, or says beside the fields why not and whether to try again."""
+        https = is_https(request.headers)
+        held = request.cookies.get(visitors.cookie_name(https=https), "")
+        if not held:
+            hint = "allow cookies for this site, and send the form again"
+            return await self._home(request, {}, Refusal(403, {"": [with_hint("Your browser sent no cookie.", hint)]}))
+        sent = await form(request, visitors.form_token(held))
+        try:
+            name = await self._site.start(sent, visitors.address(request.scope, request.headers))
+        except Refusal as refusal:
+            return await self._home(request, sent, refusal)
+        return go_to(f"/d/{name}")
+
+    async def _home(self, request: Request, sent: dict[str, str], refusal: Refusal | None) -> Response:
+        https, rules = is_https(request.headers), self._site.rules
+        held = visitors.form_cookie(request.headers, https=https)
+        response = html_response(
+            "public/home.html.j2",
+            refusal.status if refusal else 200,
+            site=rules.title,
+            rules=rules,
+            most_rounds=max(cast.rounds for cast in rules.casts.values()),
+            longest=LONGEST_TOPIC,
+            sent=sent,
+            problems=refusal.problems if refusal else {},
+            form_token=visitors.form_token(held),
+            rows=await asyncio.to_thread(self._recent) if rules.listed else [],
+            base=_base(request),
+        )
+        name = visitors.cookie_name(https=https)
+        response.set_cookie(name, held, httponly=True, samesite="lax", secure=https, path="/", max_age=7 * 86_400)
+        if refusal and refusal.retry_after is not None:
+            response.headers["retry-after"] = str(refusal.retry_after)
+        return response
+
+    def _recent(self) -> list[tuple[str, str, str]]:
+        """The newest debates: name, topic, and what was decided or how far they are."""
+        rows = []
+        for name in self._site.names()[:_LISTED]:
+            if path := self._site.journal(name):
+                try:
+                    debate = folder.load(path)[1]
+                except (DebateError, OSError):
+                    continue
+                rows.append((name, one_line(debate.opened.setup.topic), self._standing(path, debate)))
+        return rows
+
+    def _standing(self, path: str, debate: DebateState) -> str:
+        """How far a debate is, or what was decided, in a line."""
+        if debate.complete:
+            return folder.outcome(debate)
+        if self._site.runs.running(path):
+            return "running now"
+        return "waiting for its turn" if self._site.queue.place(path) else "not finished"
+
+    # One debate
+
+    def _found(self, request: Request) -> str:
+        path = self._site.journal(request.path_params["name"])
+        if path is None:
+            raise HTTPException(404)
+        return path
+
+    async def debate(self, request: Request) -> Response:
+        """A debate: as it waits, as it runs, or as it was decided."""
+        path, name = self._found(request), request.path_params["name"]
+        run = self._site.runs.running(path)
+        _, state = await asyncio.to_thread(folder.load, path)
+        if run is not None and run.current is not None:
+            state = run.current.state
+            body = await asyncio.to_thread(_body, state)
+        else:
+            there = os.stat(path)
+            body = await asyncio.to_thread(_settled_body, path, there.st_mtime_ns, there.st_size)
+        waits = run is not None or self._site.queue.place(path) > 0
+        rules, setup = state.format, state.opened.setup
+        described = folder.outcome(state) if state.complete else "; ".join(setup.positions.values())
+        return html_response(
+            "public/debate.html.j2",
+            site=self._site.rules.title,
+            name=name,
+            setup=setup,
+            topic=one_line(setup.topic),
+            sides={side: rules.name_of(side) for side in rules.sides},
+            state=state,
+            live=waits and not state.complete,
+            reloads=not waits and not state.complete,
+            status=self.status(path, state),
+            outcome=folder.outcome(state) if state.complete else "",
+            described=one_line(described)[:300],
+            rehearsal=path.endswith(f".rehearsed{JOURNAL}"),
+            body=body,
+            listed=self._site.rules.listed,
+            base=_base(request),
+        )
+
+    def status(self, path: str, debate: DebateState) -> str:
+        """Where a debate stands, as HTML."""
+        if run := self._site.runs.running(path):
+            return run.status(debate)
+        queue, ended = self._site.queue, self._site.runs.of(path)
+        place, retry = queue.place(path), queue.retry_seconds(path)
+        wait = queue.wait_seconds(place) if place else None
+        return pages.render(
+            "public/status.html.j2",
+            complete=debate.complete,
+            place=place,
+            wait=failures.minutes(wait) if wait is not None else "",
+            retry=failures.minutes(retry) if retry is not None else "",
+            complaints=ended.complaints if ended else [],
+        )
+
+    async def stream(self, request: Request) -> Any:
+        """What happens in a debate, as it happens; its place while it waits."""
+        path = self._found(request)
+        visitor = self._requests.mark(request.scope, request.headers)
+        run = self._site.runs.running(path)
+        if run is not None:
+            return live.EventStream(run.audience, run.first, visitor)
+        audience = self._site.queue.audience(path)
+        if audience is None:
+            return live.EventStream(None, lambda: [live.message("over", {})], visitor)
+        _, state = await asyncio.to_thread(folder.load, path)
+        return live.EventStream(audience, lambda: [live.message("status", self.status(path, state))], visitor)
+
+    async def report(self, request: Request) -> Response:
+        """The report, as `debate report` writes it."""
+        path = self._found(request)
+        there = os.stat(path)
+        return own_page(await asyncio.to_thread(_report, path, there.st_mtime_ns, there.st_size))
+
+    async def card(self, request: Request) -> Response:
+        """The picture that other sites show beside a link to the debate."""
+        path = self._found(request)
+        there = os.stat(path)
+        return png(await asyncio.to_thread(_card, path, there.st_mtime_ns, there.st_size, self._site.rules.title))
+
+
+def _base(request: Request) -> str:
+    """How addresses of this site begin; the guard has checked the host."""
+    return f"{'https' if is_https(request.headers) else 'http'}://{request.headers['host']}"
+
+
+def _body(debate: DebateState) -> list[str]:
+    return [blocks.rendered(debate, block) for block in blocks.outline(debate)]
+
+
+@lru_cache(maxsize=64)
+def _settled_body(path: str, changed: int, size: int) -> list[str]:
+    return _body(folder.load(path)[1])
+
+
+@lru_cache(maxsize=32)
+def _report(path: str, changed: int, size: int) -> str:
+    return render(path, "html")
+
+
+@lru_cache(maxsize=128)
+def _card(path: str, changed: int, size: int, site: str) -> bytes:
+    debate = folder.load(path)[1]
+    positions = [
+        (debate.format.name_of(side), one_line(debate.opened.setup.positions.get(side, "")))
+        for side in debate.format.sides
+    ]
+    result = folder.outcome(debate) if debate.complete else "Not decided yet"
+    return card.draw(one_line(debate.opened.setup.topic), positions, result, site)

@@ -1,0 +1,199 @@
+"""The page on which a reviewer judges a finished debate blind, in the steps and by the form of `debate ballot`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from debate_orchestrator.core import transcript
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.prompting import fields
+from debate_orchestrator.reports import review_files, reviews
+from debate_orchestrator.reports.html import writer as html
+from debate_orchestrator.reports.markdown import blind_speeches
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.reports.reviews import ReviewForm
+from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.web import folder, form_fields
+from debate_orchestrator.web.replies import HTTPException, Request, Response, form, go_to, html_response, report_page
+from debate_orchestrator.web.tokens import Tokens, same
+
+_READ = "read"
+"""The key of a draft that says that the debate was shown; from then on the vote before it stands."""
+_ASKED = ("rounds", "final", "why", "after")
+"""What is asked after the debate was read."""
+
+
+class _Case(NamedTuple):
+    """The debate that is reviewed."""
+
+    path: str
+    entries: list[Entry]
+    form: ReviewForm
+    ballots: str
+
+    def shape(self, names: tuple[str, ...]) -> Shape:
+        """Part of a ballot, of which everything has to be answered."""
+        whole = self.form.shape
+        return {name: whole[name].model_copy(update={"optional": False}) for name in names if name in whole}
+
+
+class Reviews:
+    """The views of reviewers. The token in the address opens the ballot of one debate and nothing else."""
+
+    def __init__(self, tokens: Tokens):
+        self._tokens = tokens
+
+    async def _case(self, request: Request) -> _Case:
+        """The debate of a link. Not found for another token, whatever the debate, and for one that is not finished."""
+        try:
+            path = folder.journal_of(request.path_params["name"])
+            contents, _ = await asyncio.to_thread(folder.load, path)
+        except BadFile:
+            raise HTTPException(404) from None
+        if not same(self._tokens.review(contents.entries[0].hash), request.path_params["token"]):
+            raise HTTPException(404)
+        debate = fold(entry.event for entry in contents.entries)
+        if not debate.complete:
+            raise HTTPException(404)
+        return _Case(path, contents.entries, ReviewForm(debate), DebateFiles.of_journal(path).ballots)
+
+    async def review(self, request: Request) -> Response:
+        """The vote before reading; then the debate with the ballot; then that it was filed."""
+        case, name = await self._case(request), one_line(request.query_params.get("as", ""))
+        if request.method == "POST":
+            sent = await form(request, request.path_params["token"])
+            if sent.get("action") == "begin":
+                return self._begin(request, case, sent)
+            return self._file(request, case, name, sent)
+        if name and self._filed(case, name):
+            return self._page(request, case, "filed", name=name)
+        if name and (draft := review_files.draft(case.ballots, name, case.entries[-1].hash)).get(_READ):
+            return self._reading(request, case, draft, {}, [])
+        return self._page(request, case, "before", name=name)
+
+    def _filed(self, case: _Case, name: str) -> bool:
+        found = review_files.gather_reviews(case.ballots, case.entries)
+        return name in {review.reviewer for review in found.counted}
+
+    def _begin(self, request: Request, case: _Case, sent: Mapping[str, str]) -> Response:
+        """Takes the vote before reading, which stands from then on."""
+        name, seen, before = one_line(sent.get("reviewer", "")), sent.get("seen", ""), sent.get("before", "")
+        ballot: dict[str, Any] = reviews.empty(case.form, case.entries[-1].hash, name, date.today().isoformat())
+        ballot |= {"seen": seen == "yes", "before": before or None}
+        problems = [problem for problem in case.form.complaints(ballot) if problem.startswith(("reviewer:", "before:"))]
+        problems += [] if seen in ("yes", "no") else ["Say whether you have seen the verdict."]
+        problems += [] if before else ["Say which position you hold before you read."]
+        if not problems:
+            try:
+                review_files.must_be_free(case.ballots, name)
+                if not review_files.draft(case.ballots, name, case.entries[-1].hash).get(_READ):
+                    review_files.keep(case.ballots, ballot | {_READ: True})
+                return go_to(f"{request.url.path}?{urlencode({'as': name})}")
+            except BadFile as error:
+                problems = error.complaints
+        return self._page(request, case, "before", 422, name=name, sent=sent, problems=problems)
+
+    def _file(self, request: Request, case: _Case, name: str, sent: Mapping[str, str]) -> Response:
+        """Files the ballot, or shows what is wrong with it."""
+        draft = review_files.draft(case.ballots, name, case.entries[-1].hash) if name else {}
+        if not draft.get(_READ):
+            return self._page(request, case, "before", 422, name=name, problems=["Begin with the vote before reading."])
+        answers = fields.value(case.shape(_ASKED), case.form.terms, form_fields.entered(sent))
+        if answers is None:
+            return self._reading(request, case, draft, sent, ["Some of it is missing: see below."])
+        ballot = {key: value for key, value in draft.items() if key != _READ} | answers
+        ballot["why"] = one_line(ballot["why"])
+        if "rounds" in ballot:
+            ballot["rounds"] = {int(number): part for number, part in ballot["rounds"].items()}
+        try:
+            ballot = reviews.in_order(case.form, ballot)
+            review_files.checked_review(ballot, "ballot", case.form, case.entries)
+            review_files.file(case.ballots, ballot)
+        except BadFile as error:
+            problems = [problem.removeprefix("ballot: ") for problem in error.complaints]
+            return self._reading(request, case, draft, sent, problems)
+        return go_to(f"{request.url.path}?{urlencode({'as': name})}")
+
+    def _reading(
+        self, request: Request, case: _Case, draft: Mapping[str, Any], sent: Mapping[str, str], problems: list[str]
+    ) -> Response:
+        """The debate without votes, and the ballot below it."""
+        form = case.form
+        criteria = form.debate.format.rubric.criteria
+        scored = any("scores" in shape for shape in (*form.rounds.values(), form.final))
+        nothing = {("why",): ""} if problems else {}  # an empty reason is a problem too
+        typed, rules = nothing | form_fields.entered(sent), form.debate.format
+
+        def worded(step: fields.Step) -> tuple[str, str]:
+            wording = reviews.worded(form, step.place, step.about)
+            return wording.text, wording.help
+
+        return self._page(
+            request,
+            case,
+            "reading",
+            422 if problems else 200,
+            name=draft["reviewer"],
+            problems=problems,
+            seen=bool(draft.get("seen")),
+            parts=_parts(case),
+            criteria=[
+                (criteria[name].title, reviews.scale(form, name), one_line(criteria[name].about))
+                for name in (form.terms.criteria if scored else ())
+            ],
+            questions=form_fields.questions(
+                case.shape(_ASKED), form.terms, rules, typed, checked=bool(problems), worded=worded
+            ),
+        )
+
+    def _page(self, request: Request, case: _Case, step: str, code: int = 200, **values: Any) -> Response:
+        debate, here = case.form.debate, request.url.path
+        rules, setup = debate.format, debate.opened.setup
+        return html_response(
+            "review.html.j2",
+            code,
+            step=step,
+            here=here,
+            address=f"{here}?{urlencode({'as': values.get('name', '')})}",
+            form_token=request.path_params["token"],
+            texts=reviews.review_texts(),
+            topic=setup.topic,
+            positions=[(side, rules.name_of(side), setup.positions[side]) for side in case.form.sides],
+            draft=f"review {case.entries[-1].hash[:16]} {values.get('name', '')}",
+            **{"sent": {}, "problems": [], **values},
+        )
+
+    async def report(self, request: Request) -> Response:
+        """The report, for a reviewer whose ballot is filed."""
+        case = await self._case(request)
+        if not self._filed(case, one_line(request.query_params.get("as", ""))):
+            raise HTTPException(404)
+        return await report_page(case.path)
+
+
+def _parts(case: _Case) -> list[tuple[str, list[dict[str, Any]]]]:
+    """What the sides said: headings with the speeches under them."""
+    sides = case.form.debate.format.sides
+    found = []
+    for heading, turns in blind_speeches(build_report(case.entries)):
+        speeches = [
+            {
+                "id": turn.id,
+                "side": turn.seat if turn.seat in sides else "judge",
+                "heading": turn.heading,
+                "floor": turn.floor,
+                "body": html.speech(turn.text).html if turn.text else "",
+                "lines": transcript.as_text(turn.shape, turn.fields).split("\n") if turn.fields else [],
+            }
+            for turn in turns
+        ]
+        found.append((heading, speeches))
+    return found

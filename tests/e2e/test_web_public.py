@@ -1,0 +1,145 @@
+"""A public site as strangers meet it: on a phone, by keyboard, by day and by night; the friend who gets the link."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from public_server import served_public
+
+from .ending import within
+from .test_browser import PATIENCE, PHONE, page  # noqa: F401
+from .test_web import SLOW_SPEAKER, context, folder, looked_at, watched  # noqa: F401
+
+pytestmark = pytest.mark.slow
+
+REHEARSAL = {"casts": {"rehearsal": {"about": "A rehearsal", "cast": {"a": "rehearse", "b": "rehearse"}}}}
+
+
+def test_a_stranger_on_a_phone(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
+    """From the address alone to a debate on one's own topic, its link copied and opened by a friend who has never been
+    there, and the report; axe finds nothing, every page fits, and no page complains."""
+    with served_public(folder, REHEARSAL) as server:
+        home = f"http://127.0.0.1:{server.port}/"
+        window = context.new_page()
+        window.set_viewport_size({"width": PHONE, "height": 844})
+        window.goto(home)
+        looked_at(window)
+        window.get_by_label("What is to be debated?").fill("Should cities ban cars from their centres?")
+        window.get_by_role("button", name="Start the debate").click()
+        window.get_by_text("Complete", exact=True).wait_for()
+        looked_at(window)
+        assert "Cities should ban cars from their centres." in window.inner_text("main")
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        window.get_by_role("button", name="Send this page").click()
+        window.get_by_text("The address is copied").wait_for()
+        link = window.evaluate("navigator.clipboard.readText()")
+        friend = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
+        friend.goto(link)
+        assert "Should cities ban cars" in friend.inner_text("h1")
+        card = friend.locator("meta[property='og:image']").get_attribute("content")
+        assert friend.request.get(card).headers["content-type"] == "image/png"
+        friend.get_by_role("link", name="Read the report").click()
+        friend.wait_for_url("**/report")
+        assert "Should cities ban cars" in friend.inner_text("body")
+        friend.context.close()
+        assert context.said == []
+
+
+def test_by_keyboard_alone(folder: Path, context: Any) -> None:  # noqa: F811
+    """Tab and Enter are enough: a topic that asks for more opens the field that it needs, with a sentence beside it."""
+    with served_public(folder, {"casts": {"one": {**spoken(folder), "rounds": 1}}}) as server:
+        window = context.new_page()
+        window.goto(f"http://127.0.0.1:{server.port}/")
+        for _ in range(10):
+            window.keyboard.press("Tab")
+            if window.evaluate("document.activeElement.id") == "topic":
+                break
+        window.keyboard.type("Which is better, tea or coffee?")
+        for _ in range(10):
+            window.keyboard.press("Tab")
+            if window.evaluate("document.activeElement.textContent").strip() == "Start the debate":
+                break
+        window.keyboard.press("Enter")
+        window.get_by_text("what each side is to argue").wait_for()
+        looked_at(window)
+        assert window.get_by_label("What is to be debated?").input_value() == "Which is better, tea or coffee?"
+        window.get_by_label("The first side").focus()
+        window.keyboard.type("Tea is better.")
+        window.keyboard.press("Tab")
+        window.keyboard.type("Coffee is better.")
+        window.keyboard.press("Control+Enter")
+        window.get_by_role("button", name="Start the debate").press("Enter")
+        window.get_by_text("Complete", exact=True).wait_for()
+        # A refused form is answered with the status 422, which browsers print as an error of the network.
+        assert [said for said in context.said if "422" not in said] == []
+
+
+def spoken(folder: Path) -> dict[str, Any]:  # noqa: F811
+    """A cast in which a program speaks slowly."""
+    (folder.parent / "speaker.py").write_text(SLOW_SPEAKER.replace("0.3", "0.1"), encoding="utf-8")
+    program = f"command:{sys.executable} {folder.parent / 'speaker.py'}"
+    settings = {"issues": False, "brief": False, "free": True}
+    return {"about": "Slow", "cast": {"a": program, "b": program, "judge": "rehearse"}, **settings}
+
+
+def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
+    """A second debate waits, says so, and begins on the page that is open; words stand there before a speech is whole;
+    a page without script says how things stand too."""
+    with served_public(folder, {"casts": {"slow": {**spoken(folder), "rounds": 1}}, "at_once": 1}) as server:
+        home = f"http://127.0.0.1:{server.port}/"
+        windows = [context.new_page(), context.new_page()]
+        for number, window in enumerate(windows):
+            window.goto(home)
+            window.get_by_label("What is to be debated?").fill(f"Should we wait {number} times?")
+            window.get_by_role("button", name="Start the debate").click()
+            window.wait_for_url("**/d/*")
+        windows[1].get_by_text("your debate is next").wait_for()
+        looked_at(windows[1])
+        windows[0].locator(".writing", has_text="First comes").first.wait_for()
+        windows[1].locator(".writing", has_text="First comes").first.wait_for()
+        for window in windows:
+            window.get_by_text("Complete", exact=True).wait_for()
+        assert context.said == []
+
+
+@contextmanager
+def served_on(port: int, folder: Path) -> Iterator[subprocess.Popen[str]]:  # noqa: F811
+    """The site of the file that is in the folder, on that port."""
+    command = [sys.executable, "-m", "debate_orchestrator", "serve", "--public", "site.yaml", "--trust", "--no-browser"]
+    environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
+    process = subprocess.Popen(
+        [*command, "--port", str(port)], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        with within(PATIENCE):
+            assert re.match("http", process.stdout.readline())
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+
+
+def test_a_killed_site_goes_on(folder: Path, context: Any) -> None:  # noqa: F811
+    """A visitor's debate goes on by itself when its server was killed and there is one again, at the same address."""
+    with served_public(folder, {"casts": {"slow": {**spoken(folder), "rounds": 1}}}) as server:
+        window = context.new_page()
+        window.goto(f"http://127.0.0.1:{server.port}/")
+        window.get_by_label("What is to be debated?").fill("Should we go on?")
+        window.get_by_role("button", name="Start the debate").click()
+        window.locator(".writing", has_text="First").first.wait_for()
+        server.process.kill()
+        server.process.wait(60)
+    with served_on(server.port, folder):
+        window.reload()
+        window.get_by_text("Complete", exact=True).wait_for()
+        assert "First comes a claim" in window.inner_text("#debate")

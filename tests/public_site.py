@@ -1,0 +1,81 @@
+"""A public site in the working folder, and visitors with browsers, without a network."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from starlette.testclient import TestClient
+from web_visitor import PATIENCE, plain
+
+from debate_orchestrator.web.public.app import create_app
+from debate_orchestrator.web.public.limits import Limits, MemoryLimits
+from debate_orchestrator.web.public.rules import Rules, parse_rules
+from debate_orchestrator.web.public.site import Site, spent_before
+
+HOST = "debates.example.org"
+REHEARSAL = {"about": "Stand-ins", "cast": {"a": "rehearse", "b": "rehearse"}}
+TOPIC = {"topic": "Should we move to gRPC?", "rounds": "1"}
+
+
+def rules(**more: Any) -> Rules:
+    """Rules with a cast of stand-ins."""
+    return parse_rules({"casts": {"rehearsal": REHEARSAL}, "debates_per_visitor": 50, **more})
+
+
+class PublicVisitor:
+    """A browser at an address of the network, behind the site's proxy."""
+
+    def __init__(self, client: TestClient, site: Site, log: list[str]):
+        self.client, self.site, self.log = client, site, log
+        self.address = "203.0.113.7"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"x-forwarded-for": self.address, "x-forwarded-proto": "https"}
+
+    def get(self, path: str, **headers: str) -> Any:
+        return self.client.get(path, headers={**self.headers, **headers}, follow_redirects=False)
+
+    def token(self) -> str:
+        """The token of the form, and its cookie."""
+        found = re.search(r'name="form_token" value="(\w+)"', self.get("/").text)
+        assert found is not None
+        return found[1]
+
+    def start(self, fields: Mapping[str, str] = TOPIC, headers: Mapping[str, str] | None = None) -> Any:
+        """Sends the form as a browser does."""
+        data = {"form_token": self.token(), **fields}
+        sent = {**self.headers, "origin": f"https://{HOST}", **(headers or {})}
+        return self.client.post("/start", data=data, headers=sent, follow_redirects=False)
+
+    def started(self, **fields: str) -> str:
+        """The path of a debate that has begun."""
+        answer = self.start({**TOPIC, **fields})
+        assert answer.status_code == 303, plain(answer.text)
+        return str(answer.headers["location"])
+
+    def text(self, path: str) -> str:
+        answer = self.get(path)
+        assert answer.status_code == 200, answer.text
+        return plain(answer.text)
+
+    def until(self, path: str, words: str) -> str:
+        """The words of a page once it says that."""
+        end = time.monotonic() + PATIENCE
+        while words not in (text := self.text(path)):
+            assert time.monotonic() < end, f"{words!r} was not said: {text[:2000]}"
+            time.sleep(0.1)  # fewer requests than a visitor may make
+        return text
+
+
+@contextmanager
+def visiting_public(permitted: Rules | None = None, limits: Limits | None = None) -> Iterator[PublicVisitor]:
+    """A visitor of a site in the working folder."""
+    log: list[str] = []
+    site = Site(permitted or rules(), limits or MemoryLimits(spent_before()), log.append)
+    with TestClient(create_app(site, [HOST]), base_url=f"https://{HOST}") as client:
+        yield PublicVisitor(client, site, log)

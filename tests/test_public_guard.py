@@ -1,0 +1,239 @@
+"""A public site holds against visitors who mean harm: forged forms, other names, floods, streams without end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from public_site import HOST, TOPIC, PublicVisitor, rules, visiting_public
+from started import PATIENCE
+from web_visitor import plain
+
+from debate_orchestrator.web import guard, live
+from debate_orchestrator.web.public import visitors
+from debate_orchestrator.web.public.app import LARGEST_FORM
+
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.fixture
+def visitor(here: Path) -> Iterator[PublicVisitor]:
+    """A visitor of a site on which stand-ins debate."""
+    with visiting_public() as somebody:
+        yield somebody
+
+
+def nothing_written() -> bool:
+    return not list(Path().iterdir())
+
+
+def test_forms_of_other_sites_start_nothing(visitor: PublicVisitor) -> None:
+    """A form is taken from a page of this site alone: the browser says so, and it holds the token of its cookie."""
+    for headers in (
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site"},
+        {"origin": f"https://{HOST}", "sec-fetch-site": "same-site"},
+        {"origin": "", "sec-fetch-site": ""},
+    ):
+        assert visitor.start(headers=headers).status_code == 403, headers
+    stolen = visitor.token()
+    visitor.client.cookies.clear()
+    data = {**TOPIC, "form_token": stolen}
+    same_site = {**visitor.headers, "origin": f"https://{HOST}"}
+    assert visitor.client.post("/start", data=data, headers=same_site).status_code == 403
+    assert visitor.client.post("/start", data={**data, "form_token": ""}, headers=same_site).status_code == 403
+    assert nothing_written()
+
+
+def test_a_browser_without_cookies_is_told(visitor: PublicVisitor) -> None:
+    """Where no cookie comes back, the page says what to allow."""
+    token = visitor.token()
+    visitor.client.cookies.clear()
+    headers = {**visitor.headers, "origin": f"https://{HOST}"}
+    answer = visitor.client.post("/start", data={**TOPIC, "form_token": token}, headers=headers)
+    assert answer.status_code == 403 and "allow cookies for this site" in answer.text
+
+
+def test_a_damaged_journal_is_not_told_to_visitors(visitor: PublicVisitor) -> None:
+    """The page of a debate whose file was spoilt says no more than that; the owner's log says what is wrong."""
+    path = visitor.started()
+    visitor.until(path, "Complete")
+    (journal,) = Path().glob("*.journal.jsonl")
+    journal.write_text(journal.read_text(encoding="utf-8").replace("gRPC", "gRPX", 1), encoding="utf-8")
+    answer = visitor.get(path)
+    assert answer.status_code == 500 and "until the owner of this site" in answer.text
+    assert "line" not in plain(answer.text) and "journal" in visitor.log[-1]
+    assert visitor.get("/").status_code == 200
+
+
+def test_the_cookie_is_kept_from_scripts_and_other_names(visitor: PublicVisitor) -> None:
+    """Behind https, no script and no other name of the domain gets or sets the cookie of the form."""
+    (cookie,) = visitor.get("/").headers.get_list("set-cookie")
+
+    assert cookie.startswith("__Host-debate_visitor=") and "HttpOnly" in cookie and "Secure" in cookie
+    assert "samesite=lax" in cookie.lower() and "domain" not in cookie.lower()
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "", f"{HOST}.evil.example", f"evil@{HOST}"])
+def test_only_its_own_names_are_served(visitor: PublicVisitor, host: str) -> None:
+    """No page, and so no link within one, is made for another name."""
+    assert visitor.get("/", host=host).status_code == 421
+
+
+def test_the_desk_is_not_there(visitor: PublicVisitor) -> None:
+    """A public site has no address of the desk or of seats, with whatever cookie."""
+    for path in ("/enter?key=0", "/new", "/search?q=x", "/compare", "/debates/x", "/seat/x/a/0"):
+        assert visitor.get(path).status_code == 404
+
+
+def test_forms_have_a_size_and_a_type(visitor: PublicVisitor) -> None:
+    """A form over the limit is refused before it is read, and anything that is no form too."""
+    visitor.token()  # the browser has the cookie of the form
+    sent = {**visitor.headers, "origin": f"https://{HOST}", "content-type": FORM}
+    large = b"topic=" + b"x" * LARGEST_FORM
+    assert visitor.client.post("/start", content=large, headers=sent).status_code == 413
+    assert visitor.client.post("/start", content=iter([large]), headers=sent).status_code == 413
+    as_json = {**sent, "content-type": "application/json"}
+    assert visitor.client.post("/start", content=json.dumps(TOPIC), headers=as_json).status_code == 415
+    assert visitor.client.post("/start", content=b"topic=%ff", headers=sent).status_code == 400
+    assert visitor.start({**TOPIC, **{f"field{n}": "" for n in range(600)}}).status_code == 400
+    assert visitor.client.delete("/start", headers=visitor.headers).status_code == 405
+    assert nothing_written()
+
+
+def test_pages_run_no_script_of_others(visitor: PublicVisitor) -> None:
+    """Every page forbids scripts and styles but those of this server's files, and has none within it."""
+    path = visitor.started(
+        topic="<script>alert(1)</script> Is this safe?", **{"position.a": "Yes.", "position.b": "No."}
+    )
+    visitor.until(path, "Complete")
+    for address in ("/", path, "/nothing"):
+        answer = visitor.get(address)
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "script-src 'self'" in policy and "unsafe" not in policy
+        assert answer.text.count("<script") == answer.text.count('<script src="/static/page.js" defer>') == 1
+        assert " style=" not in answer.text and "<style" not in answer.text and " onclick" not in answer.text
+
+
+def test_a_flood_is_stopped(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A visitor who asks too often is told when to come back; others are served meanwhile."""
+    monkeypatch.setattr(visitors, "_MOST_REQUESTS", 5)
+    codes = [visitor.get("/static/page.css").status_code for _ in range(7)]
+    assert codes == [200] * 5 + [429] * 2
+    assert 1 <= int(visitor.get("/").headers["retry-after"]) <= 60
+    visitor.address = "203.0.113.8"
+    assert visitor.get("/").status_code == 200
+
+
+def test_visitors_that_are_counted_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests from ever new addresses fill no memory."""
+    monkeypatch.setattr(visitors, "_MOST_VISITORS", 10)
+    requests = visitors.Requests()
+    for number in range(50):
+        requests.admit({"method": "GET"}, {"x-forwarded-for": f"10.0.0.{number}"})
+    assert len(requests._counts) == 10
+
+
+def test_the_key_of_marks_changes_with_the_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same address has another mark on another day, and the same one within a day."""
+    requests, scope, headers = visitors.Requests(), {"client": ("203.0.113.7", 1)}, {}
+    marks = []
+    for day in ("2030-01-01", "2030-01-01", "2030-01-02"):
+        monkeypatch.setattr(visitors, "today", lambda day=day: day)
+        marks.append(requests.mark(scope, headers))
+    assert marks[0] == marks[1] != marks[2]
+
+
+async def opened(stream: live.EventStream) -> tuple[int, asyncio.Task[None]]:
+    """The status with which a stream begins, and the task that it runs in."""
+    status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    async def receive() -> Any:
+        await asyncio.sleep(3600)
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            status.set_result(message["status"])
+
+    task = asyncio.create_task(stream({}, receive, send))
+    return await status, task
+
+
+def test_streams_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One visitor can't hold all streams, all visitors together can't hold more than there are, and a stream that ends
+    makes room."""
+    monkeypatch.setattr(live, "MOST_OF_A_VISITOR", 2)
+    monkeypatch.setattr(live, "MOST_VIEWERS", 3)
+
+    async def run() -> None:
+        audience = live.Audience()
+
+        async def status(visitor: str) -> int:
+            code, task = await opened(live.EventStream(audience, list, visitor))
+            tasks.append(task)
+            return code
+
+        tasks: list[asyncio.Task[None]] = []
+        assert [await status("a") for _ in range(3)] == [200, 200, 503]
+        assert [await status("b"), await status("c")] == [200, 503]
+        tasks[0].cancel()
+        await asyncio.gather(tasks[0], return_exceptions=True)
+        assert await status("c") == 200
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(run())
+
+
+def test_slow_forms_are_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A form that does not arrive in time holds nothing."""
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.05)
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        await asyncio.sleep(60)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    with visiting_public(rules()) as visitor:
+        headers = {"host": HOST, "content-type": FORM, "origin": f"https://{HOST}"}
+        pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+        scope = {"type": "http", "method": "POST", "path": "/start", "headers": pairs, "query_string": b""}
+        asyncio.run(visitor.client.app(scope, receive, send))
+    assert sent[0]["status"] == 408
+
+
+@pytest.mark.slow
+def test_connections_that_say_nothing_are_closed(here: Path) -> None:
+    """Half a head, and nothing more on a connection that was used, are closed; a request beside them is answered."""
+    code = (
+        "from debate_orchestrator.web import connections; connections.HEAD_SECONDS = 0.5\n"
+        "from debate_orchestrator.cli import main; main(['serve', '--public', '--no-browser', '--port', '0'])\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        port = int(process.stdout.readline().rsplit(":", 1)[1].strip("/\n"))
+        request = f"GET /static/page.css HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+        for sent in (b"", b"GET / HTTP/1.1\r\nHost: x", request + b"GET / HT"):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.settimeout(PATIENCE)
+                connection.sendall(sent)
+                began, answer = time.monotonic(), b""
+                while part := connection.recv(65536):
+                    answer += part
+                assert time.monotonic() - began < 5 and answer.startswith(b"HTTP/1.1 200" if sent == request else b"")
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)

@@ -1,0 +1,412 @@
+"""A public site: visitors start debates within what its owner permits, wait in a queue, and read what came of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from public_site import HOST, REHEARSAL, TOPIC, PublicVisitor, rules, visiting_public
+from web_visitor import plain
+
+from debate_orchestrator import read_journal
+from debate_orchestrator.core.events import Opened
+from debate_orchestrator.util.data import parse_mapping
+from debate_orchestrator.util.errors import (
+    BadSettings,
+    JournalWriteError,
+    LockedJournal,
+    OverBudget,
+    ProviderFailed,
+    TransientError,
+)
+from debate_orchestrator.web.public import moderation
+from debate_orchestrator.web.public.failures import explained
+from debate_orchestrator.web.public.rules import parse_rules, risks_of
+
+
+@pytest.fixture
+def visitor(here: Path) -> Iterator[PublicVisitor]:
+    """A visitor of a site on which stand-ins debate."""
+    with visiting_public() as somebody:
+        yield somebody
+
+
+def opened(name: str) -> Opened:
+    """The first event of a debate of the folder."""
+    (path,) = Path().glob(f"{name.removeprefix('/d/')}.public*.journal.jsonl")
+    event = read_journal(path).events[0]
+    assert isinstance(event, Opened)
+    return event
+
+
+def speaking(folder: Path, body: str) -> str:
+    """The spec of a program that speaks."""
+    program = folder / "speaker.py"
+    program.write_text(f"import sys, time\nsys.stdin.read()\n{textwrap.dedent(body)}\n", encoding="utf-8")
+    return f"command:{sys.executable} {program}"
+
+
+def spoken_by(spec: str, **more: Any) -> dict[str, Any]:
+    """A cast in which a program speaks for both sides."""
+    return {"about": "A program", "cast": {"a": spec, "b": spec, "judge": "rehearse"}, "free": True, **more}
+
+
+def test_a_debate_from_the_front_page_to_its_report(visitor: PublicVisitor) -> None:
+    """A stranger's topic becomes a debate with an address of its own, that is listed, read and reported, and that says
+    it is a rehearsal."""
+    path = visitor.started()
+
+    shown = visitor.until(path, "Complete")
+    assert "Should we move to gRPC?" in shown and "A rehearsal" in shown
+    assert "Should we move to gRPC?" in visitor.text("/")
+    assert "Should we move to gRPC?" in visitor.text(f"{path}/report")
+    setup = opened(path).setup
+    assert setup.rounds == 1 and setup.positions["a"] == "We should move to gRPC."
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "message"),
+    [
+        ({"topic": " "}, "topic", "Write a question or a claim"),
+        ({"topic": "x" * 301}, "topic", "301 characters, and at most 300"),
+        ({"rounds": "4"}, "rounds", "1 to 3 rounds"),
+        ({"rounds": "1e1"}, "rounds", "1 to 3 rounds"),
+        ({"cast": "other"}, "cast", "not offered"),
+        ({"position.a": "Yes."}, "position.b", "Say what this side argues"),
+        ({"position.a": "Yes.", "position.b": "Yes."}, "position.a", "Both sides argue"),
+    ],
+)
+def test_what_will_not_do_stands_beside_its_field(
+    visitor: PublicVisitor, sent: dict[str, str], field: str, message: str
+) -> None:
+    """Nothing is started, what was typed stays, and the sentence stands at the field."""
+    answer = visitor.start({**TOPIC, **sent})
+
+    assert answer.status_code == 422, plain(answer.text)
+    beside = answer.text.partition(f'id="problem-{field}-1">')[2].partition("<")[0]
+    assert message in beside, plain(answer.text)
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("topic", "position"),
+    [
+        ("Should we use tabs?", "We should use tabs."),
+        ("Is remote work what most teams want?", 'The answer to "Is remote work what most teams want?" is yes.'),
+        ("城市中心应该禁止私家车", "It is right that: 城市中心应该禁止私家车"),
+        ("Which database should we choose for this?", None),
+        ("Is it better to rent, or does buying pay?", None),
+    ],
+)
+def test_positions_follow_from_the_topic(here: Path, topic: str, position: str | None) -> None:
+    """A question of yes or no, and a claim, need no positions; for others the visitor is asked for them."""
+    with visiting_public(rules(casts={"one": spoken_by("command:true")})) as visitor:
+        answer = visitor.start({**TOPIC, "topic": topic})
+        if position is None:
+            assert answer.status_code == 422 and "what each side is to argue" in answer.text
+        else:
+            assert opened(answer.headers["location"]).setup.positions["a"] == position
+
+
+@pytest.mark.parametrize("field", ["format", "cast.a", "other.a", "output", "context", "max_cost", "judge"])
+def test_visitors_set_nothing_but_their_own_fields(visitor: PublicVisitor, field: str) -> None:
+    """No program, address, file or cap can be named: a form with any other field is refused whole."""
+    answer = visitor.start({**TOPIC, field: "command:touch stolen"})
+
+    assert answer.status_code == 400 and list(Path().iterdir()) == []
+
+
+def test_other_debates_of_the_folder_are_not_shown(visitor: PublicVisitor) -> None:
+    """Only debates that visitors started are found: not the owner's, whatever the address says."""
+    path = visitor.started()
+    visitor.until(path, "Complete")
+    (journal,) = Path().glob("*.public.rehearsed.journal.jsonl")
+    Path("private.journal.jsonl").write_bytes(journal.read_bytes())
+    Path("link.public.journal.jsonl").symlink_to("private.journal.jsonl")
+    name = path.removeprefix("/d/")
+
+    for other in ("private", "link", f"{name}.public", "..%2fprivate", f"../{name}", f"{name}%00", "%2e%2e"):
+        for end in ("", "/report", "/stream", "/card.png"):
+            assert visitor.get(f"/d/{other}{end}").status_code == 404, (other, end)
+    assert visitor.text("/").count("Should we move to gRPC?") == 1
+
+
+def test_the_days_of_a_visitor(here: Path) -> None:
+    """A visitor starts so many debates a day, others go on; the answer says what to try and when, and another address
+    of the same IPv6 network is the same visitor."""
+    with visiting_public(rules(debates_per_visitor=2)) as visitor:
+        visitor.started()
+        visitor.started()
+        refused = visitor.start()
+        assert refused.status_code == 429 and 0 < int(refused.headers["retry-after"]) <= 86_400
+        assert "has started 2 debates today" in plain(refused.text) and "come back tomorrow" in refused.text
+        visitor.address = "2001:db8:1:2::1"
+        visitor.started()
+        visitor.address = "2001:db8:1:2:ffff::9"
+        visitor.started()
+        assert visitor.start().status_code == 429
+        visitor.address = "2001:db8:1:3::1"
+        visitor.started()
+
+
+def test_the_proxy_says_who_asks(here: Path) -> None:
+    """What a visitor writes into the header of addresses counts for nothing: the proxy's word stands last."""
+    with visiting_public(rules(debates_per_visitor=1)) as visitor:
+        visitor.started()
+        visitor.address = f"198.51.100.1, {visitor.address}"
+        assert visitor.start().status_code == 429
+
+
+def test_the_days_of_a_model_and_a_cast(here: Path) -> None:
+    """When a model or a cast has had its debates for today, another cast can still be chosen."""
+    first = {**spoken_by("command:false"), "about": "First", "cast": {"a": "command:false", "b": "command:false",
+                                                                     "judge": "rehearse"}}  # fmt: skip
+    casts = {"first": first, "second": REHEARSAL, "third": {**REHEARSAL, "per_day": 1}}
+    with visiting_public(rules(casts=casts, debates_per_model={"command:false": 1})) as visitor:
+        visitor.started(cast="first")
+        visitor.started(cast="third")
+        for cast in ("first", "third"):
+            refused = visitor.start({**TOPIC, "cast": cast})
+            assert refused.status_code == 429 and "choose another cast" in refused.text
+        visitor.started(cast="second")
+
+
+def test_addresses_are_nowhere_kept(here: Path) -> None:
+    """No file of the site holds the address of a visitor, and no counter does; the key changes with the day."""
+    with visiting_public() as visitor:
+        path = visitor.started()
+        visitor.until(path, "Complete")
+        assert visitor.address not in repr(vars(visitor.site.limits))
+        for file in (file for file in Path().rglob("*") if file.is_file()):
+            assert visitor.address not in file.read_text(encoding="utf-8")
+
+
+def test_a_moderator_program_may_refuse(here: Path) -> None:
+    """A program gets the topic on standard input and refuses with a reason, which the visitor reads; it runs without a
+    shell, and where it fails nothing is started."""
+    program = here / "moderate.py"
+    program.write_text(
+        "import json, sys\n"
+        "topic = json.load(sys.stdin)['topic']\n"
+        "if 'crash' in topic: sys.exit(3)\n"
+        "if 'gossip' in topic: print('No <b>gossip</b>, please.'); sys.exit(1)\n",
+        encoding="utf-8",
+    )
+    with visiting_public(rules(moderation=f"{sys.executable} {program}")) as visitor:
+        visitor.started()
+        refused = visitor.start({"topic": "Is gossip; touch x good?"})
+        assert refused.status_code == 422 and "No <b>gossip</b>, please." in plain(refused.text)
+        assert "No <b>" not in refused.text
+        failed = visitor.start({"topic": "Should we crash?"})
+        assert failed.status_code == 503 and failed.headers["retry-after"]
+        assert str(program) not in failed.text and "ended with 3" in visitor.log[-1]
+        assert len(list(Path().glob("*.journal.jsonl"))) == 1
+
+
+def test_a_moderator_function_may_refuse(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Python function does the same; one that is not there is told before the site is served."""
+    (here / "house_rules.py").write_text(
+        "async def check(request):\n    return None if 'gRPC' in request['topic'] else 'Only gRPC is debated here.'\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(here))
+    with visiting_public(rules(moderation="python:house_rules:check")) as visitor:
+        visitor.started()
+        assert "Only gRPC is debated here." in visitor.start({"topic": "Should we use tabs?"}).text
+    with pytest.raises(BadSettings, match="can't be loaded"):
+        moderation.moderator("python:house_rules:nothing")
+
+
+def test_the_moderator_is_not_asked_without_end(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused topics count nowhere as debates, but a visitor can't have ever more of them looked at."""
+    (here / "refusing.py").write_text("asked = []\ndef check(request):\n    asked.append(1)\n    return 'No.'\n")
+    monkeypatch.syspath_prepend(str(here))
+    with visiting_public(rules(moderation="python:refusing:check", debates_per_visitor=1)) as visitor:
+        codes = [visitor.start().status_code for _ in range(12)]
+    assert codes == [422] * 10 + [429] * 2
+    import refusing
+
+    assert len(refusing.asked) == 10
+
+
+def test_a_slow_moderator_holds_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that does not answer is ended, and the visitor may try again."""
+    monkeypatch.setattr(moderation, "SECONDS", 0.2)
+    with visiting_public(rules(moderation="sleep 60")) as visitor:
+        assert visitor.start().status_code == 503 and "no answer within" in visitor.log[-1]
+
+
+def test_debates_wait_for_their_turn(here: Path) -> None:
+    """With one debate at once, the next one waits, says how many are before it, starts by itself, and one more than
+    may wait is refused with when to try again."""
+    speaker = speaking(here, "time.sleep(0.15); print('A reason is given here, and another one.')")
+    with visiting_public(rules(casts={"slow": spoken_by(speaker)}, at_once=1, queue=2)) as visitor:
+        first, second, third = (visitor.started() for _ in range(3))
+        assert "your debate is next" in visitor.text(second)
+        assert "1 debate before this one" in visitor.text(third)
+        full = visitor.start()
+        assert full.status_code == 503 and "2 debates wait already" in plain(full.text) and full.headers["retry-after"]
+        for path in (first, second, third):
+            visitor.until(path, "Complete")
+
+
+def test_the_queue_says_how_long(here: Path) -> None:
+    """Once debates have ended, a place in the queue has a time: that of the usual debate, for each batch before it."""
+    speaker = speaking(here, "time.sleep(0.2); print('A reason is given here, and another one.')")
+    with visiting_public(rules(casts={"slow": spoken_by(speaker)}, at_once=1)) as visitor:
+        assert visitor.site.queue.wait_seconds(1) is None
+        visitor.until(visitor.started(), "Complete")
+        one = visitor.site.queue.wait_seconds(1)
+        assert one is not None and 0.2 < one < 20 and visitor.site.queue.wait_seconds(3) == 3 * one
+        visitor.started()
+        assert "your debate is next · about a minute" in visitor.text(visitor.started())
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TransientError("secret", unsure=True), "did not answer in time"),
+        (OverBudget("secret"), "Try: start a debate with fewer rounds"),
+        (LockedJournal("secret"), "Try: load this page again"),
+        (JournalWriteError("secret"), "goes on by itself"),
+        (ProviderFailed("secret"), "Try: come back later"),
+        (RuntimeError("secret"), "Try: come back later"),
+    ],
+)
+def test_every_failure_says_what_to_do(error: Exception, words: str) -> None:
+    """A visitor learns whether to wait, to try again or to change something, and nothing that the error names."""
+    told = " ".join(explained(error))
+
+    assert words in told and "secret" not in told
+
+
+def test_a_debate_goes_on_in_the_next_server(here: Path) -> None:
+    """A debate that waited or ran when its server ended is complete after the next one has begun."""
+    speaker = speaking(here, "time.sleep(0.1); print('A reason is given here, and another one.')")
+    permitted = rules(casts={"slow": spoken_by(speaker)}, at_once=1)
+    with visiting_public(permitted) as visitor:
+        paths = [visitor.started(), visitor.started()]
+    with visiting_public(permitted) as visitor:
+        for path in paths:
+            visitor.until(path, "Complete")
+
+
+def test_foreign_journals_are_not_gone_on_with(here: Path) -> None:
+    """A journal in the folder that runs another program than the owner agreed to stays as it is."""
+    other = speaking(here, "open('stolen', 'w'); time.sleep(60)")
+    with visiting_public(rules(casts={"slow": spoken_by(other)}, at_once=1)) as visitor:
+        visitor.started()
+        path = visitor.started()
+    Path("stolen").unlink(missing_ok=True)
+    with visiting_public() as visitor:
+        assert "Not finished" in visitor.text(path) and not Path("stolen").exists()
+        assert any("does more than the casts" in line for line in visitor.log)
+
+
+def test_failures_are_told_without_what_is_the_owners(here: Path) -> None:
+    """A visitor reads what happened and what to try; the owner's log has the error, the page nothing of it."""
+    program = here / "speaker"
+    program.write_text('#!/bin/sh\nrm "$0"\necho A reason is given.\n', encoding="utf-8")
+    program.chmod(0o755)
+    with visiting_public(rules(casts={"broken": spoken_by(f"command:{program} --key sk-owner")})) as visitor:
+        path = visitor.started()
+        shown = visitor.until(path, "the owner of this site has looked at it")
+        assert "come back later, or start a debate with another cast" in shown
+        for page in (path, f"{path}/report", "/"):
+            assert str(here) not in visitor.get(page).text and "sk-owner" not in visitor.get(page).text
+        assert any(str(program) in line for line in visitor.log)
+
+
+def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a failure that may pass, the page says when the debate goes on, and it does."""
+    monkeypatch.setattr("debate_orchestrator.web.public.start_queue.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
+    Path("down").touch()
+    speaker = speaking(here, "import os\nif os.path.exists('down'): sys.exit(5)\nprint('A reason is given here.')")
+    cast = {"flaky": spoken_by(speaker, retry_for=1.0)}
+    with visiting_public(rules(casts=cast)) as visitor:
+        path = visitor.started()
+        visitor.until(path, "goes on by itself in about")
+        Path("down").unlink()
+        visitor.until(path, "Complete")
+
+
+GOOD: dict[str, Any] = {"casts": {"one": REHEARSAL}}
+PAID: dict[str, Any] = {"about": "x", "cast": dict.fromkeys(("a", "b", "judge"), "anthropic:claude-sonnet-5-5")}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "casts: there is none"),
+        ({"casts": {"Big Cast": REHEARSAL}}, "not a name of small letters"),
+        ({"casts": {"one": {"cast": {"a": "human", "b": "rehearse"}}}}, "human can't take a seat"),
+        ({"casts": {"one": {"cast": {"a": "nobody:x", "b": "rehearse"}}}}, "casts.one.cast"),
+        ({"casts": {"one": {**REHEARSAL, "rounds": 99}}}, "casts.one.rounds"),
+        ({"casts": {"one": {**REHEARSAL, "topic": "x"}}}, "casts.one.'topic' is no key"),
+        ({"casts": {"one": PAID}}, "casts.one.max_cost: there is none"),
+        ({"casts": {"one": {**PAID, "max_cost": 0.5}}}, "max_cost: there is none"),
+        ({"casts": {"one": {**PAID, "free": True}}, "max_cost": 1}, "costs money"),
+        ({**GOOD, "at_once": 0}, "at_once: 0 is not"),
+        ({**GOOD, "listed": "yes"}, "listed: 'yes' is not true or false"),
+        ({**GOOD, "que": 3}, "Did you mean 'queue'"),
+        ({**GOOD, "debates_per_model": {"openai:x": 3}}, "is in none of the casts"),
+    ],
+)
+def test_rules_are_checked_before_anything_is_served(
+    given: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is wrong in the owner's file is said in a sentence that names the key."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-for-this-test-alone")
+    with pytest.raises(BadSettings) as refused:
+        parse_rules(given)
+    assert message in str(refused.value)
+
+
+def test_the_documented_file_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example in docs/public.md says what its comments say."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-for-this-test-alone")
+    page = (Path(__file__).parents[1] / "docs" / "public.md").read_text(encoding="utf-8")
+    permitted = parse_rules(parse_mapping(page.partition("```yaml\n")[2].partition("```")[0], "site.yaml"))
+
+    assert (permitted.max_cost, permitted.max_cost_per_day, permitted.per_visitor) == (50.0, 5.0, 3)
+    assert permitted.casts["rehearsal"].rehearsal and permitted.casts["quick"].max_cost == 0.4
+    assert risks_of(permitted) == ()
+
+
+def test_a_site_with_programs_needs_consent(debate: Any, here: Path) -> None:
+    """A file that names programs is not served before the owner has agreed to them, the moderator's too."""
+    cast = spoken_by("command:true --loud")
+    Path("site.yaml").write_text(json.dumps({"casts": {"one": cast}, "moderation": "true --hard"}), encoding="utf-8")
+
+    ran = debate("serve", "--public", "site.yaml", "--no-browser", "--port", "0")
+
+    assert ran.code == 2 and "true --loud" in ran.err and "true --hard" in ran.err and "--trust" in ran.err
+    assert {risk.kind for risk in risks_of(rules(moderation="look"))} == {"program"}
+
+
+def test_a_page_can_be_sent_to_others(visitor: PublicVisitor) -> None:
+    """The page names its permanent address, a title and a picture for sites that show links."""
+    topic = 'Is "less" <more> [so](https://evil.example "x") *big*?'
+    path = visitor.started(topic=topic, **{"position.a": 'It "is" <b>more</b>.', "position.b": "No."})
+    visitor.until(path, "Complete")
+    page = visitor.get(path).text
+
+    assert f'<link rel="canonical" href="https://{HOST}{path}">' in page
+    assert f'<meta property="og:image" content="https://{HOST}{path}/card.png">' in page
+    assert 'content="Is &#34;less&#34; &lt;more&gt; [so](https://evil.example &#34;x&#34;) *big*?"' in page
+    picture = visitor.get(f"{path}/card.png")
+    assert picture.headers["content-type"] == "image/png" and picture.content.startswith(b"\x89PNG")
+    assert "noindex" not in page
+
+
+def test_a_site_may_list_nothing(here: Path) -> None:
+    """Where the owner says so, debates are found by their links alone, and search engines are told to stay away."""
+    with visiting_public(rules(listed=False)) as visitor:
+        path = visitor.started()
+        visitor.until(path, "Complete")
+        assert path not in visitor.get("/").text and 'content="noindex"' in visitor.get(path).text

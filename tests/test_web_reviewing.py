@@ -1,0 +1,188 @@
+"""A reviewer in the browser: the vote before reading, the debate without votes, the ballot, and then the report."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web_visitor import TOKENS, Visitor, plain, visiting
+
+from debate_orchestrator import read_journal
+from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.providers import discovery
+from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.util import resources
+
+JOURNAL = "debate-report.journal.jsonl"
+ANSWERS = {
+    "field/rounds/1/scores/a": "7 6",
+    "field/rounds/1/scores/b": "5 5",
+    "field/rounds/1/winner": "a",
+    "field/final/winner": "a",
+    "field/why": "It answered the other.",
+    "field/after": "a",
+}
+
+
+@pytest.fixture
+def reviewer(here: Path) -> Iterator[Visitor]:
+    """Somebody who has a link to review a finished debate of one round, and no other."""
+    shutil.copy(resources.folder("examples") / "friday-deploys" / JOURNAL, JOURNAL)
+    with visiting(enter=False) as somebody:
+        yield somebody
+
+
+@pytest.fixture
+def link(reviewer: Visitor) -> str:
+    token = TOKENS.review(read_journal(JOURNAL).entries[0].hash)
+    return f"/review/debate-report/{token}"
+
+
+def send(reviewer: Visitor, link: str, fields: dict[str, str]) -> Any:
+    return reviewer.send(link, fields, token=link.partition("?")[0].rpartition("/")[2])
+
+
+def begun(reviewer: Visitor, link: str, name: str = "ada", before: str = "undecided") -> str:
+    """The address of the ballot after the vote before reading."""
+    answer = send(reviewer, link, {"action": "begin", "reviewer": name, "seen": "no", "before": before})
+    assert answer.status_code == 303, plain(answer.text)
+    return str(answer.headers["location"])
+
+
+def test_a_ballot_from_the_link_to_the_report(reviewer: Visitor, link: str) -> None:
+    """The ballot is the one that `debate ballot` files, and the report that follows shows it."""
+    page = begun(reviewer, link)
+    assert "Opening" in reviewer.text(page)
+
+    assert send(reviewer, page, {"action": "file", **ANSWERS}).status_code == 303
+
+    assert "Your ballot is filed" in reviewer.text(page)
+    entries = read_journal(JOURNAL).entries
+    (review,) = gather_reviews("debate-report.ballots", entries).counted
+    assert (review.reviewer, review.before, review.after, review.seen) == ("ada", "undecided", "a", False)
+    assert review.final.winner == "a" and not Path("debate-report.ballots/ada.draft.yaml").exists()
+    report = re.search(r'class="call" href="([^"]+)"', reviewer.get(page).text)
+    assert report is not None and "ada" in reviewer.text(report[1])
+
+
+def test_nothing_of_the_verdict_is_shown_before(reviewer: Visitor, link: str) -> None:
+    """Before the vote only topic and positions are shown; before the ballot is filed no ballot, winner or report."""
+    debate = fold(read_journal(JOURNAL).events)
+    speech = debate.answers["1.opening.a"].reply.text[:60]
+    votes = [answer.ballot for answer in debate.answers.values() if isinstance(answer, Voted)]
+    said = [str(vote["justification"]) for vote in votes if "justification" in vote]
+    assert said
+
+    assert speech not in reviewer.text(link)
+    page = begun(reviewer, link)
+    shown = reviewer.text(page)
+    assert not [words for words in said if words[:50] in shown]
+    assert reviewer.get(f"{link}/report?as=ada").status_code == 404
+
+
+def test_the_vote_before_stands(reviewer: Visitor, link: str) -> None:
+    """It can't be cast again once the debate was shown, and no ballot is taken without it."""
+    unread = send(reviewer, f"{link}?as=ada", {"action": "file", **ANSWERS})
+    assert unread.status_code == 422 and "Begin with the vote" in unread.text
+    begun(reviewer, link, before="a")
+    page = begun(reviewer, link, before="b")
+    send(reviewer, page, {"action": "file", **ANSWERS})
+
+    (review,) = gather_reviews("debate-report.ballots", read_journal(JOURNAL).entries).counted
+    assert review.before == "a"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"reviewer": ""}, "reviewer:"),
+        ({"reviewer": "x" * 100}, "no name on one line"),
+        ({"seen": "maybe"}, "whether you have seen the verdict"),
+        ({"before": ""}, "which position you hold"),
+        ({"before": "c"}, "before:"),
+    ],
+)
+def test_what_will_not_do_is_said(reviewer: Visitor, link: str, fields: dict[str, str], message: str) -> None:
+    """A vote before that can't be taken keeps nothing."""
+    good = {"action": "begin", "reviewer": "ada", "seen": "no", "before": "a"}
+    answer = send(reviewer, link, {**good, **fields})
+
+    assert answer.status_code == 422 and message in plain(answer.text)
+    assert not Path("debate-report.ballots").exists()
+
+
+def test_a_ballot_is_held_to_the_rubric(reviewer: Visitor, link: str) -> None:
+    """Missing and impossible answers are told at their fields, what was typed stays, and nothing is filed; a ballot
+    that was filed is not replaced."""
+    page = begun(reviewer, link)
+    wrong = {"field/rounds/1/scores/a": ("11 6",), "field/final/winner": ("",), "field/why": ("w " * 81, " ")}
+    for changed in ({field: text} for field, texts in wrong.items() for text in texts):
+        answer = send(reviewer, page, {"action": "file", **ANSWERS, **changed})
+        assert answer.status_code == 422 and 'class="problem"' in answer.text
+        assert "It answered the other." in answer.text or "field/why" in changed
+        assert "An answer is needed here." in answer.text or all(text.strip() for text in changed.values())
+    assert not Path("debate-report.ballots/ada.yaml").exists()
+    assert send(reviewer, page, {"action": "file", **ANSWERS}).status_code == 303
+    again = send(reviewer, link, {"action": "begin", "reviewer": "ada", "seen": "no", "before": "b"})
+    assert again.status_code == 422 and "has cast" in plain(again.text)
+
+
+def test_a_link_opens_its_review_alone(reviewer: Visitor, link: str, here: Path) -> None:
+    """Its token opens no other debate, no seat and not the desk; the answer does not tell which debates there are."""
+    shutil.copy(resources.folder("examples") / "standing-desks" / JOURNAL, "other.journal.jsonl")
+    token = link.rpartition("/")[2]
+    for address in (
+        f"/review/other/{token}",
+        f"/review/none/{token}",
+        f"{link[:-1]}x",
+        f"/seat/debate-report/a/{token}",
+    ):
+        assert reviewer.get(address).status_code == 404
+    assert reviewer.get("/debates/debate-report").status_code == 401
+    unsigned = reviewer.send(link, {"action": "begin", "reviewer": "ada", "seen": "no", "before": "a"}, token="0" * 40)
+    assert unsigned.status_code == 403
+
+
+def test_the_desk_has_the_link(here: Path) -> None:
+    """The page of a finished debate has the link for reviewers."""
+    shutil.copy(resources.folder("examples") / "friday-deploys" / JOURNAL, JOURNAL)
+    with visiting() as desk:
+        found = re.search(r'href="(/review/[^"]+)"', desk.get("/debates/debate-report").text)
+        assert found is not None and "Your name" in desk.text(found[1])
+
+
+@pytest.mark.parametrize("format", ["panel", "question", "claim"])
+def test_every_format_can_be_reviewed(here: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
+    """The form asks for what the format's judges vote on, and a ballot with an answer to every field is filed."""
+    monkeypatch.setattr(discovery, "available", lambda *_: [])
+    with visiting() as desk:
+        setup = {"topic": "Should we move to gRPC?", "rounds": "1", "format": format, "action": "start"}
+        started = desk.send("/new", setup)
+        assert started.status_code == 303, plain(started.text)
+        address = started.headers["location"]
+        desk.until(address, "Complete")
+        found = re.search(r'href="(/review/[^"]+)"', desk.get(address).text)
+        assert found is not None
+        page = begun(desk, found[1])
+        answers = {"action": "file"}
+        while (answer := send(desk, page, answers)).status_code == 422 and len(answers) < 30:
+            answers |= filled_in(answer.text)
+        assert answer.status_code == 303, plain(answer.text)[-1500:]
+        assert "Your ballot is filed" in desk.text(page)
+
+
+def filled_in(page: str) -> dict[str, str]:
+    """An answer to every field of a form: the first choice, the numbers of its example, or a word."""
+    found = {}
+    for name, rest in re.findall(
+        r'<(?:select|input|textarea) id="(field/[^"]+)"(.*?)(?=<label|</form>)', page, re.DOTALL
+    ):
+        options = re.findall(r'<option value="([^"]+)"', rest)
+        example = re.search(r"as in: ([\d. ]*\d)", rest) or re.search(r"(\d[\d.]*) to \d", rest)
+        found[name] = options[0] if options else example[1] if example else "Well argued."
+    return found
