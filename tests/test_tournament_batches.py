@@ -272,7 +272,7 @@ def test_a_killed_process_takes_its_batches(server: Server, here: Path) -> None:
         ended = process.end(240)
     held = folder.load("held")
 
-    assert ended.code == 0 and "are in batch msgbatch_" in ended.err
+    assert ended.code == 0 and "Batch msgbatch_" in ended.err
     assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
     with started("tournament", "resume", "held", "--batch", "--cluster", "postgresql://x", folder=here) as process:
         assert process.end().code == 2

@@ -80,7 +80,7 @@ class Messages(api.ApiModel):
 
         async def found(client: Any) -> list[str]:
             batches = []
-            async for batch in client.messages.batches.list(limit=100):  # the newest first
+            async for batch in client.messages.batches.list(limit=api.LISTED):  # the newest first
                 if batch.created_at.timestamp() < since:
                     break
                 if sum(batch.request_counts.to_dict().values()) == size:

@@ -28,6 +28,8 @@ CONNECT = 15.0
 """Seconds in which a server must accept a connection."""
 LONGEST_FIELD = 10_000
 """Characters of what a server says of itself and of how an answer ended, and of a page that it found."""
+LISTED = 20
+"""Batches of one page of a list: each takes up to 40 lines of JSON, and a response may have 1,000."""
 _NEEDED_HEADERS = {
     "host", "accept", "accept-encoding", "connection", "content-type", "content-length", "user-agent",
     "anthropic-version",

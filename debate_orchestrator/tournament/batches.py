@@ -203,7 +203,8 @@ class Batches:
             return False
         self._file.created(batch, id)
         if bodies is not None:
-            self._on_note(f"{len(batch.calls):,} calls of {batch.model} are in batch {id}.")
+            count = len(batch.calls)
+            self._on_note(f"Batch {id} has {count:,} call{'s' * (count != 1)} of {batch.model}.")
         return True
 
     async def _created(self, api: TakesBatches, batch: Batch, bodies: Mapping[str, dict[str, Any]]) -> str | None:
