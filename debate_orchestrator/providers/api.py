@@ -219,9 +219,9 @@ class ApiModel:
                 if (answer.incomplete() is not None and not answer.closed) or not isinstance(fault, TransientError):
                     raise fault from None
             break
-        wrong = answer.invalid if answer.closed else answer.incomplete()
-        if wrong:
-            raise faults.broken(self.name, wrong, answer.partial(self.name))
+        trouble = answer.invalid if answer.closed else answer.incomplete()
+        if trouble:
+            raise faults.broken(self.name, trouble, answer.partial(self.name))
         self._reached = True
 
     async def managed(self, call: Callable[[Any], Awaitable[_Result]]) -> _Result:
@@ -326,8 +326,8 @@ def http_options(server: servers.Server, *, insecure: bool) -> dict[str, Any]:
     plain http to another machine."""
     from debate_orchestrator.providers import bounded_body, rates
 
-    if wrong := servers.unencrypted(server, insecure=insecure):
-        raise ProviderFailed(wrong)
+    if problem := servers.unencrypted(server, insecure=insecure):
+        raise ProviderFailed(problem)
     url = server.address or ""
     plain = url.lower().startswith("http://")
     return {
@@ -346,8 +346,8 @@ def _only_encrypted(server: servers.Server, insecure: bool) -> _Hook:
     """A hook that checks the address to which a request really goes, since a profile may name one too."""
 
     async def check(request: Any) -> None:
-        if wrong := servers.unencrypted(server, str(request.url), insecure=insecure):
-            raise ProviderFailed(wrong)
+        if problem := servers.unencrypted(server, str(request.url), insecure=insecure):
+            raise ProviderFailed(problem)
 
     return check
 

@@ -150,9 +150,10 @@ def cost(spec: str, usage: Usage | None, *, batch: bool = False) -> float | None
     model = known(spec)
     if model is None or usage is None:
         return None
-    rules = table().cache
+    caching = table().cache
     rate = model.long if model.long is not None and usage.input > model.long.above else model
-    paid = usage.fresh + usage.cached * model.read + usage.written * rules.write + usage.written_hour * rules.write_hour
+    written = usage.written * caching.write + usage.written_hour * caching.write_hour
+    paid = usage.fresh + usage.cached * model.read + written
     price = (paid * rate.input + usage.output * rate.output) / _MILLION
     return price * (table().batch if batch else 1) + usage.searches * table().searches / 1000
 

@@ -269,7 +269,7 @@ async def _patiently(call: Callable[[], Awaitable[_Result]]) -> _Result:
     async def on_failure(failure: ExternalError, wait: float | None) -> None:
         """A request about a batch costs nothing, and is in no journal."""
 
-    result = await call_with_retry(call, LIMITS.patience, on_failure=on_failure)
+    result = await call_with_retry(call, LIMITS.retry_for, on_failure=on_failure)
     return cast(_Result, result)
 
 
