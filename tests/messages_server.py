@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import puppets
@@ -53,6 +54,18 @@ class Server:
         self.at_once = self.most_at_once = 0
         self.cache = Cache(least)
         self.url = ""
+        self.batches: dict[str, list[dict[str, Any]]] = {}
+        """Batch to its requests, each with a `custom_id` and `params`."""
+        self.batch_paid: list[str] = []
+        """The ids of calls that batches answered: each is paid for."""
+        self.batches_open = False
+        """Whether batches take long: they do not end until this is False."""
+        self.batch_trouble: Callable[[dict[str, Any]], str] = lambda request: ""
+        """A request of a batch to what becomes of it: `expired`, `errored`, `canceled`, or nothing else than usual."""
+        self.creations: Callable[[int], str] = lambda n: ""
+        """How many batches were asked for before to what goes wrong: `refuse`, `lose` (created without an answer)."""
+        self.asked_to_create = 0
+        self.answers_of: dict[str, list[dict[str, Any]]] = {}
 
     async def messages(self, http: web.Request) -> web.StreamResponse:
         """POST /v1/messages."""
@@ -81,6 +94,55 @@ class Server:
             return await self._stream(http, request, counted, trouble)
         finally:
             self.at_once -= 1
+
+    async def create_batch(self, http: web.Request) -> web.StreamResponse:
+        """POST /v1/messages/batches."""
+        trouble = self.creations(self.asked_to_create)
+        self.asked_to_create += 1
+        if trouble == "refuse":
+            return web.json_response({"type": "error", "error": {"type": "overloaded_error"}}, status=529)
+        id = f"msgbatch_{len(self.batches)}"
+        self.batches[id] = (await http.json())["requests"]
+        self.answers_of[id] = [self._batched(request) for request in self.batches[id]]
+        if trouble == "lose":
+            assert http.transport is not None
+            http.transport.abort()
+        return web.json_response(self._batch(id))
+
+    async def list_batches(self, http: web.Request) -> web.StreamResponse:
+        """GET /v1/messages/batches."""
+        data = [self._batch(id) for id in reversed(self.batches)]
+        return web.json_response({"data": data, "has_more": False, "first_id": None, "last_id": None})
+
+    async def get_batch(self, http: web.Request) -> web.StreamResponse:
+        """GET /v1/messages/batches/{id}."""
+        return web.json_response(self._batch(http.match_info["id"]))
+
+    async def batch_results(self, http: web.Request) -> web.StreamResponse:
+        """GET /v1/messages/batches/{id}/results, in another order than that of the requests."""
+        assert not self.batches_open
+        lines = [json.dumps(line) + "\n" for line in reversed(self.answers_of[http.match_info["id"]])]
+        return web.Response(text="".join(lines), content_type="application/x-jsonl")
+
+    def _batch(self, id: str) -> dict[str, Any]:
+        count, now = len(self.batches[id]), datetime.now(UTC).isoformat()
+        counts = dict.fromkeys(("processing", "errored", "expired", "canceled", "succeeded"), 0)
+        counts["processing" if self.batches_open else "succeeded"] = count
+        status = "in_progress" if self.batches_open else "ended"
+        common = {"id": id, "type": "message_batch", "created_at": now, "expires_at": now}
+        return {**common, "processing_status": status, "request_counts": counts, "results_url": None}
+
+    def _batched(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The result of one request."""
+        if trouble := self.batch_trouble(request["params"]):
+            error = {"error": {"type": "error", "error": {"type": "api_error", "message": "no"}}}
+            return {"custom_id": request["custom_id"], "result": {"type": trouble} | error}
+        self.batch_paid.append(request["custom_id"])
+        text = self.say(request["params"]) or answer(request["params"])
+        usage = {"input_tokens": 1000, "output_tokens": 100}
+        message = {"id": "m", "type": "message", "role": "assistant", "model": request["params"]["model"]}
+        message |= {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "usage": usage}
+        return {"custom_id": request["custom_id"], "result": {"type": "succeeded", "message": message}}
 
     async def _stream(
         self, http: web.Request, request: dict[str, Any], counted: Counted, trouble: dict[str, Any]
@@ -209,6 +271,10 @@ def answer(request: dict[str, Any], words: int = 60) -> str:
 async def _serve(server: Server, ready: threading.Event, done: asyncio.Event) -> None:
     app = web.Application(client_max_size=1 << 26)
     app.router.add_post("/v1/messages", server.messages)
+    app.router.add_post("/v1/messages/batches", server.create_batch)
+    app.router.add_get("/v1/messages/batches", server.list_batches)
+    app.router.add_get("/v1/messages/batches/{id}", server.get_batch)
+    app.router.add_get("/v1/messages/batches/{id}/results", server.batch_results)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0, backlog=4096)

@@ -43,9 +43,10 @@ class Budget:
         self.unseen = unseen
         """The expected cost of calls that brought no answer and may have been billed."""
 
-    def take(self, turn_id: str, spec: str, brief: Brief) -> None:
-        """Reserves the expected cost of a call. OverBudget if that would exceed the debate's cap or the shared one."""
-        price = expected(spec, brief)
+    def take(self, turn_id: str, spec: str, brief: Brief, *, batch: bool = False) -> None:
+        """Reserves the expected cost of a call, alone or in a batch. OverBudget if that would exceed the debate's cap
+        or the shared one."""
+        price = expected(spec, brief, batch=batch)
         check_cap(self._current.state.max_cost, self.committed, turn_id, spec, price, _RAISE_CAP)
         if self._shared_budget is not None:
             check_cap(self._shared_budget.cap, self._shared_budget.committed, turn_id, spec, price, RUN_AGAIN)

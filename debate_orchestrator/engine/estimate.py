@@ -129,12 +129,12 @@ def _blocks(brief: Brief) -> list[int]:
     return [pricing.tokens(brief.system + schema), *map(pricing.tokens, parts)]
 
 
-def expected(spec: str, brief: Brief) -> float | None:
-    """US dollars that one call may cost with nothing cached; None if the price is unknown."""
+def expected(spec: str, brief: Brief, *, batch: bool = False) -> float | None:
+    """US dollars that one call may cost with nothing cached, alone or in a batch; None if the price is unknown."""
     if spec != model_spec.real(spec):
         return 0.0  # a stand-in answers, not the model
     sent, answered = sizes(brief)
-    return pricing.cost(spec, Usage(written=sent, output=answered))
+    return pricing.cost(spec, Usage(written=sent, output=answered), batch=batch)
 
 
 class _PlannedCall(NamedTuple):

@@ -21,11 +21,19 @@ from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
-from debate_orchestrator.providers.registry import Provider, Queued, call_provider
+from debate_orchestrator.providers.registry import Batched, Provider, Queued, call_provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util import model_spec, sanitize
-from debate_orchestrator.util.errors import BadReply, DebateError, ExternalError, Paused, ProviderFailed, TransientError
+from debate_orchestrator.util.errors import (
+    AnswerPending,
+    BadReply,
+    DebateError,
+    ExternalError,
+    Paused,
+    ProviderFailed,
+    TransientError,
+)
 
 SPEECH_ATTEMPTS = 2
 STRUCTURED_ATTEMPTS = 4
@@ -173,8 +181,11 @@ class _Call:
 
     async def _write_intent(self) -> None:
         runner, turn, name = self._runner, self._turn, self._provider.name
+        batched = self._provider if isinstance(self._provider, Batched) else None
         if self._billed:
-            runner.budget.take(turn.id, name, self._request)
+            runner.budget.take(turn.id, name, self._request, batch=bool(batched and batched.in_batch(self._request)))
+        if batched is not None and batched.under_way(self._request):
+            return
         try:
             await runner.record(Asked(turn=turn.id, brief=self._request.digest, by=name, called=self._billed))
         except BaseException:
@@ -223,7 +234,11 @@ class _Call:
             self._runner.on_text(self._turn, piece)
 
     async def _failed(self, failure: ExternalError, wait: float | None) -> None:
-        """Records a call that failed; raises Paused in place of a TransientError that was the last."""
+        """Records a call that failed; raises Paused in place of a TransientError that was the last. A call that goes on
+        at the provider has not failed: its intent stands."""
+        if isinstance(failure, AnswerPending):
+            self._runner.budget.give(self._turn.id, unseen=True)
+            return
         trouble = failure if isinstance(failure, TransientError) else None
         partial = trouble.partial if trouble and isinstance(trouble.partial, Reply) else None
         if partial is not None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, faults, lengths, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_marks
-from debate_orchestrator.providers.options import Option
+from debate_orchestrator.providers.options import Option, Refusals
 from debate_orchestrator.providers.registry import Permissions, Piece
 from debate_orchestrator.util.data import strict_json
-from debate_orchestrator.util.errors import ExternalError, ProviderFailed
+from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 problem = servers.spec_problem
 _MOST_TOKENS = 32_000
@@ -49,9 +51,7 @@ class Messages(api.ApiModel):
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The answer to one brief, as `Provider` says. One that pauses in a search is several requests."""
-        plan = self._plans.get(brief.turn, CachePlan())
-        marked = placed_marks(plan, self.current.state, sum(len(message.parts) for message in brief.messages))
-        base, options = request(brief, self.name, marked, hour=plan.hour), options_of(brief, self.name)
+        base, options = self._request(brief), options_of(brief, self.name)
         answer = MessagesAnswer()
         clock = faults.SilenceClock(self.current.state.retry_for)
         for _ in range(_SEARCH_PAUSES):
@@ -61,6 +61,53 @@ class Messages(api.ApiModel):
                 break
             base["messages"] = [*base["messages"], {"role": "assistant", "content": answer.blocks_to_resend()}]
         return answer.reply(self.name, self.refusals.lacking(options))
+
+    def _request(self, brief: Brief) -> dict[str, Any]:
+        plan = self._plans.get(brief.turn, CachePlan())
+        marked = placed_marks(plan, self.current.state, sum(len(message.parts) for message in brief.messages))
+        return request(brief, self.name, marked, hour=plan.hour)
+
+    def batch_body(self, brief: Brief) -> dict[str, Any]:
+        return Refusals().request(self._request(brief), options_of(brief, self.name))
+
+    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> str:
+        requests = [{"custom_id": call, "params": body} for call, body in bodies.items()]
+        batch = await self.managed(lambda client: client.messages.batches.create(requests=requests))
+        return str(batch.id)
+
+    async def find_batches(self, name: str, size: int, since: float) -> list[str]:
+        """As `TakesBatches` says. The API keeps no name of a batch, so size and time have to do."""
+
+        async def found(client: Any) -> list[str]:
+            batches = []
+            async for batch in client.messages.batches.list(limit=api.LISTED):  # the newest first
+                if batch.created_at.timestamp() < since:
+                    break
+                if sum(batch.request_counts.to_dict().values()) == size:
+                    batches.append(str(batch.id))
+            return batches
+
+        return await self.managed(found)
+
+    async def batch_ended(self, batch: str) -> bool:
+        found = await self.managed(lambda client: client.messages.batches.retrieve(batch))
+        return bool(found.processing_status == "ended")
+
+    async def batch_results(self, batch: str) -> dict[str, Reply | TransientError]:
+        path = f"/v1/messages/batches/{quote(batch, safe='')}/results"
+
+        text: str = await self.managed(lambda client: client.get(path, cast_to=str))
+        return self.batch_replies((call, self._batched(line.get("result"))) for call, line in api.batch_lines(text))
+
+    def _batched(self, result: Any) -> MessagesAnswer | str:
+        """The answer in the result of one call; why there is none."""
+        result = result if isinstance(result, dict) else {}
+        if result.get("type") != "succeeded" or not isinstance(result.get("message"), dict):
+            error = result.get("error")
+            return f"{result.get('type')} {error if error is not None else ''}".strip()
+        answer = MessagesAnswer()
+        answer.take_whole(self.sdk().types.Message.construct(**result["message"]))
+        return answer
 
     def sdk(self) -> Any:
         import anthropic
@@ -156,6 +203,15 @@ class MessagesAnswer(api.Answer):
         if self._before is not None:
             self.usage = self._before.usage
             self.length, self.received = self._before.length, self._before.received
+
+    def take_whole(self, message: Any) -> None:
+        """Takes a message that came at once."""
+        blocks = message.content if isinstance(message.content, list) else []
+        self.take(SimpleNamespace(type="message_start", message=message))
+        for index, block in enumerate(blocks):
+            self.take(SimpleNamespace(type="content_block_start", index=index, content_block=block))
+        self.take(SimpleNamespace(type="message_delta", delta=message, usage=message.usage))
+        self.take(SimpleNamespace(type="message_stop"))
 
     def take(self, event: Any) -> list[str]:
         index = getattr(event, "index", None)

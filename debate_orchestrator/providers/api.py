@@ -8,9 +8,9 @@ followed, since a key would go along, and no key goes over plain http to another
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from debate_orchestrator.core import hearing
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
@@ -21,12 +21,15 @@ from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.options import Option, Refusals
 from debate_orchestrator.providers.registry import Permissions, Piece
 from debate_orchestrator.util import redact
+from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 CONNECT = 15.0
 """Seconds in which a server must accept a connection."""
 LONGEST_FIELD = 10_000
 """Characters of what a server says of itself and of how an answer ended, and of a page that it found."""
+LISTED = 20
+"""Batches of one page of a list: each takes up to 40 lines of JSON, and a response may have 1,000."""
 _NEEDED_HEADERS = {
     "host", "accept", "accept-encoding", "connection", "content-type", "content-length", "user-agent",
     "anthropic-version",
@@ -37,6 +40,7 @@ _NOT_THERE = (
     "nodename nor servname", "name resolution",
 )  # fmt: skip
 _Hook = Callable[[Any], Awaitable[None]]
+_Result = TypeVar("_Result")
 
 
 class Answer:
@@ -85,11 +89,12 @@ class Answer:
         """The pages that a search found."""
         return ()
 
-    def reply(self, spec: str, lacked: tuple[str, ...] = ()) -> Reply:
-        """The answer as a reply of that seat. A cost that the server reports is believed. The cost of an answer whose
-        stream was closed is unknown, since its tokens are counted at its end, unless it is free."""
+    def reply(self, spec: str, lacked: tuple[str, ...] = (), *, batch: bool = False) -> Reply:
+        """The answer as a reply of that seat, priced as one of a batch if it is. A cost that the server reports is
+        believed. The cost of an answer whose stream was closed is unknown, since its tokens are counted at its end,
+        unless it is free."""
         usage = None if self.closed and not pricing.free(spec) else self.usage
-        cost = pricing.cost(spec, usage) if self.cost is None else self.cost
+        cost = pricing.cost(spec, usage, batch=batch) if self.cost is None else self.cost
         return Reply(
             text=self.text, brief="", by=spec, model=self.model, usage=self.usage, stop=self.stop, ended=self.ended(),
             cost=cost, found=self.pages(), lacked=lacked,
@@ -219,6 +224,36 @@ class ApiModel:
             raise faults.broken(self.name, trouble, answer.partial(self.name))
         self._reached = True
 
+    async def managed(self, call: Callable[[Any], Awaitable[_Result]]) -> _Result:
+        """What a call of the SDK returns that streams no answer. Errors are those of a call for an answer."""
+        await background.done(self.imports)
+        clock = faults.SilenceClock(self.current.state.retry_for)
+        try:
+            client = self.client()
+            async with clock.listening():
+                result = await call(client)
+        except ExternalError:
+            raise
+        except Exception as error:
+            raise self._fault(error, Answer(), clock) from None
+        self._reached = True
+        return result
+
+    def batch_replies(self, found: Iterable[tuple[str, Answer | str]]) -> dict[str, Reply | TransientError]:
+        """The replies of a batch by the id of each call, from the answers, or from why there is none."""
+        replies: dict[str, Reply | TransientError] = {}
+        for call, answer in found:
+            if isinstance(answer, str):
+                why = faults.quote(answer)
+                replies[call] = TransientError(f"{self.name} gave no answer in its batch: {why}.")
+            elif answer.length > LIMITS.answer:
+                replies[call] = faults.oversized(self.name, f"more than {LIMITS.answer:,} characters")
+            elif incomplete := answer.incomplete():
+                replies[call] = faults.broken(self.name, incomplete)
+            else:
+                replies[call] = answer.reply(self.name, batch=True)
+        return replies
+
     def _refuses(self, error: Exception, options: Sequence[Option]) -> bool:
         """Whether an exception of the SDK refuses an option, and another form of it is left."""
         sdk = self.sdk()
@@ -332,6 +367,17 @@ def _strip(server: servers.Server) -> _Hook:
         request.headers["authorization"] = f"Bearer {server.key() or servers.NO_KEY}"
 
     return strip
+
+
+def batch_lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The lines of a batch's results that can be read, each with the id of its call."""
+    for line in text.split("\n"):
+        try:
+            data = strict_json(clean(line))
+        except ValueError:
+            continue  # a call without a line has no answer
+        if isinstance(data, dict) and isinstance(data.get("custom_id"), str):
+            yield data["custom_id"], data
 
 
 def cause(error: BaseException) -> BaseException:

@@ -18,6 +18,9 @@ from debate_orchestrator.util.redact import redactor
 
 _CHUNK = 64 * 1024
 _END_OF_EVENT = (b"\n\n", b"\r\r", b"\r\n\r\n")
+_END_OF_LINE = (b"\n", b"\r")
+_RESULTS = ("/results", "/content")
+"""How the addresses of the results of batches end."""
 _STRING = re.compile(rb'"(?:[^"\\\r\n]|\\[^\r\n])*+"?')
 """A string of JSON, as far as it goes in its line: no line break can stand in one."""
 _BRACKET = re.compile(rb"[\[\]{}]")
@@ -31,7 +34,10 @@ def hold_to_limits(limits: Limits) -> Callable[[httpx2.Response], Awaitable[None
         packing = response.headers.pop("content-encoding", "")
         # a charset may name any codec of Python's, `zip` among them: without one the body is read as UTF-8
         response.headers["content-type"] = response.headers.get("content-type", "").partition(";")[0]
-        response.stream = LimitedBody(response.stream, packing, limits, whole=response.is_success)
+        # The results of a batch are lines of JSON, which can't hold a line break; answers are events.
+        lines = response.request.method == "GET" and response.request.url.path.endswith(_RESULTS)
+        ends = _END_OF_LINE if lines else _END_OF_EVENT
+        response.stream = LimitedBody(response.stream, packing, limits, whole=response.is_success, ends=ends)
 
     return hook
 
@@ -39,8 +45,17 @@ def hold_to_limits(limits: Limits) -> Callable[[httpx2.Response], Awaitable[None
 class LimitedBody(httpx2.AsyncByteStream):
     """The unpacked body of a response: of an answer whole events, of an error no more than tells the reason."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, packing: str, limits: Limits, *, whole: bool):
+    def __init__(
+        self,
+        stream: httpx2.AsyncByteStream,
+        packing: str,
+        limits: Limits,
+        *,
+        whole: bool,
+        ends: tuple[bytes, ...] = _END_OF_EVENT,
+    ):
         self._stream, self._packing, self._limits, self._whole = stream, packing.strip().lower(), limits, whole
+        self._ends = ends
         self._packed = self._unpacked = self._events = self._lines = 0
         self._event = bytearray()
 
@@ -98,7 +113,7 @@ class LimitedBody(httpx2.AsyncByteStream):
             self._lines += line.endswith((b"\r", b"\n"))
             if len(self._event) > limits.event or self._lines > limits.event_lines:
                 raise OverLimit(f"an event of more than {limits.event:,} bytes or {limits.event_lines:,} lines")
-            if self._event.endswith(_END_OF_EVENT):
+            if self._event.endswith(self._ends):
                 event, self._event, self._lines = bytes(self._event), bytearray(), 0
                 self._events += 1
                 if self._events > limits.events:

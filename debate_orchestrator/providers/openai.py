@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any, Literal
 
@@ -9,22 +11,25 @@ from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, faults, lengths, servers
-from debate_orchestrator.providers.options import Option
+from debate_orchestrator.providers.options import Option, Refusals
 from debate_orchestrator.providers.registry import Permissions, Piece
-from debate_orchestrator.util.errors import ExternalError, ProviderFailed
+from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
-_STRUCTURED, _SEARCH, _LIMIT = "structured output", "search", "limit of tokens"
+_STRUCTURED, _SEARCH, _LIMIT, _USAGE = "structured output", "search", "limit of tokens", "usage"
 _LIMIT_FIELDS = ("max_completion_tokens", "max_tokens")
 _SIGNS = {
     _STRUCTURED: (
         "response_format", "json_schema", "json_object", "schema", "structured", "grammar", "guided", "json mode",
         "generate json", "xgrammar", "outlines",
     ),
-    "usage": ("stream_options", "include_usage"),
+    _USAGE: ("stream_options", "include_usage"),
     _LIMIT: (*_LIMIT_FIELDS, "in the completion", "for the completion", "output tokens"),
 }  # fmt: skip
 """Option to words of the errors with which OpenAI, vLLM, SGLang, llama.cpp, LM Studio, Ollama, Groq and OpenRouter
 refuse it, in lower case."""
+_ENDPOINT = "/v1/chat/completions"
+_ENDED = ("completed", "expired", "cancelled", "failed")
+"""The states in which a batch stays as it is."""
 _NO_PACKAGE = 'The openai package is not installed. Try: pip install "debate-orchestrator[openai]".'
 
 
@@ -41,6 +46,62 @@ class Completions(api.ApiModel):
         await self.listen({"model": self.server.model}, options, answer, brief, clock, on_text)
         lacked = (*self.refusals.lacking(options), *([_SEARCH] if brief.search else []))
         return answer.reply(self.name, tuple(sorted(lacked)))
+
+    def batch_body(self, brief: Brief) -> dict[str, Any]:
+        options = [option for option in self._options(brief) if option.name != _USAGE]  # it is for streams
+        return Refusals().request({"model": self.server.model}, options)
+
+    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> str:
+        lines = [
+            json.dumps({"custom_id": call, "method": "POST", "url": _ENDPOINT, "body": body}) + "\n"
+            for call, body in bodies.items()
+        ]
+
+        async def create(client: Any) -> str:
+            file = await client.files.create(file=(f"{name}.jsonl", "".join(lines).encode()), purpose="batch")
+            batch = await client.batches.create(
+                input_file_id=file.id, endpoint=_ENDPOINT, completion_window="24h", metadata={"name": name}
+            )
+            return str(batch.id)
+
+        return await self.managed(create)
+
+    async def find_batches(self, name: str, size: int, since: float) -> list[str]:
+        async def found(client: Any) -> list[str]:
+            async for batch in client.batches.list(limit=api.LISTED):  # the newest first
+                if batch.created_at < since:
+                    break
+                if (batch.metadata or {}).get("name") == name:
+                    return [str(batch.id)]
+            return []
+
+        return await self.managed(found)
+
+    async def batch_ended(self, batch: str) -> bool:
+        found = await self.managed(lambda client: client.batches.retrieve(batch))
+        return found.status in _ENDED
+
+    async def batch_results(self, batch: str) -> dict[str, Reply | TransientError]:
+        """As `TakesBatches` says. Calls that failed have a file of their own; a batch that was refused as a whole has
+        no file."""
+
+        async def texts(client: Any) -> str:
+            found = await client.batches.retrieve(batch)
+            files = [file for file in (found.output_file_id, found.error_file_id) if file]
+            return "\n".join([(await client.files.content(file)).text for file in files])
+
+        text = await self.managed(texts)
+        return self.batch_replies((call, self._batched(line)) for call, line in api.batch_lines(text))
+
+    def _batched(self, line: dict[str, Any]) -> CompletionsAnswer | str:
+        """The answer in the line of one call; why there is none."""
+        response = line.get("response")
+        response = response if isinstance(response, dict) else {}
+        if response.get("status_code") != 200 or not isinstance(response.get("body"), dict):
+            return str(line.get("error") or response.get("body") or "no response")
+        answer = CompletionsAnswer()
+        answer.take_whole(self.sdk().types.chat.ChatCompletion.construct(**response["body"]))
+        return answer
 
     def _options(self, brief: Brief) -> list[Option]:
         """What is asked of the server besides an answer, with the words in which servers refuse it."""
@@ -60,7 +121,7 @@ class Completions(api.ApiModel):
                 ("system role", "system message", "role 'system'", 'role "system"'),
                 reported=False,
             ),
-            Option("usage", ({"stream_options": {"include_usage": True}}, {}), _SIGNS["usage"], reported=False),
+            Option(_USAGE, ({"stream_options": {"include_usage": True}}, {}), _SIGNS[_USAGE], reported=False),
         ]
         if brief.json_schema is not None:
             schema = {"name": "reply", "strict": True, "schema": brief.json_schema}
@@ -114,6 +175,13 @@ class CompletionsAnswer(api.Answer):
         super().__init__()
         self._content: list[str] = []
         self._refusal: list[str] = []
+
+    def take_whole(self, completion: Any) -> None:
+        """Takes a completion that came at once: a piece of a stream with a `message` in place of each `delta`."""
+        choices = getattr(completion, "choices", None)
+        for choice in choices if isinstance(choices, list) else ():
+            choice.delta = getattr(choice, "message", None)
+        self.take(completion)
 
     def take(self, event: Any) -> list[str]:
         if not hasattr(event, "model_fields_set"):

@@ -75,6 +75,8 @@ class PriceTable(Value):
     characters_per_token: float
     searches: float
     """US dollars for a thousand."""
+    batch: float
+    """The price of tokens in a batch, times the usual one."""
     cache: Caching
     defaults: Defaults
     vendors: dict[str, dict[str, ModelPrice]]
@@ -141,19 +143,19 @@ def free(spec: str) -> bool:
     return own or not model_spec.is_called(spec) or bool(_LOCAL.search(spec))
 
 
-def cost(spec: str, usage: Usage | None) -> float | None:
-    """US dollars of a call with this usage; None where its price or its usage is unknown."""
+def cost(spec: str, usage: Usage | None, *, batch: bool = False) -> float | None:
+    """US dollars of a call with this usage, alone or in a batch; None where its price or its usage is unknown."""
     if free(spec) and spec not in _declared:
         return 0.0
     model = known(spec)
     if model is None or usage is None:
         return None
-    format = table().cache
+    caching = table().cache
     rate = model.long if model.long is not None and usage.input > model.long.above else model
-    paid = (
-        usage.fresh + usage.cached * model.read + usage.written * format.write + usage.written_hour * format.write_hour
-    )
-    return (paid * rate.input + usage.output * rate.output) / _MILLION + usage.searches * table().searches / 1000
+    written = usage.written * caching.write + usage.written_hour * caching.write_hour
+    paid = usage.fresh + usage.cached * model.read + written
+    price = (paid * rate.input + usage.output * rate.output) / _MILLION
+    return price * (table().batch if batch else 1) + usage.searches * table().searches / 1000
 
 
 def tokens(text: str) -> int:

@@ -55,6 +55,8 @@ class Api(NamedTuple):
     """The header that carries the key when the list is asked for."""
     defaults: Callable[[str], str] | None = None
     """How it names the models that are used by default; None where it does not serve them."""
+    batches: bool = False
+    """Whether the vendor takes requests in batches, at a lower price."""
     thinking: int = 24_000
     """Tokens that a model may think for before it answers, where the table of prices does not say."""
     thinking_elsewhere: int = 8_000
@@ -95,7 +97,7 @@ def _openrouter_name(model: str) -> str:
 _ENTRIES = (
     Entry("anthropic", "anthropic:MODEL", ".anthropic", api=Api(
         ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), "https://api.anthropic.com", "ANTHROPIC_BASE_URL",
-        sdk_connects=True, other_servers=True, list_key="x-api-key", defaults=str,
+        sdk_connects=True, other_servers=True, list_key="x-api-key", defaults=str, batches=True,
         profile=("ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID"),
         profile_folder=("ANTHROPIC_CONFIG_DIR", ".config/anthropic"),
     )),
@@ -105,7 +107,7 @@ _ENTRIES = (
     )),
     Entry("openai", "openai:MODEL", ".openai", api=Api(
         ("OPENAI_API_KEY",), "https://api.openai.com/v1", "OPENAI_BASE_URL",
-        sdk_connects=True, other_servers=True, package="openai", list_path="/models",
+        sdk_connects=True, other_servers=True, package="openai", list_path="/models", batches=True,
     )),
     Entry("ollama", "ollama:MODEL", ".anthropic", api=Api(
         ("OLLAMA_API_KEY",), "http://127.0.0.1:11434", "OLLAMA_HOST",
@@ -204,6 +206,51 @@ class Queued(Protocol):
 
 
 @runtime_checkable
+class Batched(Protocol):
+    """A provider of which some calls go into batches."""
+
+    def in_batch(self, brief: Brief) -> bool:
+        """Whether the call with this brief goes into a batch, at the price of one."""
+        ...
+
+    def under_way(self, brief: Brief) -> bool:
+        """Whether an earlier run put this call into a batch, so that its intent is on record."""
+        ...
+
+
+class TakesBatches(Protocol):
+    """A provider whose vendor takes batches. Errors are those of `Provider.reply`."""
+
+    name: str
+
+    def batch_body(self, brief: Brief) -> dict[str, Any]:
+        """The body of the request for a brief."""
+        ...
+
+    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> str:
+        """Creates a batch of these bodies, by the id of each call; returns the batch's id."""
+        ...
+
+    async def find_batches(self, name: str, size: int, since: float) -> list[str]:
+        """The ids of batches that may be the one of this name and size, created after `since` (seconds since the
+        epoch)."""
+        ...
+
+    async def batch_ended(self, batch: str) -> bool:
+        """Whether a batch has all its results."""
+        ...
+
+    async def batch_results(self, batch: str) -> dict[str, Reply | TransientError]:
+        """The replies of a batch that has ended, by the id of each call. An error stands for a call that was not
+        answered."""
+        ...
+
+    async def close(self) -> None:
+        """As `Provider.close`."""
+        ...
+
+
+@runtime_checkable
 class Archiving(Protocol):
     """A provider that keeps the pages that it fetches."""
 
@@ -241,6 +288,12 @@ def _redacted(reply: Reply) -> Reply:
 def entry(spec: str) -> Entry | None:
     """The entry that a spec names; None where there is none."""
     return ENTRIES.get(model_spec.kind(spec))
+
+
+def takes_batches(spec: str) -> bool:
+    """Whether a spec names a model whose vendor takes batches; other servers of the same API need not."""
+    known = entry(spec)
+    return known is not None and known.api is not None and known.api.batches and "@" not in spec
 
 
 def is_api(spec: str) -> bool:

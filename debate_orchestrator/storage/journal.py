@@ -224,7 +224,7 @@ class JournalWriter:
             _must_be_free(str(path), new._read_all())
             new.append(opened)
             new.sync()
-            _sync_folder(os.path.dirname(os.path.abspath(path)))
+            sync_folder(os.path.dirname(os.path.abspath(path)))
         return new
 
     def _acquire(self, path: str | os.PathLike[str], flags: int, clock: Callable[[], str]) -> None:
@@ -255,7 +255,7 @@ class JournalWriter:
             raise _unwritable(self.path, error) from None
         try:
             # flock belongs to the open file, so it ends with this process and is not shared by name.
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            take_lock(handle)
         except OSError as error:
             os.close(handle)
             if not isinstance(error, BlockingIOError):
@@ -404,7 +404,12 @@ def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
     return body
 
 
-def _sync_folder(path: str) -> None:
+def take_lock(handle: int) -> None:
+    """Locks an open file for this process. BlockingIOError if another process has it."""
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def sync_folder(path: str) -> None:
     """Makes a new file's name durable, if the folder can be opened for that."""
     try:
         handle = os.open(path, os.O_RDONLY)

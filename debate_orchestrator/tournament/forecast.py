@@ -12,6 +12,7 @@ from debate_orchestrator.core.phases import JUDGE, judges
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine.estimate import Estimate, estimate
 from debate_orchestrator.providers import pricing
+from debate_orchestrator.providers.registry import takes_batches
 from debate_orchestrator.tournament.plan import ScheduledDebate, open_scheduled, topics_by_id
 from debate_orchestrator.tournament.spec import Limits, Spec
 from debate_orchestrator.util import model_spec
@@ -40,8 +41,9 @@ class Forecast(Value):
     debates: int
     loads: tuple[Load, ...]
     """One for each model, by its spec."""
-    seconds: float
-    """The time at the limits, or the time of the calls with so many debates at once if that is longer."""
+    seconds: float | None
+    """The time at the limits, or the time of the calls with so many debates at once if that is longer; None if the
+    calls go into batches, which take as long as the provider takes."""
     bound: str
     """What decides on the time, in words."""
     sampled: bool = False
@@ -78,8 +80,8 @@ class _Sum(NamedTuple):
     output: float
 
 
-def forecast(spec: Spec, debates: Sequence[ScheduledDebate], at_once: int) -> Forecast:
-    """What these debates will take, with so many at once."""
+def forecast(spec: Spec, debates: Sequence[ScheduledDebate], at_once: int, *, batch: bool = False) -> Forecast:
+    """What these debates will take, with so many at once; with `batch`, in batches where the vendor takes them."""
     casts = Counter((debate.pro, debate.con, tuple(sorted(debate.judges))) for debate in debates)
     first = {(debate.pro, debate.con, tuple(sorted(debate.judges))): debate for debate in reversed(debates)}
     chosen = list(casts)[:: max(1, -(-len(casts) // MOST_CASTS))]
@@ -89,11 +91,16 @@ def forecast(spec: Spec, debates: Sequence[ScheduledDebate], at_once: int) -> Fo
     seconds = 0.0
     for cast in chosen:
         opened = open_scheduled(spec, first[cast], topics)
+        batch = batch and not opened.setup.search  # searches are made alone
         expected = estimate(opened)
         seconds += expected.seconds * casts[cast] * scale
         for model, line in _by_model(expected, opened.cast):
             sums[model] = _added(sums.get(model), line, casts[cast] * scale)
-    loads = tuple(_load(model, amount) for model, amount in sums.items())
+    loads = tuple(_load(model, amount, batch=batch) for model, amount in sums.items())
+    if batch and any(takes_batches(load.spec) for load in loads):
+        return Forecast(
+            debates=len(debates), loads=loads, seconds=None, bound="batches", sampled=len(chosen) < len(casts)
+        )
     needed, bound = _time(spec.limits, loads, spec)
     side_by_side = max(1, min(at_once, len(debates)))
     if (running := seconds / side_by_side) >= needed:
@@ -118,7 +125,7 @@ def _added(before: _Sum | None, line: CostLine, times: float) -> _Sum:
     return scaled if before is None else _Sum(*(one + other for one, other in zip(before, scaled, strict=True)))
 
 
-def _load(model: str, amount: _Sum) -> Load:
+def _load(model: str, amount: _Sum, *, batch: bool) -> Load:
     usage = Usage.model_construct(
         fresh=round(amount.fresh), cached=round(amount.cached), written=round(amount.written), written_hour=0,
         output=round(amount.output), searches=0,
@@ -127,16 +134,17 @@ def _load(model: str, amount: _Sum) -> Load:
     # Longer answers are also longer input of the calls that follow.
     update = {"fresh": round((usage.input) * LONG_ANSWERS), "cached": 0, "written": 0}
     high = usage.model_copy(update={**update, "output": round(amount.output * LONG_ANSWERS)})
-    costs = [_per_call(model, one, amount.calls) for one in (usage, low, high)]
+    batch = batch and takes_batches(model)
+    costs = [_per_call(model, size, amount.calls, batch=batch) for size in (usage, low, high)]
     return Load(spec=model, calls=amount.calls, usage=usage, cost=costs[0], low=costs[1], high=costs[2])
 
 
-def _per_call(model: str, usage: Usage, calls: float) -> float | None:
+def _per_call(model: str, usage: Usage, calls: float, *, batch: bool) -> float | None:
     """The price of all calls, from that of a call of average size: prices may depend on the size of a request."""
     if calls <= 0:
         return 0.0
     average = {name: round(getattr(usage, name) / calls) for name in Usage.model_fields}
-    cost = pricing.cost(model, Usage.model_construct(**average))
+    cost = pricing.cost(model, Usage.model_construct(**average), batch=batch)
     return None if cost is None else cost * calls
 
 

@@ -22,11 +22,13 @@ from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.tournament.batches import Batches, in_batches
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.limits import Limiters
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.stores import JournalStore, read_begun
 from debate_orchestrator.util.errors import (
+    AnswerPending,
     BadFile,
     BadJournal,
     ExternalError,
@@ -78,10 +80,13 @@ class TournamentRun:
         retry_failed: bool = False,
         on_change: Told = lambda debate, standing, event: None,
         unsaved: UnsavedEvents | None = None,
+        batches: Batches | None = None,
     ):
+        """`batches` are closed at the end of `run`."""
         self.tournament, self._store = tournament, store
         self._permissions, self._at_once, self._retry_failed = permissions, at_once, retry_failed
         self._on_change, self._unsaved = on_change, unsaved or UnsavedEvents()
+        self._batches = batches
         self.limiters = limiters or Limiters(tournament.spec)
         self.budget = SharedBudget(tournament.spec.max_cost)
         self.standings: dict[str, Standing] = {}
@@ -116,6 +121,13 @@ class TournamentRun:
     async def run(self, stop: asyncio.Event) -> None:
         """Holds the debates that are left until there are none, or `stop` is set. What prevented others is in their
         standings. A debate that stopped is tried again as long as others are completed meanwhile."""
+        try:
+            await self._run(stop)
+        finally:
+            if self._batches is not None:
+                await self._batches.close()
+
+    async def _run(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
             pending = [debate for debate in self.pending() if not self.standings[debate.id].for_good]
             self._capped = False
@@ -181,7 +193,8 @@ class TournamentRun:
             if not made or events[0] is not made[0]:
                 self.tournament.must_belong(debate, events)
             current = CurrentState(fold(events))
-            self.repeated += _under_way(current.state)
+            taken = in_batches(current.state, self._batches) if self._batches else 0
+            self.repeated += max(0, _under_way(current.state) - taken)
             if schedule.unanswered_at_the_end(current.state) and self._retry_failed:
                 record_event(journal, current, Reopened())
             try:
@@ -202,7 +215,10 @@ class TournamentRun:
             self._on_change(debate, self.standings[debate.id], event)
 
         archive = self._store.archive(debate.id)
-        providers = self.limiters.limited(registry.make_providers(current, archive, self._permissions))
+        plain = registry.make_providers(current, archive, self._permissions)
+        providers = self.limiters.limited(plain)
+        if self._batches is not None:
+            providers = self._batches.wrapped(plain, providers, current)
         reserve = self._reserve(debate, journal.events)
         try:
             await run_loop(
@@ -215,7 +231,7 @@ class TournamentRun:
                 unsaved=self._unsaved,
                 whole_panel=bool(reserve),
             )
-        except OverBudget:
+        except (OverBudget, AnswerPending):
             raise
         except ExternalError as error:
             state = current.state

@@ -94,6 +94,10 @@ class Paused(ExternalError): ...
 class OverBudget(Paused): ...
 
 
+class AnswerPending(Paused):
+    """A call goes on at the provider, and a later run takes its answer."""
+
+
 class TransientError(Paused):
     """A call got no usable answer, and another attempt may get one."""
 

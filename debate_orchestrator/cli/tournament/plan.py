@@ -27,6 +27,7 @@ SHOWN = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     specs.add_spec(parser)
     parser.add_argument("--to", metavar="FILE", help="write the whole schedule there, as JSON")
+    parser.add_argument("--batch", action="store_true", help="what it costs in batches, as `run --batch` holds it")
     parser.add_argument("--at-once", metavar="N", default="50", help="debates at the same time; 50 by default")
     flags.add_json(parser)
 
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     at_once = specs.at_once(arguments.at_once)
     spec = specs.read_spec(arguments)
     schedule = make_schedule(spec)
-    expected = forecast(spec, schedule, at_once)
+    expected = forecast(spec, schedule, at_once, batch=arguments.batch)
     plain = [debate.model_dump(mode="json") for debate in schedule]
     if arguments.to:
         lines = ",\n".join(json.dumps(line, ensure_ascii=False) for line in plain)
@@ -56,7 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
         say(line)
     for note in unlisted(spec):
         remark(f"Note: {note}")
-    remark(f"Run it: `{command('tournament run', arguments.spec)} --to {shlex.quote(spec.tag)}`.")
+    batch = " --batch" if arguments.batch else ""
+    remark(f"Run it: `{command('tournament run', arguments.spec)} --to {shlex.quote(spec.tag)}{batch}`.")
     return 0
 
 
@@ -70,7 +72,7 @@ def forecast_json(expected: Forecast) -> dict[str, Any]:
         "tokens": {"input": sent, "output": answered},
         "usd": {"expected": round(cost, 4), "low": round(low, 4), "high": round(high, 4)},
         "unknown_prices": expected.unknown,
-        "seconds": round(expected.seconds),
+        "seconds": None if expected.seconds is None else round(expected.seconds),
         "bound_by": expected.bound,
         "models": [
             {
@@ -118,7 +120,10 @@ def forecast_lines(spec: Spec, schedule: Sequence[ScheduledDebate], expected: Fo
         yield f"Not counted, since the price is unknown: {', '.join(expected.unknown)}."
     if expected.sampled:
         yield "Estimated from a part of the casts."
-    yield f"About {duration(expected.seconds)}, by {expected.bound}."
+    if expected.seconds is None:
+        yield "A batch for each stage of the debates: most take less than an hour, and none more than 24."
+    else:
+        yield f"About {duration(expected.seconds)}, by {expected.bound}."
     uses = Counter(judge for debate in schedule for judge in debate.judges)
     if uses:
         yield f"Judges: {', '.join(f'{name} {count}' for name, count in uses.most_common())}."

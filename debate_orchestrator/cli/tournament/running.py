@@ -24,6 +24,7 @@ from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
     from debate_orchestrator.terminal.display import Display
+    from debate_orchestrator.tournament.batches import Batches
     from debate_orchestrator.tournament.folder import Tournament
     from debate_orchestrator.tournament.plan import ScheduledDebate
     from debate_orchestrator.tournament.progress import Progress
@@ -36,7 +37,10 @@ _SHOWN = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--at-once", metavar="N", default="50", help="debates at the same time; 50 by default")
+    about = "debates at the same time; 50 by default, and 500 with --batch"
+    parser.add_argument("--at-once", metavar="N", help=about)
+    about = "put calls into the vendors' batches, at half the price; a stage of the debates may take hours"
+    parser.add_argument("--batch", action="store_true", help=about)
     about = "ask the judges again in debates without a usable decision, too"
     parser.add_argument("--retry-failed", action="store_true", help=about)
     about = "let workers hold the debates: the PostgreSQL database from which `debate worker` takes them"
@@ -59,11 +63,15 @@ class Options(NamedTuple):
     json: bool
     cluster: str | None
     """The database from which workers take the debates; without it this process holds them."""
+    batch: bool
+    """Whether calls go into batches."""
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Options:
+        if arguments.batch and arguments.cluster is not None:
+            raise BadSettings("--batch can't be used with --cluster: the debates of a batch are held by one process.")
         return cls(
-            specs.at_once(arguments.at_once),
+            specs.at_once(arguments.at_once or ("500" if arguments.batch else "50")),
             arguments.retry_failed,
             not arguments.no_reports,
             flags.permitted(arguments),
@@ -71,6 +79,7 @@ class Options(NamedTuple):
             arguments.events,
             arguments.json,
             arguments.cluster,
+            arguments.batch,
         )
 
 
@@ -92,6 +101,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
         remark(f"Note: these prompts are not those with which the tournament began: {', '.join(changed[:5])}.")
     progress = Progress()
     unsaved = UnsavedEvents(remark)
+    batches = _batches(tournament, options)
 
     def on_change(debate: ScheduledDebate, standing: Standing, event: Event | None) -> None:
         progress(debate, standing, event)
@@ -106,6 +116,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
         retry_failed=options.retry_failed,
         on_change=on_change,
         unsaved=unsaved,
+        batches=batches,
     )
     run.look()
     progress.begin()
@@ -115,8 +126,18 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
     interrupted = asyncio.run(_run(run, progress, unsaved, options))
     if options.reports:
         write_reports(run, quiet=options.quiet)
-    resume = command("tournament resume", tournament.folder)
+    resume = command("tournament resume", tournament.folder) + (" --batch" if options.batch else "")
     return end(run, progress.numbers(run), options, resume, interrupted=interrupted)
+
+
+def _batches(tournament: Tournament, options: Options) -> Batches | None:
+    """The batches of a run; without --batch, those of an earlier run, whose results are paid for."""
+    from debate_orchestrator.tournament.batches import Batches, has_batches
+
+    if not options.batch and not has_batches(tournament.folder):
+        return None
+    on_note = (lambda note: None) if options.quiet else remark
+    return Batches(tournament.folder, collects=options.batch, permissions=options.permissions, on_note=on_note)
 
 
 async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, options: Options) -> bool:
@@ -130,7 +151,7 @@ async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, o
         if interrupted and task:
             task.cancel()
         else:
-            remark(STOPPING)
+            remark(f"{STOPPING} Batches under way are left to `resume`." if options.batch else STOPPING)
         interrupted = True
         stop.set()
 

@@ -1,0 +1,130 @@
+"""The record of a tournament's batches in its folder: which calls are in which batch.
+
+A line is synced before a batch is created, and another once the provider has named it. So a run that was killed leaves
+enough to find every batch that it paid for. A line without its newline is what a crash left; it is trimmed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from debate_orchestrator.storage.journal import sync_folder, take_lock
+from debate_orchestrator.util.data import error_text, name_of, regular_file, strict_json
+from debate_orchestrator.util.errors import BadFile, JournalWriteError, LockedJournal
+
+BATCHES = "batches.jsonl"
+
+
+@dataclass
+class Batch:
+    """One batch."""
+
+    name: str
+    """Our own."""
+    model: str
+    """A model spec."""
+    at: float
+    """When it was about to be created, in seconds since the epoch."""
+    calls: tuple[str, ...]
+    """The ids of its calls."""
+    id: str | None = None
+    """The provider's name for it; None if that never arrived."""
+
+
+class BatchFile:
+    """The batches of a folder. One process holds the file at a time."""
+
+    def __init__(self, folder: str):
+        """Opens or begins the file. BadFile if it can't be used; LockedJournal if another process holds it."""
+        self.path = os.path.join(folder, BATCHES)
+        self._batches: dict[str, Batch] = {}
+        self._of: dict[str, Batch] = {}
+        """The id of a call to its batch."""
+        try:
+            self._handle = regular_file(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+        except OSError as error:
+            raise BadFile(f"Can't use {name_of(self.path)} ({error_text(error)}).") from None
+        try:
+            self._lock()
+            self._read()
+            sync_folder(folder)
+        except BaseException:
+            os.close(self._handle)
+            raise
+
+    def _lock(self) -> None:
+        try:
+            take_lock(self._handle)
+        except OSError:
+            problem = f"{name_of(self.path)} is locked, because another process runs this tournament in batches."
+            raise LockedJournal(problem, hint="wait for that process, or end it") from None
+
+    def _read(self) -> None:
+        with open(os.dup(self._handle), "rb") as file:
+            data = file.read()
+        self._size = data.rfind(b"\n") + 1
+        os.ftruncate(self._handle, self._size)
+        for n, line in enumerate(data[: self._size].split(b"\n")[:-1], start=1):
+            try:
+                self._take(strict_json(line.decode()))
+            except (ValueError, KeyError, TypeError):
+                problem = f"{name_of(self.path)}: line {n} is not one of this program's."
+                raise BadFile(problem, hint="restore the file from a copy") from None
+
+    def _take(self, line: dict[str, Any]) -> None:
+        name = str(line["batch"])
+        if "calls" in line:
+            batch = Batch(name, str(line["model"]), float(line["at"]), tuple(map(str, line["calls"])))
+            self._batches[name] = batch
+            self._of |= dict.fromkeys(batch.calls, batch)
+        elif line["id"] is None:
+            for call in self._batches.pop(name).calls:
+                del self._of[call]
+        else:
+            self._batches[name].id = str(line["id"])
+
+    def batch_of(self, call: str) -> Batch | None:
+        """The batch that holds a call; None if none does."""
+        return self._of.get(call)
+
+    def is_known(self, id: str) -> bool:
+        """Whether the provider's batch of that id is on record."""
+        return any(batch.id == id for batch in self._batches.values())
+
+    def plan(self, model: str, calls: Iterable[str]) -> Batch:
+        """Records a batch that is about to be created. JournalWriteError if that can't be written."""
+        name = secrets.token_hex(8)
+        self._append({"batch": name, "model": model, "at": time.time(), "calls": list(calls)})
+        return self._batches[name]
+
+    def created(self, batch: Batch, id: str) -> None:
+        """Records the provider's name for a batch."""
+        self._append({"batch": batch.name, "id": id})
+
+    def never_created(self, batch: Batch) -> None:
+        """Records that a batch was not created, so that its calls may be put into another."""
+        self._append({"batch": batch.name, "id": None})
+
+    def _append(self, line: dict[str, Any]) -> None:
+        data = json.dumps(line).encode() + b"\n"
+        try:
+            if os.pwrite(self._handle, data, self._size) != len(data):
+                raise OSError("no space left for a whole line")
+            os.fsync(self._handle)
+        except OSError as error:
+            os.ftruncate(self._handle, self._size)
+            reason = error_text(error)
+            problem = f"Can't write to {name_of(self.path)} ({reason}); everything before is saved."
+            raise JournalWriteError(problem, reason, hint="make room and run the same command again") from None
+        self._size += len(data)
+        self._take(line)
+
+    def close(self) -> None:
+        """Ends the lock."""
+        os.close(self._handle)

@@ -1,0 +1,341 @@
+"""Puts the calls of many debates into batches, which cost half, and takes their results.
+
+A wave is one stage of all debates: each waits with its due turns, and what has come is one batch for each model. The
+calls have ids that follow from the debate's journal, so a later run knows the batch of a turn whose intent is on record
+and takes its result. A call that a batch does not answer is made again alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar, cast
+
+from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.retry import call_with_retry
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.limits import LIMITS
+from debate_orchestrator.providers.registry import Piece, Provider, Queued, TakesBatches
+from debate_orchestrator.tournament.batch_file import BATCHES, Batch, BatchFile
+from debate_orchestrator.util.errors import AnswerPending, ExternalError, JournalWriteError, Paused, TransientError
+
+MOST_CALLS = 500
+"""Calls of one batch: the results of so many long answers stay below the limit of a response."""
+QUIET = 2.0
+"""Seconds without a new call after which a batch is created of those that have come."""
+FIRST_LOOK, LAST_LOOK = 2.0, 60.0
+"""Seconds between two looks at a batch, at first and in the end."""
+_CLOCKS = 3600.0
+"""Seconds by which the provider's clock may be behind."""
+_LAST_CREATIONS = 10.0
+"""Seconds for which batches that are being created are awaited when a run ends."""
+
+_Result = TypeVar("_Result")
+
+
+class _Call(NamedTuple):
+    """A call that waits for its result."""
+
+    model: str
+    body: dict[str, Any]
+    result: asyncio.Future[Reply]
+
+
+class Batches:
+    """The batches of a run."""
+
+    def __init__(
+        self,
+        folder: str,
+        *,
+        collects: bool = True,
+        permissions: registry.Permissions = registry.NO_PERMISSIONS,
+        on_note: Callable[[str], None] = lambda note: None,
+        quiet: float = QUIET,
+        first_look: float = FIRST_LOOK,
+    ):
+        """Without `collects` no new batch is created, and only results of earlier ones are taken. Raises as
+        `BatchFile`."""
+        self.collects, self._permissions, self._on_note = collects, permissions, on_note
+        self._quiet, self._first_look = quiet, first_look
+        self._file = BatchFile(folder)
+        self._apis: dict[str, TakesBatches] = {}
+        self._calls: dict[str, _Call] = {}
+        self._queues: dict[str, list[str]] = {}
+        """By model, the ids of calls for the next batch."""
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        """What awaits a batch, by the batch's name."""
+        self._creating: set[str] = set()
+        self._earlier: dict[str, Mapping[str, Reply | TransientError]] = {}
+        """The results of batches of earlier runs, by name: debates come for them one after another."""
+
+    def wrapped(
+        self, plain: Mapping[str, Provider], limited: Mapping[str, Provider], current: CurrentState
+    ) -> dict[str, Provider]:
+        """The providers of a debate; those whose vendor takes batches are replaced. `limited` makes the calls that are
+        made alone."""
+        providers = dict(limited)
+        for seat, provider in plain.items():
+            if registry.takes_batches(provider.name):
+                if provider.name not in self._apis:
+                    api = registry.make_provider(provider.name, current, self._permissions)
+                    self._apis[provider.name] = cast(TakesBatches, api)
+                source = cast(TakesBatches, provider)
+                providers[seat] = BatchedProvider(limited[seat], source, current, self)
+        return providers
+
+    def knows(self, call: str) -> bool:
+        """Whether a call is in a batch that was, or may have been, created."""
+        return self._file.batch_of(call) is not None
+
+    async def answer(self, call: str, model: str, body: dict[str, Any], stop: asyncio.Event) -> Reply:
+        """The reply to a call, from the batch that holds it or from the next one. TransientError if the batch does not
+        answer it; AnswerPending if `stop` is set while it is in a batch, and Paused if it is in none yet."""
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._calls[call] = _Call(model, body, future)
+        if batch := self._file.batch_of(call):
+            self._await(batch)
+        else:
+            self._enqueue(model, call)
+        stopped = asyncio.ensure_future(stop.wait())
+        either: set[asyncio.Future[Any]] = {future, stopped}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not future.done():
+                raise self._left(call, model)
+            return future.result()
+        except asyncio.CancelledError:
+            raise self._left(call, model) from None
+        finally:
+            stopped.cancel()
+            del self._calls[call]
+
+    def _left(self, call: str, model: str) -> Paused:
+        """The error for a call that is not awaited any longer."""
+        if self.knows(call):
+            return AnswerPending(f"A batch of {model} is under way. A later run takes its results.")
+        if call in self._queues[model]:
+            self._queues[model].remove(call)
+        return Paused(f"The run was stopped before a batch was created of calls to {model}.")
+
+    def _enqueue(self, model: str, call: str) -> None:
+        queue = self._queues.setdefault(model, [])
+        queue.append(call)
+        if timer := self._timers.pop(model, None):
+            timer.cancel()
+        if len(queue) >= MOST_CALLS:
+            self._flush(model)
+        else:
+            self._timers[model] = asyncio.get_running_loop().call_later(self._quiet, self._flush, model)
+
+    def _flush(self, model: str) -> None:
+        """Begins a batch of the calls that have come."""
+        calls, self._queues[model] = self._queues[model], []
+        if not calls:
+            return
+        try:
+            batch = self._file.plan(model, calls)
+        except JournalWriteError as error:
+            self._fail(calls, error)
+            return
+        self._creating.add(batch.name)
+        self._await(batch, {call: self._calls[call].body for call in calls})
+
+    def _await(self, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None = None) -> None:
+        if batch.name not in self._tasks:
+            task = asyncio.get_running_loop().create_task(self._held(batch, bodies))
+            self._tasks[batch.name] = task
+
+    async def _held(self, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None) -> None:
+        """Creates a batch, or finds one of an earlier run, and hands out its results."""
+        api = self._apis[batch.model]
+        try:
+            if batch.id is None and not await self._named(api, batch, bodies):
+                return
+            results = self._earlier.get(batch.name) or await self._results(api, str(batch.id))
+            if bodies is None:
+                self._earlier[batch.name] = results
+        except ExternalError as error:
+            pending = error if self.knows(batch.calls[0]) else None
+            if pending is not None:
+                hint = "resume when the trouble is over, with the key that created the batch"
+                error = AnswerPending([*error.complaints, f"A batch of {batch.model} is under way."], hint=hint)
+            self._fail(batch.calls, error)
+        except Exception as error:
+            self._fail(batch.calls, error)
+        else:
+            for call in batch.calls:
+                lost = TransientError(f"{batch.model} gave no answer in its batch: no result.")
+                result = results.get(call, lost)
+                if isinstance(result, Reply):
+                    self._settle(call, result)
+                else:
+                    self._fail([call], result)
+        finally:
+            self._tasks.pop(batch.name, None)
+
+    async def _named(self, api: TakesBatches, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None) -> bool:
+        """Records the provider's id of a batch, which is created if `bodies` are given. False if an earlier run did
+        not create it; its calls go into the next batch."""
+        try:
+            id = await (self._found(api, batch) if bodies is None else self._created(api, batch, bodies))
+        except TransientError:
+            raise  # it may have been created
+        except ExternalError:
+            if bodies is not None:
+                self._file.never_created(batch)
+            raise
+        finally:
+            self._creating.discard(batch.name)
+        if id is None:
+            self._file.never_created(batch)
+            for call in batch.calls:
+                if call in self._calls:
+                    self._enqueue(batch.model, call)
+            return False
+        self._file.created(batch, id)
+        if bodies is not None:
+            count = len(batch.calls)
+            self._on_note(f"Batch {id} has {count:,} call{'s' * (count != 1)} of {batch.model}.")
+        return True
+
+    async def _created(self, api: TakesBatches, batch: Batch, bodies: Mapping[str, dict[str, Any]]) -> str | None:
+        """Creates a batch. A request that broke off may have created it, so it is looked for before the next one."""
+        tried = False
+
+        async def create() -> str:
+            nonlocal tried
+            found = await self._found(api, batch) if tried else None
+            tried = True
+            return found or await api.create_batch(batch.name, bodies)
+
+        return await _patiently(create)
+
+    async def _found(self, api: TakesBatches, batch: Batch) -> str | None:
+        """The id of a batch whose creation was not confirmed; None if there is none."""
+        since = batch.at - _CLOCKS
+        candidates = await _patiently(lambda: api.find_batches(batch.name, len(batch.calls), since))
+        for id in candidates:
+            if not self._file.is_known(id) and not set(batch.calls).isdisjoint(await self._results(api, id)):
+                return id
+        return None
+
+    async def _results(self, api: TakesBatches, id: str) -> Mapping[str, Reply | TransientError]:
+        seconds = self._first_look
+        while not await _patiently(lambda: api.batch_ended(id)):
+            await asyncio.sleep(seconds)
+            seconds = min(seconds * 1.5, LAST_LOOK)
+        return await _patiently(lambda: api.batch_results(id))
+
+    def _settle(self, call: str, reply: Reply) -> None:
+        waiting = self._calls.get(call)
+        if waiting is not None and not waiting.result.done():
+            waiting.result.set_result(reply)
+
+    def _fail(self, calls: Iterable[str], error: Exception) -> None:
+        for call in calls:
+            waiting = self._calls.get(call)
+            if waiting is not None and not waiting.result.done():
+                waiting.result.set_exception(error)
+
+    async def close(self) -> None:
+        """Leaves the batches to a later run, and ends the lock of their file."""
+        for timer in self._timers.values():
+            timer.cancel()
+        if creating := [self._tasks[name] for name in self._creating if name in self._tasks]:
+            deadline = time.monotonic() + _LAST_CREATIONS
+            while self._creating and time.monotonic() < deadline and not all(task.done() for task in creating):
+                await asyncio.sleep(0.05)
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for api in self._apis.values():
+            await api.close()
+        self._file.close()
+
+
+async def _patiently(call: Callable[[], Awaitable[_Result]]) -> _Result:
+    """The result of a request about a batch, which is made again for a while if it fails. TransientError after that."""
+
+    async def on_failure(failure: ExternalError, wait: float | None) -> None:
+        """A request about a batch costs nothing, and is in no journal."""
+
+    result = await call_with_retry(call, LIMITS.retry_for, on_failure=on_failure)
+    return cast(_Result, result)
+
+
+class BatchedProvider:
+    """A provider of one debate whose calls go into batches: all but searches, and turns of which a call failed."""
+
+    def __init__(self, live: Provider, source: TakesBatches, current: CurrentState, batches: Batches):
+        self.name, self.caches = live.name, live.caches and not batches.collects
+        self._live, self._source, self._current, self._batches = live, source, current, batches
+        self._stop = asyncio.Event()
+
+    def _id(self, brief: Brief) -> str:
+        return call_id(self._current.state, brief.turn, self.name, brief.digest)
+
+    def in_batch(self, brief: Brief) -> bool:
+        failed = self._current.state.failed.get(brief.turn, ())
+        again = any(call.by == self.name and call.wait is not None for call in failed)
+        return self._batches.knows(self._id(brief)) or (self._batches.collects and not brief.search and not again)
+
+    def under_way(self, brief: Brief) -> bool:
+        state = self._current.state
+        asked = state.asked.get(brief.turn, ())[-1:]
+        on_record = any(event.by == self.name and event.brief == brief.digest for event in asked)
+        unanswered = len(state.asked.get(brief.turn, ())) > _results(state, brief.turn)
+        return on_record and unanswered and self._batches.knows(self._id(brief))
+
+    async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
+        self._stop = stop
+        if self.in_batch(brief) or not isinstance(self._live, Queued):
+            return not stop.is_set()
+        return await self._live.admitted(brief, stop)
+
+    def withdraw(self, brief: Brief) -> None:
+        if not self.in_batch(brief) and isinstance(self._live, Queued):
+            self._live.withdraw(brief)
+
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+        if not self.in_batch(brief):
+            return await self._live.reply(brief, on_text)
+        body = self._source.batch_body(brief)
+        reply = await self._batches.answer(self._id(brief), self.name, body, self._stop)
+        on_text(reply.text)
+        return reply
+
+    async def close(self) -> None:
+        await self._live.close()
+
+
+def call_id(state: DebateState, turn: str, model: str, brief: str) -> str:
+    """The id of the next call of a turn in any batch: the same until its result is in the journal. `brief` is the
+    brief's digest."""
+    parts = [state.opened.nonce, turn, model, brief, _results(state, turn)]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:48]
+
+
+def _results(state: DebateState, turn: str) -> int:
+    """The results that calls of a turn have on record."""
+    return len(state.rejected.get(turn, ())) + len(state.failed.get(turn, ()))
+
+
+def in_batches(state: DebateState, batches: Batches) -> int:
+    """The due turns of a debate whose calls are in batches of an earlier run."""
+    asked = [(turn.id, event) for turn in state.due for event in state.asked.get(turn.id, ())[-1:]]
+    return sum(batches.knows(call_id(state, turn, event.by, event.brief)) for turn, event in asked)
+
+
+def has_batches(folder: str) -> bool:
+    """Whether a tournament's folder has a record of batches."""
+    return os.path.lexists(os.path.join(folder, BATCHES))

@@ -1,0 +1,290 @@
+"""Tournaments whose calls go into batches: in waves, at half price, and never paid for twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import chat_batches
+import contests
+import pytest
+from chat_batches import ChatBatches
+from contests import OPUS, runner, statuses
+from messages_server import Server, serving
+from started import started
+
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.events import Asked, CallFailed, Event, Usage
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.providers import pricing
+from debate_orchestrator.providers.rehearse import fitting
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.tournament import folder
+from debate_orchestrator.tournament.batches import Batches
+from debate_orchestrator.tournament.folder import Tournament
+from debate_orchestrator.tournament.run import TournamentRun
+from debate_orchestrator.util.errors import BadFile, LockedJournal
+
+CALLS = 8
+"""Of a debate in the panel format with two judges."""
+
+
+@pytest.fixture
+def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server for models and batches, in the vendor's place."""
+    with serving(Server()) as server:
+        server.say = contests.replied
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+        yield server
+
+
+def batches(held: Tournament, **options: Any) -> Batches:
+    return Batches(held.folder, quiet=0.2, first_look=0.05, **options)
+
+
+def ran(held: Tournament, **options: Any) -> TournamentRun:
+    """A run in batches, to its end."""
+    return contests.ran(held, batches=batches(held), **options)
+
+
+def stopped(held: Tournament, server: Server, *, cancel: bool = False) -> TournamentRun:
+    """A run that is told to stop, or cancelled, as soon as its first batches are created."""
+    run = runner(held, batches=batches(held))
+
+    async def until_created() -> None:
+        stop = asyncio.Event()
+        task = asyncio.create_task(run.run(stop))
+        while len(server.batches) < 3:
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.3)
+        stop.set()
+        if cancel:
+            task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    server.batches_open = True
+    asyncio.run(until_created())
+    server.batches_open = False
+    return run
+
+
+def journals(held: Tournament) -> list[list[Event]]:
+    return [read(held.journal(debate)).events for debate in held.schedule]
+
+
+def calls_of(held: Tournament) -> int:
+    return sum(isinstance(event, Asked) for events in journals(held) for event in events)
+
+
+def test_a_tournament_runs_in_waves(server: Server) -> None:
+    """Every call of every debate is in a batch with those of other debates to the same model, and none is made
+    alone."""
+    held = contests.tournament(topics=2, rehearse=False)
+    run = contests.ran(held, batches=Batches(held.folder, quiet=0.5, first_look=0.05))
+    models = [{request["params"]["model"] for request in requests} for requests in server.batches.values()]
+
+    assert set(statuses(run)) == {"complete"} and server.requests == []
+    assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
+    assert all(len(found) == 1 for found in models)
+    # A wave may come apart where the machine is slow; its calls still share batches.
+    assert len(server.batches) < len(server.batch_paid) / 2
+
+
+def test_the_cost_is_half(server: Server) -> None:
+    """Replies of a batch cost exactly half of what the price list says of their tokens, in journals and standings."""
+    held = contests.tournament(topics=1, rehearse=False)
+    run = ran(held)
+    replies = [event.reply for events in journals(held) for event in events if getattr(event, "reply", None)]
+    usual = [pricing.cost(reply.by, reply.usage) for reply in replies]
+    total = sum(costs_of(fold(events)).total.cost for events in journals(held))
+
+    assert [reply.cost for reply in replies] == [(price or 0) / 2 for price in usual]
+    assert replies[0].usage == Usage(fresh=1000, output=100)
+    assert sum(standing.cost for standing in run.standings.values()) == pytest.approx(total)
+    assert total == pytest.approx(sum(price or 0 for price in usual) / 2)
+
+
+def test_the_cap_counts_half(server: Server) -> None:
+    """Under a cap a call counts with the price of a batch: what is too little for live calls is enough."""
+    held = contests.tournament("one", topics=1, rehearse=False)
+    price = sum(standing.cost for standing in ran(held).standings.values())
+    expected = price * 1.9
+    capped = contests.tournament("two", topics=1, rehearse=False, max_cost=round(expected, 4))
+    run = ran(capped)
+
+    assert set(statuses(run)) == {"complete"}
+    assert sum(standing.cost for standing in run.standings.values()) == pytest.approx(price)
+
+
+@pytest.mark.parametrize("cancel", [False, True])
+def test_a_run_that_was_stopped_takes_its_batches(server: Server, cancel: bool) -> None:
+    """A run that leaves while its batches are under way is gone on with by one that takes their results: no call is
+    paid for twice, and each has one intent."""
+    held = contests.tournament(topics=1, rehearse=False)
+    first = stopped(held, server, cancel=cancel)
+    begun = len(server.batch_paid)
+    second = ran(held)
+
+    assert begun and set(statuses(first)) == {"stopped"} and set(statuses(second)) == {"complete"}
+    assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
+    assert second.repeated == 0 and server.requests == []
+    assert sum(costs_of(fold(events)).total.unknown for events in journals(held)) == 0
+
+
+def test_a_plain_run_takes_earlier_batches(server: Server) -> None:
+    """Without batches of its own, a run takes the results of an earlier run's and makes only the other calls."""
+    held = contests.tournament(topics=1, rehearse=False)
+    stopped(held, server)
+    begun = len(server.batch_paid)
+    run = contests.ran(held, batches=batches(held, collects=False))
+
+    assert set(statuses(run)) == {"complete"} and len(server.batch_paid) == begun
+    assert len(server.requests) == len(held.schedule) * CALLS - begun == calls_of(held) - begun
+
+
+@pytest.mark.parametrize("trouble", ["expired", "errored", "canceled"])
+def test_a_call_without_an_answer_is_made_alone(server: Server, trouble: str) -> None:
+    """What expires or fails in a batch is on record and is asked again once, live, at the usual price."""
+    held = contests.tournament(topics=1, rehearse=False)
+    server.batch_trouble = lambda request: trouble if f"anthropic:{request['model']}" == OPUS else ""
+    run = ran(held)
+    failed = [event for events in journals(held) for event in events if isinstance(event, CallFailed)]
+    models = Counter(request["model"] for request in server.requests)
+
+    assert set(statuses(run)) == {"complete"} and set(models) == {OPUS.partition(":")[2]}
+    assert len(failed) == len(server.requests) == len(held.schedule) * CALLS - len(server.batch_paid)
+    assert all(trouble in event.trouble and not event.unsure for event in failed)
+
+
+@pytest.mark.parametrize("trouble", ["refuse", "lose"])
+def test_a_batch_is_created_once(server: Server, trouble: str) -> None:
+    """A creation that was refused is tried again; one whose answer was lost is found again, and not repeated."""
+    held = contests.tournament(topics=1, rehearse=False)
+    server.creations = lambda n: trouble if n == 0 else ""
+    run = ran(held)
+
+    assert set(statuses(run)) == {"complete"} and server.requests == []
+    assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
+
+
+def test_a_batch_is_found_that_was_never_confirmed(server: Server) -> None:
+    """A process that ends between the creation of a batch and the provider's name for it leaves enough for the next
+    one to find the batch; a batch that was not created is created then."""
+    held = contests.tournament(topics=1, rehearse=False)
+    stopped(held, server)
+    path = Path(held.folder, "batches.jsonl")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if '"id"' not in line) + '{"batch": "half')
+    others = [{"custom_id": f"of another program {n}"} for n in range(len(server.batches.pop("msgbatch_0")))]
+    for answer in server.answers_of.pop("msgbatch_0"):
+        server.batch_paid.remove(answer["custom_id"])
+    server.batches["of another program"] = server.answers_of["of another program"] = others
+    run = ran(held)
+
+    assert set(statuses(run)) == {"complete"} and server.requests == []
+    assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
+
+
+def test_one_run_has_the_record(server: Server) -> None:
+    """A second run in batches is refused while the first holds the record, and so is a record of another making."""
+    held = contests.tournament(topics=1, rehearse=False)
+    first = batches(held)
+    with pytest.raises(LockedJournal, match="another process"):
+        batches(held)
+    asyncio.run(first.close())
+    Path(held.folder, "batches.jsonl").write_text("{}\n")
+    with pytest.raises(BadFile, match=r"batches\.jsonl: line 1"):
+        batches(held)
+
+
+def test_other_models_are_called_live(server: Server) -> None:
+    """A model of a server that has no batches is called alone, beside the batches of the others."""
+    elsewhere = {"name": "own", "spec": f"anthropic:own@{server.url}", "price": {"input": 1, "output": 1}}
+    models = [OPUS, elsewhere]
+    held = contests.tournament(topics=1, rehearse=False, models=models)
+    run = ran(held)
+
+    assert set(statuses(run)) == {"complete"}
+    assert {request["model"] for request in server.requests} == {"own"}
+    assert len(server.requests) + len(server.batch_paid) == len(held.schedule) * CALLS
+
+
+def openai_tournament(monkeypatch: pytest.MonkeyPatch, server: ChatBatches) -> Tournament:
+    """One of two models and a judge of OpenAI's, with prices of their own."""
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    models = [{"name": name, "spec": f"openai:{name}", "price": {"input": 2, "output": 8}} for name in "xyz"]
+    judges = {"from": models[2:], "panel": 1}
+    return contests.tournament(topics=1, rehearse=False, models=models[:2], judges=judges)
+
+
+def chat_reply(body: dict[str, Any]) -> str:
+    """A ballot of the shape that a request asks for, or a speech."""
+    if "response_format" not in body:
+        return "This is what is said."
+    return json.dumps(fitting(body["response_format"]["json_schema"]["schema"], body["model"]))
+
+
+def test_openai_takes_batches(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tournament of OpenAI's models runs in batches at half the price; one whose creation was not confirmed is found
+    by its name."""
+    with chat_batches.serving(ChatBatches(chat_reply)) as server:
+        server.lose = 1
+        held = openai_tournament(monkeypatch, server)
+        run = ran(held)
+    replies = [event.reply for events in journals(held) for event in events if getattr(event, "reply", None)]
+
+    assert set(statuses(run)) == {"complete"} and server.live == []
+    assert len(server.paid) == len(set(server.paid)) == len(replies) == calls_of(held)
+    assert {reply.cost for reply in replies} == {(1000 * 2 + 100 * 8) / 1e6 / 2}
+
+
+def test_calls_that_expire_at_openai(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that a batch of OpenAI's lists among its errors is on record with the reason, and is made alone."""
+    with chat_batches.serving(ChatBatches(lambda body: None if body["model"] == "z" else chat_reply(body))) as server:
+        held = openai_tournament(monkeypatch, server)
+        run = ran(held)
+    failed = [event.trouble for events in journals(held) for event in events if isinstance(event, CallFailed)]
+
+    assert set(statuses(run)) == {"stopped"}
+    assert set(server.live) == {"/v1/chat/completions"} and len(server.live) == len(held.schedule)
+    assert sum("batch_expired" in trouble for trouble in failed) == len(held.schedule)
+
+
+@pytest.mark.slow
+def test_a_killed_process_takes_its_batches(server: Server, here: Path) -> None:
+    """A command that is killed between the creation of its batches and their results is gone on with by `resume`, and
+    no call is paid for twice; the cluster is refused."""
+    Path("spec.json").write_text(json.dumps(contests.given(1)))
+    server.batches_open = True
+    with started("tournament", "run", "spec.json", "--to", "held", "--batch", "--no-reports", folder=here) as process:
+        while len(server.batches) < 3:
+            time.sleep(0.05)
+        time.sleep(1)
+        process.kill()
+    server.batches_open = False
+    with started("tournament", "resume", "held", "--batch", "--no-reports", folder=here) as process:
+        ended = process.end(240)
+    held = folder.load("held")
+
+    assert ended.code == 0 and "Batch msgbatch_" in ended.err
+    assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
+    with started("tournament", "resume", "held", "--batch", "--cluster", "postgresql://x", folder=here) as process:
+        assert process.end().code == 2
+
+
+def test_a_plan_shows_the_halved_cost(debate: Any) -> None:
+    """`plan --batch` costs half of a plan, at every end of its range, and promises no time."""
+    debate("tournament", "new", "spring.yaml")
+    plans = [debate("tournament", "plan", *flags, "spring.yaml", "--json").json for flags in ((), ("--batch",))]
+    usual, batched = (plan["usd"] for plan in plans)
+
+    assert batched == {name: pytest.approx(usd / 2, abs=2e-4) for name, usd in usual.items()} and usual["low"] > 0
+    assert plans[1]["seconds"] is None and plans[1]["bound_by"] == "batches"
+    assert json.dumps(plans[0]["schedule"]) == json.dumps(plans[1]["schedule"])
