@@ -97,6 +97,24 @@ def test_a_worker_that_lost_its_lease_writes_nothing(here: Path, url: str) -> No
     assert Path(held.journal(debate)).read_bytes().startswith(data)
 
 
+def test_the_database_names_no_file(here: Path, url: str) -> None:
+    """A journal of the database whose id is not in the schedule, such as one that leads out of the folder, is not
+    fetched."""
+    held = contests.tournament()
+    debate = held.schedule[0]
+
+    async def play() -> list[str]:
+        async with brought(url, held) as (database, exchange):
+            store = DatabaseJournals(database, exchange.id, await registered(database))
+            for id in (debate.id, "../../led-out"):
+                async with store.open(id, lambda: held.opening(debate)) as journal:
+                    await journal.handed_over()
+            return await exchange.fetch(everything=True)
+
+    assert asyncio.run(play()) == [debate.id]
+    assert not list(here.rglob("led-out*")) and Path(held.journal(debate)).exists()
+
+
 def test_an_append_whose_answer_was_lost(here: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines that were written although the connection broke before the answer came are not written twice, and do not
     cost the worker its journal."""

@@ -61,6 +61,8 @@ def test_long_requests_have_their_own_price() -> None:
         "openai:gpt-x",
         "openai:m@http://localhost.example.org",
         "openai:m@http://127.example.org",
+        "openai:m@https://example.org/@http://localhost",
+        "command:ask @http://localhost",
         "command:ask",
         "openrouter:meta/llama",
     ],

@@ -59,6 +59,7 @@ def test_ollama_is_where_its_variable_says(host: str, url: str, monkeypatch: pyt
         "openai:m@https://h/v1?api-key=sk-1",
         "openai:m@https://h/v1#sk-1",
         "openai:m@https://h/\x1b[1m",
+        "openai:m@https://h/@http://localhost",
     ],
 )
 def test_what_is_no_server(spec: str) -> None:
@@ -163,6 +164,6 @@ def test_an_address_with_a_user_is_refused_with_its_spec(
     monkeypatch.setenv(variable, address)
     [problem] = registry.cast_problems({"a": (spec,)})
     assert variable in problem and "user:" not in problem and "pass@" not in problem
-    assert registry.cast_problems({"a": (f"{spec}@https://example.com/a@b",)}) == []
+    assert registry.cast_problems({"a": (f"{spec}@https://example.com/a",)}) == []
     monkeypatch.setenv(variable, "https://example.com/a@b")
     assert registry.cast_problems({"a": (spec,)}) == []

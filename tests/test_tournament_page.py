@@ -103,3 +103,33 @@ def test_a_report_can_be_made_again(debate: Run) -> None:
         "judge_agreement.csv",
         "strengths.png",
     }
+
+
+def test_only_own_files_are_replaced(debate: Run) -> None:
+    """Tables, plots and ratings that were there before or were changed since are moved aside, which a note says. Those
+    that this program wrote are replaced, and `SHA256SUMS` lists them as they are."""
+    rows = [row(f"d{n}", "a", "b", ("pro", "con")[n % 2], topic=f"t{n}") for n in range(8)]
+    imported(debate, rows)
+    others = ["csv/elo.csv", "plots/elo.svg", "plots/elo.png", "ratings.json", "SHA256SUMS"]
+    for name in others:
+        Path("t", name).parent.mkdir(exist_ok=True)
+        Path("t", name).write_text("mine", encoding="utf-8")
+    first = debate("tournament", "report", "t")
+    kept = [str(path.relative_to("t")) for path in Path("t").rglob("*.edited*")]
+
+    assert first.code == 0 and len(kept) == len(others) and first.err.count("is kept as") == len(others), first.err
+    assert {Path("t", name).read_text(encoding="utf-8") for name in kept} == {"mine"}
+
+    table = Path("t/csv/head_to_head.csv")
+    table.write_text(table.read_text(encoding="utf-8") + "my line", encoding="utf-8")
+    text = Path("t/rows.jsonl").read_text(encoding="utf-8")
+    Path("t/rows.jsonl").write_text(re.sub(r'("winner": ?)"con"', r'\1"pro"', text), encoding="utf-8")
+    before = Path("t/csv/elo.csv").read_bytes()
+    second = debate("tournament", "report", "t")
+
+    assert second.code == 0 and "head_to_head.edited.csv" in second.err and second.err.count("is kept as") == 1
+    assert Path("t/csv/elo.csv").read_bytes() != before
+    listed = dict(line.split("  ")[::-1] for line in Path("t/SHA256SUMS").read_text().splitlines())
+    assert {"index.html", "ratings.json", "csv/elo.csv"} <= set(listed)
+    for name, digest in listed.items():
+        assert hashlib.sha256(Path("t", name).read_bytes()).hexdigest() == digest

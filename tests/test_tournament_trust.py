@@ -9,8 +9,10 @@ from typing import Any
 import contests
 import pytest
 from conftest import Run
+from tournaments import imported, row
 
 from debate_orchestrator.util.data import to_yaml
+from debate_orchestrator.web.tournaments import names
 
 RECORDED = {"models": ["replay:one.journal.jsonl", "replay:two.journal.jsonl"], "judges": ["rehearse:anthropic:x"]}
 
@@ -145,3 +147,89 @@ def test_an_unknown_price_is_asked_about(debate: Run, here: Path) -> None:
 
     assert refused.code == 2 and "the price openai:tuned-1" in refused.err, refused.err
     assert trusted.code == 0
+
+
+def contents(folder: str | Path) -> dict[str, bytes]:
+    """The files of a folder, by their names in it."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("file", ["schedule.json", "debates/notes.txt", "main.c"])
+@pytest.mark.parametrize("to", [[], ["--to", "src"]], ids=["tag", "typed"])
+def test_a_new_tournament_demands_a_folder_of_its_own(debate: Run, here: Path, file: str, to: list[str]) -> None:
+    """A folder with other files, which a spec's tag may name, is refused, and nothing in it is changed."""
+    Path("src", file).parent.mkdir(parents=True)
+    Path("src", file).write_text("mine", encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.given(1, tag="src")), encoding="utf-8")
+    ran = debate("tournament", "run", "spec.yaml", "--rehearse", *to)
+
+    assert ran.code == 2 and "src holds no tournament, but other files" in ran.err and "--to" in ran.err, ran.err
+    assert contents("src") == {file: b"mine"}
+
+
+def test_an_import_demands_a_folder_of_its_own(debate: Run, here: Path) -> None:
+    """Rows are imported to a new or an empty folder alone."""
+    Path("t").mkdir()
+    Path("t/notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(AssertionError, match=r"other files such as notes\.txt"):
+        imported(debate, [row("d1", "a", "b", "pro")])
+
+    assert contents("t") == {"notes.txt": b"mine"}
+
+
+def test_a_tag_names_no_link(debate: Run, here: Path, outside: Path) -> None:
+    """A link with the name of the tag is not followed, although the folder that it leads to is empty."""
+    empty = outside.parent / "empty"
+    empty.mkdir()
+    Path("src").symlink_to(empty)
+    Path("spec.yaml").write_text(to_yaml(contests.given(1, tag="src")), encoding="utf-8")
+    ran = debate("tournament", "run", "spec.yaml", "--rehearse")
+
+    assert ran.code == 2 and "symbolic link" in ran.err and not list(empty.iterdir()), ran.err
+
+
+@pytest.mark.parametrize("part", ["debates", "tournament.json", "schedule.json", "csv", "plots", "ratings.json"])
+def test_a_folder_leads_nowhere_else(debate: Run, here: Path, outside: Path, part: str) -> None:
+    """A tournament's folder with a link for one of its parts is refused by every verb and not listed in the browser,
+    and nothing is written where the link leads."""
+    Path("spec.yaml").write_text(to_yaml(contests.given(1)), encoding="utf-8")
+    debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse")
+    debate("tournament", "report", "out")
+    assert names() == ["out"]
+    moved = outside.parent / part
+    Path("out", part).rename(moved)
+    Path("out", part).symlink_to(moved)
+    before = contents(outside.parent)
+    verbs = (["run", "spec.yaml", "--rehearse", "--to"], ["resume"], ["rate"], ["report"], ["add"])
+    for verb in verbs:
+        model = ["rehearse:anthropic:claude-opus-4-1"] if verb == ["add"] else []
+        ran = debate("tournament", *verb, "out", *model)
+        assert ran.code == 2 and f"out/{part} is a symbolic link" in ran.err, (verb, ran.err)
+
+    assert names() == [] and contents(outside.parent) == before
+
+
+def test_a_journal_is_no_link(debate: Run, frozen: Path, outside: Path) -> None:
+    """A link for a journal is neither read nor written; its debate can't be used, and the others are held."""
+    plan = debate("tournament", "plan", "spec.yaml", "--rehearse", "--json").json["schedule"]
+    Path(f"out/debates/{plan[0]['id']}.journal.jsonl").symlink_to(outside)
+    before = outside.read_bytes()
+    ran = debate("tournament", "resume", "out")
+
+    assert ran.code == 4 and f"{plan[0]['id']}.journal.jsonl (a symbolic link)" in ran.err, ran.err
+    assert "PRIVATE-LINE" not in ran.err and outside.read_bytes() == before
+    assert len(list(Path("out/debates").glob("*.html"))) == len(plan) - 1
+
+
+def test_a_plan_is_written_over_no_file(debate: Run, here: Path) -> None:
+    """A file that holds no schedule stays; an earlier schedule is kept aside."""
+    Path("mine.txt").write_text("mine", encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.given(1)), encoding="utf-8")
+    Path("more.yaml").write_text(to_yaml(contests.given(2)), encoding="utf-8")
+    refused = debate("tournament", "plan", "spec.yaml", "--to", "mine.txt")
+    planned = [debate("tournament", "plan", name, "--to", "plan.json") for name in ("spec.yaml", "more.yaml")]
+
+    assert refused.code == 2 and Path("mine.txt").read_text(encoding="utf-8") == "mine", refused.err
+    assert [ran.code for ran in planned] == [0, 0] and "kept as plan.edited.json" in planned[1].err
+    lengths = [len(json.loads(Path(name).read_text())) for name in ("plan.edited.json", "plan.json")]
+    assert lengths[1] == 2 * lengths[0] > 0

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
@@ -22,14 +23,33 @@ SLOW_BODY = (
 )
 
 
-def serving(visit: Callable[[int], Awaitable[None]]) -> None:
-    """Visits a server of the working folder at its port."""
+LARGE = 32_000_000
+"""Bytes of an answer that fits into no buffer of the system."""
+
+
+async def large(scope: Any, receive: Any, send: Any) -> None:
+    """An app that answers every request with many bytes at once."""
+    if scope["type"] == "http":
+        headers = [(b"content-length", str(LARGE).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"x" * LARGE})
+
+
+def serving(visit: Callable[[int], Awaitable[None]], app: Any = None) -> None:
+    """Visits a server of the working folder, or of another app, at its port."""
 
     async def serve() -> None:
         listening = socket.create_server(("127.0.0.1", 0))
         port = listening.getsockname()[1]
-        app = create_app(TOKENS, [f"127.0.0.1:{port}"])
-        config = uvicorn.Config(app, http=connections.Connection, ws="none", log_level="critical", backlog=20)
+        served = app or create_app(TOKENS, [f"127.0.0.1:{port}"])
+        config = uvicorn.Config(
+            served,
+            lifespan="auto" if app is None else "off",
+            http=connections.Connection,
+            ws="none",
+            log_level="critical",
+            backlog=20,
+        )
 
         async def nothing() -> None:
             pass
@@ -89,6 +109,22 @@ def test_unfinished_requests_keep_no_browser_out(here: Path, monkeypatch: pytest
         assert not any(reader.at_eof() for reader in readers[61:])
 
     serving(visit)
+
+
+def test_an_answer_that_is_not_read_holds_no_connection(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that is closed because there are too many is gone at once, also with much of an answer unread."""
+    monkeypatch.setattr(connections, "MOST_UNFINISHED", 5)
+
+    async def visit(port: int) -> None:
+        reader = await opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+        others = [await opened(port, HALF) for _ in range(20)]
+        await others[0].read()
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(LARGE)
+
+    serving(visit, large)
 
 
 def test_a_connection_serves_more_than_one_request(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

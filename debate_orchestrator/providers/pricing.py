@@ -5,7 +5,6 @@ A model that is not in the table has no price: its cost is None, which means unk
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 
@@ -14,14 +13,13 @@ from pydantic import ValidationError
 from debate_orchestrator.core.events import Usage
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.providers.registry import entry
+from debate_orchestrator.providers.servers import is_loopback
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile
 
 _TABLE = Path(__file__).parent / "pricing.yaml"
 _MILLION = 1_000_000
-_LOCAL = re.compile(r"@https?://(localhost|127(\.\d{1,3}){3}|\[::1\])(?=[:/]|$)")
-"""A server on this machine, but not one whose name only begins like it."""
 
 
 class LongPrice(Value):
@@ -138,9 +136,14 @@ def _listed(spec: str) -> ModelPrice | None:
 
 def free(spec: str) -> bool:
     """Whether a seat costs nothing: no model is called, or the server is the user's own."""
+    if not model_spec.is_called(spec):
+        return True
     provider = entry(spec)
-    own = provider is not None and provider.api is not None and provider.api.prices == "free" and "@" not in spec
-    return own or not model_spec.is_called(spec) or bool(_LOCAL.search(spec))
+    if provider is None or provider.api is None:
+        return False
+    # Only the address that is called counts: its path may hold another one.
+    address = model_spec.split_address(model_spec.rest(spec))[1]
+    return is_loopback(address) if address is not None else provider.api.prices == "free" and "@" not in spec
 
 
 def cost(spec: str, usage: Usage | None, *, batch: bool = False) -> float | None:

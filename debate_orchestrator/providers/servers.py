@@ -121,6 +121,8 @@ def _address_problem(url: str) -> str | None:
     if not url.isprintable() or " " in url or _host_and_port(bare) is None:
         hint = "Try: a host in ASCII letters, digits, dots and dashes (others in their xn-- form), or an IP address."
         return f"{short_repr(url)} is no address of the form {shape}. {hint}"
+    if "@" in parts.path:
+        return f"The path in {short_repr(url)} holds an @. Try: an address of the form {shape}."
     if "@" in parts.netloc or parts.query or parts.fragment:
         return f"The address holds a user or a query, where {shape} is expected. Try: put a key into {key_name(bare)}."
     return None

@@ -89,8 +89,15 @@ def write_over(path: str | os.PathLike[str], text: str, begins: bytes, what: str
     """Writes `text` to `path` if there is nothing, or a file that begins with `begins`.
 
     Such a file with other content is moved aside, since a person may have written in it; its new name is returned.
-    Raises BadFile for any other file; `what` says in the message what would be replaced, as in "a comparison".
+    Raises BadFile for any other file, as `must_begin`.
     """
+    must_begin(path, begins, what)
+    return write_atomic(path, text, ours=lambda _: False)
+
+
+def must_begin(path: str | os.PathLike[str], begins: bytes, what: str) -> None:
+    """Raises BadFile if `path` is a file that doesn't begin with `begins`, or can't be read; nothing, an empty file and
+    a link are permitted. `what` says in the message what would be replaced, as in "a comparison"."""
     try:
         existing = b"" if os.path.islink(path) else read_regular(path)
     except FileNotFoundError:
@@ -100,7 +107,6 @@ def write_over(path: str | os.PathLike[str], text: str, begins: bytes, what: str
     if existing and not existing.startswith(begins):
         problem = f"{name_of(path)} holds something else than {what}, and is not overwritten."
         raise BadFile(problem, hint="name a new file")
-    return write_atomic(path, text, ours=lambda _: False)
 
 
 def move_aside(path: str | os.PathLike[str], why: str, first: str = "") -> str:

@@ -14,17 +14,23 @@ from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader
-from debate_orchestrator.storage.files import make_folder, write_atomic
+from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled, topics_by_id
+from debate_orchestrator.tournament.rows import ROWS
 from debate_orchestrator.tournament.spec import Model, Spec, check
 from debate_orchestrator.tournament.spec_file import frozen_problems
 from debate_orchestrator.tournament.topics import Topic
-from debate_orchestrator.util.data import MOST, name_of, read_text, strict_json
+from debate_orchestrator.util.data import MOST, error_text, is_link, name_of, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
 
 SPEC, SCHEDULE, DEBATES = "tournament.json", "schedule.json", "debates"
 """The files of a tournament's folder, and the folder of its journals."""
+PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS = "index.html", "ratings.json", "csv", "plots", "SHA256SUMS"
+"""What the report of a tournament adds to its folder."""
+_PARTS = (SPEC, SCHEDULE, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS)
+SCHEDULE_BEGINS = b'[\n{"id": "'
+"""How every file with a schedule begins."""
 SCHEMA = 1
 FREE_TO_CHANGE = {"max_cost", "limits"}
 """Keys of a spec that may change while a tournament runs: no debate depends on them."""
@@ -65,8 +71,8 @@ class Tournament(NamedTuple):
 
 
 def create(folder: str, spec: Spec) -> Tournament:
-    """The tournament of a spec in a folder, which is made, or must hold the same tournament. A new cap and new limits
-    take the place of those before. BadSettings with everything else that differs."""
+    """The tournament of a spec in a folder, which is new or empty, or holds the same tournament. A new cap and new
+    limits take the place of those before. BadSettings with everything else that differs; BadFile for another folder."""
     if os.path.lexists(os.path.join(folder, SPEC)):
         before = load(folder).spec
         if changes := list(_differences(before, spec)):
@@ -77,11 +83,48 @@ def create(folder: str, spec: Spec) -> Tournament:
             where = name_of(os.path.join(folder, SPEC))
             raise BadSettings([f"{where} is of another spec than this one.", *changes], hint=hint)
         spec = before.model_copy(update={key: getattr(spec, key) for key in FREE_TO_CHANGE})
-    else:
-        held = os.path.join(folder, DEBATES)
-        if os.path.isdir(held) and os.listdir(held):
-            raise BadFile(f"{name_of(held)} holds debates, but no {SPEC} is beside it.", hint="name another folder")
+        return _written(folder, spec)
+    must_be_new(folder)
+    # Never over anything: another program may have written there meanwhile.
+    write_new(os.path.join(folder, SPEC), _spec_text(spec))
     return _written(folder, spec)
+
+
+def default_folder(spec: Spec) -> str:
+    """The folder of a tournament for which the user named none: its tag, which may come from a stranger's file.
+    BadFile for a link."""
+    if is_link(spec.tag):
+        problem = f"The folder would be {spec.tag}, as the tag says, and that is a symbolic link."
+        raise BadFile(problem, hint="name a folder with --to")
+    return spec.tag
+
+
+def must_be_new(folder: str) -> None:
+    """BadFile unless a folder is not there, or holds nothing but hidden files."""
+    try:
+        held = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        raise BadFile(f"Can't use the folder {name_of(folder)} ({error_text(error)}).", hint="name another") from None
+    if held:
+        problem = f"{name_of(folder)} holds no tournament, but other files such as {name_of(held[0])}."
+        raise BadFile(problem, hint="name a new or an empty folder with --to")
+
+
+def must_hold_no_link(folder: str) -> None:
+    """BadFile if a part of a tournament's folder is a symbolic link. The folder may come from elsewhere, and what is
+    written to it would end up where the link leads."""
+    if linked := linked_parts(folder):
+        problem = (
+            f"{name_of(os.path.join(folder, linked[0]))} is a symbolic link, which no part of a tournament may be."
+        )
+        raise BadFile(problem, hint="put the file or folder itself in its place")
+
+
+def linked_parts(folder: str) -> list[str]:
+    """The parts of a tournament's folder that are symbolic links."""
+    return [name for name in _PARTS if is_link(os.path.join(folder, name))]
 
 
 def add_model(tournament: Tournament, model: Model) -> Tournament:
@@ -98,7 +141,8 @@ def add_model(tournament: Tournament, model: Model) -> Tournament:
 
 
 def load(folder: str) -> Tournament:
-    """The tournament in a folder. BadFile if there is none, or it was changed by hand."""
+    """The tournament in a folder. BadFile if there is none, it was changed by hand, or a part of it is a link."""
+    must_hold_no_link(folder)
     path = os.path.join(folder, SPEC)
     if not os.path.exists(path):
         raise BadFile(f"{name_of(folder)} holds no {SPEC}.", hint="`debate tournament run SPEC --to DIR` makes one")
@@ -162,16 +206,34 @@ def changed_prompts(spec: Spec) -> list[str]:
 
 
 def _written(folder: str, spec: Spec) -> Tournament:
-    """Writes spec and schedule. The spec comes first: the schedule follows from it."""
+    """Writes spec and schedule. The spec comes first: the schedule follows from it. A `schedule.json` that holds no
+    schedule is moved aside."""
     schedule = make_schedule(spec)
     make_folder(os.path.join(folder, DEBATES))
-    write_atomic(os.path.join(folder, SPEC), json.dumps(frozen(spec), ensure_ascii=False, indent=1) + "\n")
-    lines = ",\n".join(json.dumps(line, ensure_ascii=False) for line in _plain(schedule))
-    write_atomic(os.path.join(folder, SCHEDULE), f"[\n{lines}\n]\n")
+    write_atomic(os.path.join(folder, SPEC), _spec_text(spec))
+    write_atomic(os.path.join(folder, SCHEDULE), schedule_text(schedule), ours=_is_schedule)
     return Tournament(folder, spec, schedule, topics_by_id(spec.topics))
 
 
-def _plain(schedule: tuple[ScheduledDebate, ...]) -> list[dict[str, Any]]:
+def _spec_text(spec: Spec) -> str:
+    return json.dumps(frozen(spec), ensure_ascii=False, indent=1) + "\n"
+
+
+def schedule_text(schedule: Sequence[ScheduledDebate]) -> str:
+    """A schedule as JSON, with a debate in each line."""
+    lines = ",\n".join(json.dumps(line, ensure_ascii=False) for line in _plain(schedule))
+    return f"[\n{lines}\n]\n"
+
+
+def _is_schedule(data: bytes) -> bool:
+    try:
+        lines = strict_json(data.decode())
+        return isinstance(lines, list) and all(ScheduledDebate.model_validate(line) for line in lines)
+    except ValueError:
+        return False
+
+
+def _plain(schedule: Sequence[ScheduledDebate]) -> list[dict[str, Any]]:
     return [debate.model_dump(mode="json") for debate in schedule]
 
 

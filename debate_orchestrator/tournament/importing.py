@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.storage.files import make_folder, write_new
 from debate_orchestrator.tournament import rows
-from debate_orchestrator.tournament.folder import SPEC
+from debate_orchestrator.tournament.folder import SPEC, must_be_new
 from debate_orchestrator.tournament.journal_rows import IMPORTED
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
 from debate_orchestrator.util.data import MOST, name_of, read_mapping, read_text, strict_json
@@ -103,10 +103,11 @@ class _Complaints:
 def import_rows(source: str, map_file: str | None, to: str) -> Rows:
     """Reads `source` and writes the folder `to`: its rows, and a `tournament.json` that says where they come from.
 
-    Raises BadFile if either can't be read, the map names a column that is not there, or `to` holds a tournament.
+    Raises BadFile if either can't be read, the map names a column that is not there, or `to` holds files.
     """
     if os.path.lexists(os.path.join(to, SPEC)):
         raise BadFile(f"{name_of(to)} holds a tournament already.", hint="name a new folder")
+    must_be_new(to)
     text = read_text(source, MOST)
     columns = _read_map(map_file) if map_file else None
     found = read_debates(text, name_of(source), columns)

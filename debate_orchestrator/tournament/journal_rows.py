@@ -19,7 +19,7 @@ from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament import rows
-from debate_orchestrator.tournament.folder import DEBATES, SCHEDULE, SPEC
+from debate_orchestrator.tournament.folder import DEBATES, SCHEDULE, SPEC, must_hold_no_link
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import MOST, name_of, read_text, strict_json
@@ -43,8 +43,9 @@ class _Debate(NamedTuple):
 def read_rows(folder: str) -> Rows:
     """The rows of a tournament's folder. Journals that can't be read are left out, which a note says.
 
-    Raises BadFile if it is no such folder, or nothing in it can be read.
+    Raises BadFile if it is no such folder, a part of it is a link, or nothing in it can be read.
     """
+    must_hold_no_link(folder)
     spec = _json(os.path.join(folder, SPEC)) if os.path.exists(os.path.join(folder, SPEC)) else None
     path = os.path.join(folder, rows.ROWS)
     if isinstance(spec, dict) and IMPORTED in spec:

@@ -1,24 +1,36 @@
-"""Writes what a tournament adds up to: a page, tables as CSV, plots as SVG and PNG, and the ratings as JSON."""
+"""Writes what a tournament adds up to: a page, tables as CSV, plots as SVG and PNG, and the ratings as JSON.
+
+`SHA256SUMS` lists the files with their checksums, as `sha256sum -c` reads them. When the report is made again, a
+file that is listed and unchanged is replaced, and any other is moved aside.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
+from collections.abc import Iterator, Mapping
 
-from debate_orchestrator.storage.files import make_folder, write_atomic, write_bytes_atomic, write_over
+from debate_orchestrator.storage.files import Ours, make_folder, must_begin, write_bytes_atomic
 from debate_orchestrator.tournament import page, plots
 from debate_orchestrator.tournament.analysis import all_tables
+from debate_orchestrator.tournament.folder import CHECKSUMS, PAGE, PLOTS, RATINGS, TABLES
 from debate_orchestrator.tournament.journal_rows import read_rows, title
-from debate_orchestrator.tournament.ratings import MIN_GAMES, full_json, rate
+from debate_orchestrator.tournament.ratings import MIN_GAMES, Ratings, full_json, rate
 from debate_orchestrator.tournament.rows import collection_paused
 from debate_orchestrator.tournament.tables import to_csv
+from debate_orchestrator.util.data import name_of, read_regular
 
-PAGE, RATINGS, TABLES, PLOTS = "index.html", "ratings.json", "csv", "plots"
+_LINE = re.compile(r"([0-9a-f]{64})  (\S+)")
+_LARGEST_LIST = 1_000_000
+"""Bytes of a list of checksums."""
 
 
 @collection_paused()
 def write_report(folder: str, least: int = MIN_GAMES) -> tuple[list[str], tuple[str, ...]]:
-    """Writes all of it into the tournament's folder. Returns the files, the page first, and what weakens the results.
+    """Writes all of it into the tournament's folder. Returns the files, the page first, and notes: what weakens the
+    results, and which files were moved aside.
 
     Raises BadFile if the folder is no tournament, nothing in it can be rated, or a file can't be written.
     """
@@ -28,16 +40,46 @@ def write_report(folder: str, least: int = MIN_GAMES) -> tuple[list[str], tuple[
     strongest = [one.model for one in ratings.fit.strengths] if ratings.fit else [row.model for row in ratings.elo]
     drawn = plots.draw(tables, strongest)
     text = page.render(title(folder), rows, ratings, tables, drawn, least)
+    files = {PAGE: text.encode("utf-8", "backslashreplace"), RATINGS: _json(ratings)}
+    files |= {f"{TABLES}/{table.name}.csv": to_csv(table).encode("utf-8", "backslashreplace") for table in tables}
+    for plot in drawn:
+        files[f"{PLOTS}/{plot.name}.svg"] = plot.svg.encode("utf-8", "backslashreplace")
+        files[f"{PLOTS}/{plot.name}.png"] = plot.png
+    must_begin(os.path.join(folder, PAGE), page.MARK.encode(), "a tournament's page")
     for inner in (TABLES, PLOTS):
         make_folder(os.path.join(folder, inner))
-    files = [os.path.join(folder, PAGE), os.path.join(folder, RATINGS)]
-    write_over(files[0], text, page.MARK.encode(), "a tournament's page")
-    write_atomic(files[1], json.dumps(full_json(ratings), ensure_ascii=False, indent=2) + "\n")
-    for table in tables:
-        files.append(os.path.join(folder, TABLES, f"{table.name}.csv"))
-        write_atomic(files[-1], to_csv(table))
-    for plot in drawn:
-        files += [os.path.join(folder, PLOTS, f"{plot.name}.{ending}") for ending in ("svg", "png")]
-        write_atomic(files[-2], plot.svg)
-        write_bytes_atomic(files[-1], plot.png)
-    return files, ratings.notes
+    notes = (*ratings.notes, *_write_listed(folder, files))
+    return [os.path.join(folder, name) for name in files], notes
+
+
+def _json(ratings: Ratings) -> bytes:
+    text = json.dumps(full_json(ratings), ensure_ascii=False, indent=2) + "\n"
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:
+    """Writes files, by their names in the folder, and the list of them; a sentence on each that is moved aside."""
+    try:
+        listed = _checksums(read_regular(os.path.join(folder, CHECKSUMS), most=_LARGEST_LIST)) or {}
+    except OSError:
+        listed = {}
+    for name, data in files.items():
+        digest = listed.get(name)
+        yield from _write(os.path.join(folder, name), data, lambda old: _digest(old) == digest)  # noqa: B023, called now
+    lines = "".join(f"{_digest(data)}  {name}\n" for name, data in files.items())
+    yield from _write(os.path.join(folder, CHECKSUMS), lines.encode(), lambda old: _checksums(old) is not None)
+
+
+def _write(path: str, data: bytes, ours: Ours) -> Iterator[str]:
+    if kept := write_bytes_atomic(path, data, ours=ours):
+        yield f"{name_of(path)} was not as this program wrote it, and is kept as {name_of(kept)}."
+
+
+def _checksums(data: bytes) -> dict[str, str] | None:
+    """The checksums of a list by the names of its files; None if it is no such list."""
+    found = [_LINE.fullmatch(line) for line in data.decode("ascii", "replace").splitlines()]
+    return {match[2]: match[1] for match in found if match} if all(found) else None
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

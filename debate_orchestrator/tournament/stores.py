@@ -11,6 +11,7 @@ from typing import Protocol
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.storage.journal import Entry, JournalWriter, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
+from debate_orchestrator.util.data import error_text, regular_file
 from debate_orchestrator.util.errors import BadJournal
 
 
@@ -52,17 +53,16 @@ class FileJournals:
 
 def read_begun(path: str) -> list[Entry] | None:
     """The verified entries of a journal; None if there is none yet. BadJournal if it can't be read."""
-    if not os.path.lexists(path) or (os.path.isfile(path) and not is_begun(path)):
-        return None
-    return read(path).entries
+    return read(path).entries if is_begun(path) else None
 
 
 def is_begun(path: str) -> bool:
-    """Whether a file holds a complete line: a crash may have left less of its first."""
+    """Whether a file holds a complete line: a crash may have left less of its first. BadJournal for a link, a pipe and
+    what else can't be read."""
     if not os.path.lexists(path):
         return False
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular_file) as file:
             return b"\n" in file.readline()
     except OSError as error:
-        raise BadJournal(f"Can't read the journal {path} ({error.strerror}).") from None
+        raise BadJournal(f"Can't read the journal {path} ({error_text(error)}).") from None

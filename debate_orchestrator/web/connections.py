@@ -74,7 +74,8 @@ class Connection(H11Protocol):
         if len(_unfinished) > MOST_UNFINISHED:
             oldest = next(iter(_unfinished))
             del _unfinished[oldest]
-            oldest.transport.close()
+            # Not `close`: that waits until all of an answer is read, and the other side may never read it.
+            oldest.transport.abort()
 
     def _stop(self) -> None:
         if self._timer is not None:

@@ -11,9 +11,8 @@ from urllib.parse import urlencode
 from debate_orchestrator.engine.api import render
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.tournament import selection
-from debate_orchestrator.tournament.folder import DEBATES, SPEC
+from debate_orchestrator.tournament.folder import DEBATES, PAGE, SPEC, linked_parts
 from debate_orchestrator.tournament.journal_rows import read_rows, title
-from debate_orchestrator.tournament.report import PAGE
 from debate_orchestrator.tournament.rows import ROWS, Rows
 from debate_orchestrator.tournament.selection import Filters
 from debate_orchestrator.util.data import is_link, read_text
@@ -29,9 +28,10 @@ _LARGEST_PAGE = 100_000_000
 
 
 def names() -> list[str]:
-    """The tournaments of the working folder. A link is none of them: it may lead anywhere."""
+    """The tournaments of the working folder. A link is none of them, nor is a folder with a link for one of its parts:
+    it may lead anywhere."""
     folders = (name for name in os.listdir() if os.path.isdir(name) and not is_link(name) and not name.startswith("."))
-    return sorted(name for name in folders if _regular(os.path.join(name, SPEC)))
+    return sorted(name for name in folders if _regular(os.path.join(name, SPEC)) and not linked_parts(name))
 
 
 def _regular(path: str) -> bool:
@@ -117,7 +117,7 @@ def _journal(folder: str, debate: str) -> str | None:
     """The journal of a debate that is known by its id; None where there is none in the folder."""
     path = os.path.join(folder, DEBATES, f"{debate}{JOURNAL}")
     inside = os.path.basename(f"{debate}{JOURNAL}") == f"{debate}{JOURNAL}"
-    return path if inside and not is_link(os.path.join(folder, DEBATES)) and _regular(path) else None
+    return path if inside and _regular(path) else None
 
 
 async def report(request: Request) -> Response:

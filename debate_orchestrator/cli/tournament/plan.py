@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -34,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the plan. Nothing is called."""
-    from debate_orchestrator.storage.files import write_atomic
+    from debate_orchestrator.storage.files import write_over
+    from debate_orchestrator.tournament import folder
     from debate_orchestrator.tournament.forecast import forecast
     from debate_orchestrator.tournament.plan import make_schedule
     from debate_orchestrator.tournament.spec import unlisted
@@ -45,8 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     expected = forecast(spec, schedule, at_once, batch=arguments.batch)
     plain = [debate.model_dump(mode="json") for debate in schedule]
     if arguments.to:
-        lines = ",\n".join(json.dumps(line, ensure_ascii=False) for line in plain)
-        write_atomic(arguments.to, f"[\n{lines}\n]\n")
+        text = folder.schedule_text(schedule)
+        if kept := write_over(arguments.to, text, folder.SCHEDULE_BEGINS, "a schedule"):
+            remark(f"The schedule that was there is kept as {kept}.")
     if arguments.json:
         print_json({**forecast_json(expected), "notes": unlisted(spec), "schedule": plain})
         return 0

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes index.html, csv/, plots/ and ratings.json into the folder."""
+    """Writes index.html, csv/, plots/, ratings.json and SHA256SUMS into the folder."""
     from debate_orchestrator.tournament.report import write_report
 
     files, notes = write_report(arguments.folder, arguments.min_games)

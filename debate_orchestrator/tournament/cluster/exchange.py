@@ -62,6 +62,7 @@ class Exchange:
     def __init__(self, database: Database, tournament: Tournament):
         self.database, self.tournament = database, tournament
         self.id = identity(tournament.spec)
+        self._scheduled = {debate.id for debate in tournament.schedule}
         self._have: dict[str, int] = {}
         """Lines of the journals in the folder, by debate."""
         self._since: float | None = 0.0
@@ -123,7 +124,7 @@ class Exchange:
 
     def _lines(self, debate: str) -> list[bytes]:
         """The complete lines of a journal in the folder, each with its newline."""
-        data = read_regular(self._path(debate), follow=True)
+        data = read_regular(self._path(debate))
         return data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
 
     async def _bring_one(self, debate: str, before: int, standing: Standing) -> None:
@@ -148,7 +149,8 @@ class Exchange:
         ((now,),) = await self.database.rows("SELECT extract(epoch FROM now())::float")
         known = await self._counts(None if everything else self._since)
         self._since = now - _OVERLAP
-        behind = [debate for debate, count in known.items() if count > self._have.get(debate, 0)]
+        # An id becomes the name of a file: one that the schedule lacks could lead out of the folder.
+        behind = [id for id, count in known.items() if id in self._scheduled and count > self._have.get(id, 0)]
         for debates in _batches(behind):
             for debate, data in await self.database.rows(_LINES, id=self.id, debates=debates):
                 self._write(debate, bytes(data))
