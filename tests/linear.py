@@ -27,7 +27,7 @@ from debate_orchestrator.setup import settings
 from debate_orchestrator.terminal.speeches import Speech
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import DebateError
-from debate_orchestrator.util.redact import Redactor, StreamRedactor, forms
+from debate_orchestrator.util.redact import Redactor, StreamRedactor, spellings
 
 SHORT, LONG = 2 * 1024, 32 * 1024
 """Characters to begin and to end with."""
@@ -73,18 +73,18 @@ def stream(text: str) -> None:
 
 def redacted_pieces(text: str) -> None:
     """A text that comes in pieces after the beginning of a secret."""
-    pieces, redactor = StreamRedactor(len), Redactor(forms(SECRET))
+    pieces, redactor = StreamRedactor(len), Redactor(spellings(SECRET))
     pieces._redact = redactor
     pieces.take(SECRET[:20])
     for n in range(0, len(text), 32):
         pieces.take(text[n : n + 32])
 
 
-def tried(function: Callable[[str], object], *forms: str) -> Callable[[str], None]:
-    """The function on the text in each of those forms; a refusal is an answer."""
+def tried(function: Callable[[str], object], *spellings: str) -> Callable[[str], None]:
+    """The function on the text in each of those spellings; a refusal is an answer."""
 
     def run(text: str) -> None:
-        for form in forms:
+        for form in spellings:
             try:
                 function(form.replace("{}", text))
             except DebateError:
@@ -140,7 +140,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "beginning": lambda text: excerpts.opening(text, 400),
     "transcript": tried(lambda text: transcript_file.parse(text, "x"), *DOCUMENTS),
     "stream": stream,
-    "redacted": Redactor(forms(SECRET)),
+    "redacted": Redactor(spellings(SECRET)),
     "redacted pieces": redacted_pieces,
 }
 

@@ -18,8 +18,8 @@ from debate_orchestrator.util.errors import BadFormat
 def debate(folder: Path) -> DebateState:
     """A debate by the format in that folder, which nobody needs any more."""
     draft = source.read_source(str(folder))
-    assert draft.made is not None
-    return fold([dry_run.opened(draft.made, loader.carried_templates(draft))])
+    assert draft.format is not None
+    return fold([dry_run.opened(draft.format, loader.carried_templates(draft))])
 
 
 def first(folder: Path) -> briefs.Brief:

@@ -21,8 +21,8 @@ ADVERSARIAL = loader.load("adversarial")
 def told(folder: Path, **files: str) -> list[str]:
     """Complaints about the small format with other texts in some files."""
     draft = source.read_source(str(written(folder, **files)))
-    assert draft.made is not None
-    return dry_run.find_problems(draft.made, loader.carried_templates(draft), key_path)
+    assert draft.format is not None
+    return dry_run.find_problems(draft.format, loader.carried_templates(draft), key_path)
 
 
 def changed(**changes: Any) -> Format:

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from debate_orchestrator.evidence import check as evidence_check
 from debate_orchestrator.evidence import reader
-from debate_orchestrator.evidence.check import Checked, check, offline
+from debate_orchestrator.evidence.check import Checked, check
 from debate_orchestrator.evidence.fetch import Fetcher
 from debate_orchestrator.util.errors import BadFile
 
@@ -176,14 +176,6 @@ def test_many_quotes_at_once(site: Site) -> None:
     assert [one.target for one in site.asked].count("/robots.txt") == 1
 
 
-def test_a_clerk_who_is_offline_fetches_nothing() -> None:
-    """The answer of a clerk who is offline says so."""
-    found = offline("http://example.com/")
-
-    assert (found.state, found.url, found.similarity) == ("not checked", "http://example.com/", None)
-    assert "offline" in found.why
-
-
 def test_without_the_extra_nothing_is_checked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the extra is not installed the answer names it, and nobody is asked for anything."""
     found = importlib.util.find_spec
@@ -207,9 +199,9 @@ def test_importing_takes_nothing_of_the_extra() -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_an_answer_is_a_frozen_value() -> None:
-    """What was checked can't be changed, and has no fields that nobody knows."""
-    found = offline("x")
+def test_an_answer_is_a_frozen_value(site: Site) -> None:
+    """What was checked can't be changed, and has no fields that are not declared."""
+    found = checked(site)
     with pytest.raises(ValidationError):
         found.state = "verified"  # type: ignore[misc]
     with pytest.raises(ValidationError):

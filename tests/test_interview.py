@@ -29,7 +29,7 @@ def said(interview: Questionnaire, draft: SetupState, *answers: tuple[str, Any])
     for key, value in answers:
         now = interview.next(draft)
         if isinstance(now, Ask):
-            draft = interview.put(draft, now)
+            draft = interview.mark_asked(draft, now)
         take = interview.proposed if isinstance(value, dict) else interview.answer
         draft = take(draft, key, value)
     return draft
@@ -158,7 +158,7 @@ class TestTopic:
     def test_a_misspelt_yes_is_no_topic(self, interview: Questionnaire, answer: str, meant: str) -> None:
         """What is nearly yes or no is asked back about, and the topic stays."""
         draft = said(interview, SetupState(), *TO_POSITIONS[:1], ("topic", CLEAR))
-        asked = interview.put(draft, question(interview, draft))
+        asked = interview.mark_asked(draft, question(interview, draft))
         with pytest.raises(BadSettings, match=f"Did you mean '{meant}'"):
             interview.answer(asked, "topic_ok", answer)
 
@@ -235,7 +235,7 @@ class TestRefusals:
     def test_a_confirmation_outlives_other_answers(self, interview: Questionnaire) -> None:
         """A question stays put while other answers come in, as long as it would be put the same."""
         draft = said(interview, SetupState(), *TO_POSITIONS[:2])
-        put = interview.put(draft, question(interview, draft))
+        put = interview.mark_asked(draft, question(interview, draft))
 
         assert interview.answer(interview.answer(put, "rounds", "2"), "topic_ok", "yes").talk.topic_ok
         with pytest.raises(BadSettings, match="before its question was put"):

@@ -19,6 +19,10 @@ from debate_orchestrator.util.errors import BadSettings
 RULES = loader.load("adversarial")
 OWN = (*TO_POSITIONS, ("positions", "own"), ("position_a", "Tabs."), ("position_b", "Spaces."), ("positions_ok", "yes"))
 REST = (("rounds", "8"), ("insist", "yes"), ("strictness", "strict"), ("output", "o.md"))
+ORDER = [
+    *("topic", "topic_ok", "positions", "position_a", "position_b", "positions_ok"),
+    *("rounds", "insist", "strictness", "output"),
+]
 
 
 def interviewed(rules: Format = RULES) -> Questionnaire:
@@ -26,43 +30,21 @@ def interviewed(rules: Format = RULES) -> Questionnaire:
 
 
 def again(interview: Questionnaire, draft: SetupState, key: str, answer: str) -> SetupState:
-    """The draft once a question of the trail was put and answered again."""
-    return interview.answer(interview.put(draft, interview.question(draft, key)), key, answer)
+    """The draft once an answered question was put and answered again."""
+    return interview.answer(interview.mark_asked(draft, interview.question(draft, key)), key, answer)
 
 
-class TestTrail:
-    def test_it_has_every_question_that_was_answered(self) -> None:
-        """The trail names the answered questions in their order, with those that only some conversations have."""
-        interview = interviewed()
-        own = said(interview, SetupState(), *OWN, *REST)
-        framed = said(interview, SetupState(), ("topic", "x"), ("topic", MUDDY), ("framing", "1"))
+def answered(interview: Questionnaire, draft: SetupState) -> list[str]:
+    """The questions of a clear topic that have an answer, in the order in which they come."""
+    return [key for key in ORDER if interview.said(draft, key)]
 
-        assert interview.trail(SetupState()) == ()
-        assert interview.trail(own) == (
-            "topic",
-            "topic_ok",
-            "positions",
-            "position_a",
-            "position_b",
-            "positions_ok",
-            "rounds",
-            "insist",
-            "strictness",
-            "output",
-        )
-        assert interview.trail(framed) == ("topic", "framing")
-        assert interview.trail(said(interview, SetupState(), *TO_ROUNDS)) == (
-            "topic",
-            "topic_ok",
-            "positions",
-            "positions_ok",
-        )
 
-    def test_every_question_of_it_can_be_put_again(self) -> None:
-        """Each question of the trail is put as it was, and what stands as its answer changes nothing."""
+class TestAnswersGivenAgain:
+    def test_every_answered_question_can_be_put_again(self) -> None:
+        """Each answered question is put as it was, and what stands as its answer changes nothing."""
         interview = interviewed()
         for draft in (said(interview, SetupState(), *OWN, *REST), said(interview, SetupState(), *TO_READY)):
-            for key in interview.trail(draft):
+            for key in answered(interview, draft):
                 standing = interview.said(draft, key)
                 after = again(interview, draft, key, standing)
                 assert (after.given, after.talk) == (draft.given, draft.talk.model_copy(update={"asked": {}}))
@@ -71,7 +53,7 @@ class TestTrail:
         """What stands is told for each question, and nothing where nothing was answered."""
         interview = interviewed()
         draft = said(interview, SetupState(), *OWN, *REST)
-        standing = [interview.said(draft, key) for key in interview.trail(draft)]
+        standing = [interview.said(draft, key) for key in answered(interview, draft)]
 
         assert standing == [CLEAR["restated"], "yes", "own", "Tabs.", "Spaces.", "yes", "8", "yes", "strict", "o.md"]
         assert {interview.said(SetupState(), key) for key in interview.words.questions} == {""}
@@ -136,9 +118,9 @@ class TestGoingBack:
         interview = interviewed()
         draft = said(interview, SetupState(), *OWN, *REST)
         for place, answer in steps:
-            trail = interview.trail(draft)
+            keys = answered(interview, draft)
             try:
-                draft = again(interview, draft, trail[place % len(trail)], answer) if trail else draft
+                draft = again(interview, draft, keys[place % len(keys)], answer) if keys else draft
             except BadSettings:
                 continue
             assert isinstance(interview.next(draft), Ask | Propose | Ready)
@@ -174,7 +156,7 @@ class TestFormats:
         assert question(interview, draft).key == "strictness"
         ready = interview.next(said(interview, draft, ("strictness", "strict"), ("output", "default")))
         assert isinstance(ready, Ready) and "Rounds: 1\n" in ready.show
-        assert settings.settings_from(draft.given, interview.rules, "o.md").rounds == 1
+        assert settings.settings_from(draft.given, interview.format, "o.md").rounds == 1
 
     def test_rounds_have_the_formats_limits(self) -> None:
         """Limits, default, cap and what a round is are the format's."""
@@ -199,7 +181,7 @@ class TestFormats:
     )
     def test_complaints_have_the_formats_limits(self, rounds: Rounds, expected: str) -> None:
         """A number that will not do is told the format's own limits."""
-        assert expected in settings.rounds_complaint("9", self.other(rounds=rounds))
+        assert expected in settings.unwanted("rounds", "9", self.other(rounds=rounds))
 
 
 class TestTheSame:
@@ -207,7 +189,7 @@ class TestTheSame:
         """Yes to one position for both sides is refused; what was answered stays, and one changed is enough."""
         interview = interviewed()
         same = said(interview, SetupState(), *OWN[:-1], ("position_b", "tabs"))
-        asked = interview.put(same, question(interview, same))
+        asked = interview.mark_asked(same, question(interview, same))
         with pytest.raises(BadSettings) as refusal:
             interview.answer(asked, "positions_ok", "yes")
 

@@ -119,7 +119,7 @@ def test_a_rehearsal_looks_nothing_up() -> None:
 )
 def test_a_clerk_is_no_speaker(cast: dict[str, tuple[str, ...]], said: str) -> None:
     """`fetch` and `offline` fill the clerk's seat and no other, and take nothing after their name."""
-    (wrong,) = registry.complaints(cast)
+    (wrong,) = registry.cast_problems(cast)
 
     assert said in wrong
-    assert registry.complaints({"clerk": ("fetch",)}) == registry.complaints({"clerk": ("offline",)}) == []
+    assert registry.cast_problems({"clerk": ("fetch",)}) == registry.cast_problems({"clerk": ("offline",)}) == []

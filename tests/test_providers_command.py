@@ -26,7 +26,7 @@ from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
 from debate_orchestrator.providers import command
-from debate_orchestrator.providers.registry import NO_PERMISSIONS, complaints, make_providers
+from debate_orchestrator.providers.registry import NO_PERMISSIONS, cast_problems, make_providers
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
@@ -48,13 +48,13 @@ def program(tmp_path: Path) -> Callable[[str], str]:
     return made
 
 
-def provider(spec: str, patience: float = 30.0) -> command.Command:
-    debate = fold([opening().with_settings(retry_for=patience)])
+def provider(spec: str, retry_for: float = 30.0) -> command.Command:
+    debate = fold([opening().with_settings(retry_for=retry_for)])
     return command.provider(spec, CurrentState(debate), NO_PERMISSIONS)
 
 
-def ask(spec: str, asked: Brief = BRIEF, on_text: Callable[[str], Any] = str, patience: float = 30.0) -> Reply:
-    return asyncio.run(provider(spec, patience).reply(asked, on_text))
+def ask(spec: str, asked: Brief = BRIEF, on_text: Callable[[str], Any] = str, retry_for: float = 30.0) -> Reply:
+    return asyncio.run(provider(spec, retry_for).reply(asked, on_text))
 
 
 def gone(pid: int) -> bool:
@@ -137,9 +137,9 @@ def test_a_failure(program: Callable[[str], str], script: str, said: str) -> Non
 
 
 def test_too_long() -> None:
-    """A program has as long as the debate's patience, a second at least; what it had printed by then is kept."""
+    """A program has as long as the debate's retries, a second at least; what it had printed by then is kept."""
     with pytest.raises(TransientError, match="no end after 1 s") as failure:
-        ask("command:sh -c 'echo half of; sleep 60'", patience=0.1)
+        ask("command:sh -c 'echo half of; sleep 60'", retry_for=0.1)
 
     assert isinstance(failure.value.partial, Reply) and failure.value.partial.text == "half of"
 
@@ -320,8 +320,8 @@ def test_what_can_not_be_run(tmp_path: Path) -> None:
     plain.write_text("x", encoding="utf-8")
     wrong = ["command:", "command: ", "command:'", "command:\0", "command:no-such-program -x", f"command:{plain}"]
 
-    assert [spec for spec in wrong if not command.complaint(spec)] == []
-    assert complaints({"a": (f"command:{sys.executable} -c 'x\ny'",), "b": (wrong[-1],)})[0].startswith("cast: b")
+    assert [spec for spec in wrong if not command.problem(spec)] == []
+    assert cast_problems({"a": (f"command:{sys.executable} -c 'x\ny'",), "b": (wrong[-1],)})[0].startswith("cast: b")
     plain.chmod(0o755)  # it may be run, but is no program
     for spec in ("command:no-such-program -x", f"command:{plain}", "command:\ud800"):
         with pytest.raises(ProviderFailed, match="can't be run"):

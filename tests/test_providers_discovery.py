@@ -15,7 +15,7 @@ from conftest import Run
 from hostile import sending
 
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.providers.registry import complaints
+from debate_orchestrator.providers.registry import cast_problems
 from debate_orchestrator.util.errors import BadSettings
 
 VARIABLES = (
@@ -134,7 +134,7 @@ def test_programs_are_looked_up(here: Path) -> None:
     (here / "claude").chmod(0o755)
 
     assert found("command:").seat == "command:claude -p"
-    assert complaints({"a": ("command:claude -p",)}) == []
+    assert cast_problems({"a": ("command:claude -p",)}) == []
 
 
 def dripping(part: bytes) -> Iterator[bytes]:
@@ -229,7 +229,7 @@ def test_a_password_in_an_address_is_not_shown(debate: Run, server: str, monkeyp
         monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
         monkeypatch.setenv("OPENAI_BASE_URL", address.replace("127.0.0.1", "example.org"))
         ran = debate("models")
-        told = [one for spec in ("anthropic:m", "openai:m", "ollama:m") for one in complaints({"a": (spec,)})]
+        told = [one for spec in ("anthropic:m", "openai:m", "ollama:m") for one in cast_problems({"a": (spec,)})]
         assert "hunter" not in f"{ran.out}{ran.err}{told}"
 
 

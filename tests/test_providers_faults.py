@@ -96,21 +96,21 @@ def listened(clock: SilenceClock, words: int, between: float = 0.1) -> float:
 
 
 def test_silence_ends_an_answer() -> None:
-    """An answer that says nothing for half of the patience is given up; each word gives it as long again."""
-    clock = SilenceClock(patience=0.4)
+    """An answer that says nothing for half of the time for retries is given up; each word gives it as long again."""
+    clock = SilenceClock(retry_for=0.4)
 
     assert 0.45 < listened(clock, 3) < 4
     assert clock.verdict() == "silence for 0.2 s"
 
 
 def test_the_first_word_has_its_own_limit() -> None:
-    """The first word may take three times as long as the next ones; with another patience all times change."""
-    clock = SilenceClock(patience=0.4)
+    """The first word may take three times as long as the next ones; with another time for retries all times change."""
+    clock = SilenceClock(retry_for=0.4)
 
     assert 0.55 < listened(clock, 0) < 4
     assert clock.verdict() == "no word for 0.6 s, in which it may still have been reading the prompt"
     assert "--retry-for" in clock.hint
-    usual, long = SilenceClock(LIMITS.patience), SilenceClock(2 * LIMITS.patience)
+    usual, long = SilenceClock(LIMITS.retry_for), SilenceClock(2 * LIMITS.retry_for)
     assert (usual.first, usual.silence) == (LIMITS.first, LIMITS.silence)
     assert (long.first, long.silence) == (2 * LIMITS.first, 2 * LIMITS.silence)
 

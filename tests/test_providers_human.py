@@ -109,11 +109,11 @@ def test_no_terminal() -> None:
 
 def test_how_a_person_is_named() -> None:
     """A person is `human` and nothing besides, argues or judges, and is no clerk and no moderator."""
-    assert registry.complaints(PEOPLE) == []
-    assert registry.complaints({"a": ("rehearse:human",)}) == []
-    assert "Try: human" in registry.complaints({"a": ("human:Ann",)})[0]
-    assert [len(registry.complaints({seat: ("human",)})) for seat in ("clerk", "moderator")] == [1, 1]
-    assert "human" in registry.complaints({"a": ("x:y",)})[0]
+    assert registry.cast_problems(PEOPLE) == []
+    assert registry.cast_problems({"a": ("rehearse:human",)}) == []
+    assert "Try: human" in registry.cast_problems({"a": ("human:Ann",)})[0]
+    assert [len(registry.cast_problems({seat: ("human",)})) for seat in ("clerk", "moderator")] == [1, 1]
+    assert "human" in registry.cast_problems({"a": ("x:y",)})[0]
 
 
 def test_what_a_person_costs() -> None:

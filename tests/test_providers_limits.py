@@ -38,9 +38,9 @@ SECONDS = 25.0
 """What stopping an endless answer may take here, on a busy machine."""
 
 
-def ask(spec: str, patience: float = 600.0, **changes: Any) -> Reply:
+def ask(spec: str, retry_for: float = 600.0, **changes: Any) -> Reply:
     """One call, for the first turn of a debate."""
-    debate = fold([debates.opening().with_settings(retry_for=patience)])
+    debate = fold([debates.opening().with_settings(retry_for=retry_for)])
     provider = make_provider(spec, CurrentState(debate))
 
     async def asked() -> Reply:
@@ -122,7 +122,7 @@ def test_commas_in_a_text_are_no_values(kind: str) -> None:
 def test_patience_holds_while_events_are_parsed(kind: str) -> None:
     """Events that come faster than they can be parsed, and add nothing, run into the limit of silence."""
     with sending(forever(crowded(kind, 2_400) * 40, first=begun(kind) + said(kind, "Half"))) as server:
-        fails(server.spec(kind), "silence for 1 s", patience=2.0)
+        fails(server.spec(kind), "silence for 1 s", retry_for=2.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -228,9 +228,9 @@ def test_nothing_new_is_silence(kind: str, what: str) -> None:
     """A stream of events that add nothing to the answer runs into the limit of silence, before the first word as
     well as after it."""
     with sending(forever(EMPTY[what](kind), first=begun(kind), pause=0.05)) as server:
-        fails(server.spec(kind), "no word for 3 s", patience=2.0)
+        fails(server.spec(kind), "no word for 3 s", retry_for=2.0)
         server.body = forever(EMPTY[what](kind), first=begun(kind) + said(kind, "Half"), pause=0.05)
-        fails(server.spec(kind), "silence for 1 s", patience=2.0)
+        fails(server.spec(kind), "silence for 1 s", retry_for=2.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -287,7 +287,7 @@ def test_what_follows_a_whole_answer(kind: str, after: bytes) -> None:
     """Nothing that comes after an answer has ended takes anything from it: it is paid for."""
     whole = begun(kind) + said(kind, "So.") + ended(kind).removesuffix(b"data: [DONE]\n\n")
     with sending(forever(after, first=whole, pause=0.1)) as server:
-        assert ask(server.spec(kind), patience=2.0).text == "So."
+        assert ask(server.spec(kind), retry_for=2.0).text == "So."
 
 
 @pytest.mark.slow

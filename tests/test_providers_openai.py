@@ -23,7 +23,7 @@ from debate_orchestrator.core.events import CallFailed, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
-from debate_orchestrator.providers.registry import complaints, make_provider, make_providers
+from debate_orchestrator.providers.registry import cast_problems, make_provider, make_providers
 from debate_orchestrator.providers.servers import key_name
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
@@ -37,9 +37,9 @@ SHAPED = PLAIN.model_copy(update={"wants": "json", "json_schema": SCHEMA})
 TOLD = [{"content": "Hel"}, {"content": "lo."}]
 
 
-def ask(spec: str = SPEC, *asked: Brief, patience: float = 20.0, on_text: Callable[[str], Any] = str) -> list[Reply]:
+def ask(spec: str = SPEC, *asked: Brief, retry_for: float = 20.0, on_text: Callable[[str], Any] = str) -> list[Reply]:
     """The replies of one provider to these briefs, each in an event loop of its own."""
-    debate = fold([opening().with_settings(retry_for=patience)])
+    debate = fold([opening().with_settings(retry_for=retry_for)])
     provider = make_provider(spec, CurrentState(debate))
 
     async def reply(one: Brief) -> Reply:
@@ -96,7 +96,7 @@ def test_a_fault(llmock: LLMock, inject: Callable[[LLMock], Any], kind: type[Ext
     """Each fault of a server is the error that faults.py says it is, after one call; what had come of it is kept."""
     inject(llmock)
     with pytest.raises(kind, match=text) as failure:
-        ask(patience=2 if "silence" in text else 20)
+        ask(retry_for=2 if "silence" in text else 20)
 
     assert type(failure.value) is kind and len(llmock.requests) == 1
     assert (getattr(failure.value, "after", None) == 7) is (text == "HTTP 429")
@@ -223,15 +223,15 @@ def test_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_library_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """Importing this kind loads no library; where there is none, that is told before a debate is opened."""
     code = (
-        "import sys, debate_orchestrator.providers.openai as o; o.complaint('openai:x'); print('openai' in sys.modules)"
+        "import sys, debate_orchestrator.providers.openai as o; o.problem('openai:x'); print('openai' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, timeout=60)
     assert ran.stdout == "False\n"
-    assert complaints({"a": (SPEC,)}) == []
-    assert len(complaints({"a": ("openai:", "openai:x@http://u@h/v1")})) == 2
+    assert cast_problems({"a": (SPEC,)}) == []
+    assert len(cast_problems({"a": ("openai:", "openai:x@http://u@h/v1")})) == 2
 
     monkeypatch.setattr("debate_orchestrator.providers.openai.find_spec", lambda name: None)
-    assert 'pip install "debate-orchestrator[openai]"' in complaints({"a": (SPEC,)})[0]
+    assert 'pip install "debate-orchestrator[openai]"' in cast_problems({"a": (SPEC,)})[0]
     with pytest.raises(ProviderFailed, match="pip install"):
         ask()
 

@@ -19,7 +19,7 @@ from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check, j
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief, Message
-from debate_orchestrator.providers.registry import complaints, make_provider, make_providers
+from debate_orchestrator.providers.registry import cast_problems, make_provider, make_providers
 from debate_orchestrator.providers.rehearse import filled, fitting
 from debate_orchestrator.storage.journal import JournalWriter
 
@@ -102,7 +102,7 @@ def test_marks_vary_and_agree(tmp_path: Path) -> None:
 )
 def test_whom_it_cannot_stand_in_for(spec: str, said: str) -> None:
     """It can't stand in for a model that could not be called, nor for a stand-in."""
-    (found,) = complaints({"a": (spec,)})
+    (found,) = cast_problems({"a": (spec,)})
 
     assert found.startswith(said)
 

@@ -14,7 +14,7 @@ from debate_orchestrator.core.events import Usage
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.providers.registry import complaints, make_provider, make_providers
+from debate_orchestrator.providers.registry import cast_problems, make_provider, make_providers
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import BadSettings, ProviderFailed
 
@@ -54,7 +54,7 @@ def test_unknown_fillers_are_told_all_at_once(tmp_path: Path) -> None:
     """Every seat with an unknown spec is named, with the specs that there are."""
     cast = {"a": ("oracle:x",), "b": ("host",), "judge": ("host", "crowd")}
 
-    assert len(complaints(cast)) == 2
+    assert len(cast_problems(cast)) == 2
     with begun(tmp_path / "other") as journal:
         debate = replace(fold(journal.events), cast=cast)
         with pytest.raises(BadSettings, match="one of host, human, anthropic:"):
@@ -63,7 +63,7 @@ def test_unknown_fillers_are_told_all_at_once(tmp_path: Path) -> None:
 
 def test_only_who_fits_a_seat_is_named() -> None:
     """What could be written instead is told by seat: who looks pages up for the clerk's alone, a person for others."""
-    (side,), (clerk,) = complaints({"a": ("oracle:x",)}), complaints({"clerk": ("oracle:x",)})
+    (side,), (clerk,) = cast_problems({"a": ("oracle:x",)}), cast_problems({"clerk": ("oracle:x",)})
 
     assert "human" in side and "fetch" not in side and "offline" not in side
     assert "human" not in clerk and ", fetch, offline," in clerk

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.servers import Server, is_loopback, key_name, server, spec_complaint, unencrypted
+from debate_orchestrator.providers.servers import Server, is_loopback, key_name, server, spec_problem, unencrypted
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_servers(
 ) -> None:
     """A spec names a model, an address, and the variables that may hold a key."""
     monkeypatch.delenv("OLLAMA_HOST", raising=False)
-    assert spec_complaint(spec) is None
+    assert spec_problem(spec) is None
     assert server(spec)[1:] == (model, url, keys, needed)
 
 
@@ -63,7 +63,7 @@ def test_ollama_is_where_its_variable_says(host: str, url: str, monkeypatch: pyt
 )
 def test_what_is_no_server(spec: str) -> None:
     """A spec without a model, with a user in its address or with an address where there is none to give is refused."""
-    assert spec_complaint(spec)
+    assert spec_problem(spec)
 
 
 def test_a_vendors_key_goes_to_no_address_of_a_cast() -> None:
@@ -109,7 +109,7 @@ def test_where_the_vendors_name_leads(url: str, monkeypatch: pytest.MonkeyPatch)
 def test_whatever_is_taken_is_understood(kind: str, rest: str) -> None:
     """Any text is either complained of or names a server with a model and a well-formed variable."""
     spec = f"{kind}:{rest}"
-    if spec_complaint(spec) is None:
+    if spec_problem(spec) is None:
         made = server(spec)
         assert isinstance(made, Server) and made.model
         assert made.url is None or key_name(made.url).isidentifier()
@@ -129,7 +129,7 @@ def test_a_host_that_is_not_plain(host: str) -> None:
     """A host that is neither a plain ASCII name nor an IP address is refused in a cast, and gets no key."""
     spec = f"openai:m@https://{host}/v1"
 
-    assert "http(s)://HOST" in str(spec_complaint(spec))
+    assert "http(s)://HOST" in str(spec_problem(spec))
     assert server(spec).keys == ()
 
 
@@ -140,7 +140,7 @@ _PARTS = st.sampled_from(["a", "b", "A", "1", "80", "\u0131", "\u00e9", "_", "-"
 @given(st.sets(st.lists(_PARTS, min_size=1, max_size=6).map("".join), min_size=2, max_size=40))
 def test_a_variable_belongs_to_one_place(written: set[str]) -> None:
     """Accepted addresses share a variable only where host and port are the same."""
-    urls = [f"https://{one}" for one in written if spec_complaint(f"openai:m@https://{one}") is None]
+    urls = [f"https://{one}" for one in written if spec_problem(f"openai:m@https://{one}") is None]
     places = {(_host(parts.hostname or ""), parts.port) for parts in map(urlsplit, urls)}
 
     assert len({server(f"openai:m@{url}").keys for url in urls}) == len(places)
@@ -161,8 +161,8 @@ def test_an_address_with_a_user_is_refused_with_its_spec(
 ) -> None:
     """A user or a password in the address that a variable gives is refused when the cast is read, and not repeated."""
     monkeypatch.setenv(variable, address)
-    [problem] = registry.complaints({"a": (spec,)})
+    [problem] = registry.cast_problems({"a": (spec,)})
     assert variable in problem and "user:" not in problem and "pass@" not in problem
-    assert registry.complaints({"a": (f"{spec}@https://example.com/a@b",)}) == []
+    assert registry.cast_problems({"a": (f"{spec}@https://example.com/a@b",)}) == []
     monkeypatch.setenv(variable, "https://example.com/a@b")
-    assert registry.complaints({"a": (spec,)}) == []
+    assert registry.cast_problems({"a": (spec,)}) == []

@@ -39,6 +39,6 @@ def test_a_near_miss(spec: str, asked: list[str]) -> None:
 )
 def test_what_was_meant(spec: str, meant: str) -> None:
     """A spec of no known kind is refused with the one that was probably meant, once for all its seats."""
-    (problem,) = registry.complaints({"a": (spec,), "b": (spec,)})
+    (problem,) = registry.cast_problems({"a": (spec,), "b": (spec,)})
 
     assert problem.startswith("cast: a, b: ") and problem.endswith(meant)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Reply, Spoke, Voted
 from debate_orchestrator.core.values import FREE, Value
-from debate_orchestrator.providers.registry import complaints
+from debate_orchestrator.providers.registry import cast_problems
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.redact import redact, secrets
 
@@ -187,15 +187,15 @@ def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKENIZER_MODEL", "claude-opus-5")
     monkeypatch.setenv("DEBATE_KEY_HERE", "k-12")
 
-    assert complaints({"a": ("anthropic:claude-opus-5",)}) == []
-    assert "contains a key" in complaints({"a": ("command:say k-12",)})[0]
+    assert cast_problems({"a": ("anthropic:claude-opus-5",)}) == []
+    assert "contains a key" in cast_problems({"a": ("command:say k-12",)})[0]
 
 
 STRUCTURE = (
     "Asked.brief Asked.by Asked.turn EarlierCourse.closed_after EarlierCourse.conceded EarlierCourse.digest"
     " EarlierCourse.interventions EarlierCourse.root"
-    " EarlierCourse.winner EarlierCourse.strength Declined.turn EarlierRound.winner Field.of Field.only_if"
-    " Field.unless Field.numbered"
+    " EarlierCourse.winner EarlierCourse.strength Declined.turn EarlierRound.winner EndedEarly.after Field.of"
+    " Field.only_if Field.unless Field.numbered"
     " Format.context_heard_by Format.judged_by Format.name Format.private Format.winner_of Opened.nonce"
     " Opened.prompts Opened.version Phase.heard_by Phase.name Phase.refusals_heard_by Phase.reply"
     " Phase.seats Phase.template Quotes.tag Quotes.unverified Quotes.verified QuestionAsked.to"

@@ -14,7 +14,7 @@ from counting import calls
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.util.redact import Redactor, StreamRedactor, add_secret, forms, redact, secrets
+from debate_orchestrator.util.redact import Redactor, StreamRedactor, add_secret, redact, secrets, spellings
 
 KEY = 'sk-Ab "0/1+2\\3 é=&z'
 
@@ -110,7 +110,7 @@ def test_pieces(parts: list[str], data: st.DataObject) -> None:
 
     whole = "".join(heard)
     expected = redact("".join(parts))
-    assert whole in (expected, Redactor(forms(KEY)).cut(expected))
+    assert whole in (expected, Redactor(spellings(KEY)).cut(expected))
     assert KEY[:12] not in whole
 
 
@@ -145,7 +145,7 @@ def test_white_space(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_many_secrets_in_one_piece() -> None:
     """A long piece full of secrets takes about as long as the same text that does not go on."""
-    redactor = Redactor(form for n in range(5) for form in forms(f"sk-0123-abcd-456{n}"))
+    redactor = Redactor(form for n in range(5) for form in spellings(f"sk-0123-abcd-456{n}"))
     text = "it is sk-0123-abcd-4560, " * 16_000
     began = time.process_time()
     whole = redactor(text)

@@ -112,7 +112,7 @@ def test_the_means_of_what_is_scored_at_the_end() -> None:
 
     assert ["Perceived factuality", "8", "6"] in reading.tables(made)[0]
     assert "\n- **Perceived factuality:** How well grounded do its claims appear" in made
-    assert "nobody has established the truth of anything." in made
+    assert "no one has established the truth of anything." in made
 
 
 def test_weights_are_told_where_they_differ() -> None:

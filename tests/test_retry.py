@@ -17,39 +17,39 @@ SECONDS = st.floats(1, 86_400)
 
 @many
 @given(st.integers(1, 10_000), CHANCE, SECONDS)
-def test_waits_double_up_to_a_minute(attempt: int, drawn: float, patience: float) -> None:
+def test_waits_double_up_to_a_minute(attempt: int, drawn: float, retry_for: float) -> None:
     """A wait is half to all of a doubling second, at most a minute, and never zero."""
-    waited = delay(attempt, 0, patience, None, lambda: drawn)
+    waited = delay(attempt, 0, retry_for, None, lambda: drawn)
     whole = min(FIRST * 2 ** min(attempt - 1, 16), LONGEST)
 
     assert waited is not None
     assert 0 < waited <= whole
-    assert waited >= min(whole / 2, patience / 4)
+    assert waited >= min(whole / 2, retry_for / 4)
 
 
 @many
 @given(CHANCE, SECONDS, st.floats(0, 100_000))
-def test_what_is_asked_for_is_honoured_or_refused(drawn: float, patience: float, after: float) -> None:
+def test_what_is_asked_for_is_honoured_or_refused(drawn: float, retry_for: float, after: float) -> None:
     """A wait is never shorter than asked for; where that is more than is left, there is none."""
-    waited = delay(1, 0, patience, after, lambda: drawn)
+    waited = delay(1, 0, retry_for, after, lambda: drawn)
 
-    assert waited is None or after <= waited <= patience
-    assert (waited is None) == (max(after * (1 + drawn / 10), 0) > patience)
+    assert waited is None or after <= waited <= retry_for
+    assert (waited is None) == (max(after * (1 + drawn / 10), 0) > retry_for)
 
 
 @many
 @given(CHANCE, SECONDS)
-def test_trouble_is_bounded(drawn: float, patience: float) -> None:
-    """However long trouble lasts, the waits together never exceed the patience, and there are at least two."""
+def test_trouble_is_bounded(drawn: float, retry_for: float) -> None:
+    """However long trouble lasts, the waits together never exceed the time for retries, and there are at least two."""
     spent = 0.0
     for attempt in count(1):
-        waited = delay(attempt, spent, patience, None, lambda: drawn)
+        waited = delay(attempt, spent, retry_for, None, lambda: drawn)
         if waited is None:
             break
         spent += waited
 
     assert attempt > 2
-    assert spent <= patience
+    assert spent <= retry_for
 
 
 def test_chance_is_from_nought_to_one() -> None:
@@ -62,9 +62,9 @@ def test_chance_is_from_nought_to_one() -> None:
 
 def test_trouble_may_have_limits_of_its_own() -> None:
     """What is not likely to pass is given up after its own number of calls, or its own time, if that is less than the
-    patience."""
+    time for retries."""
     assert next_delay(TransientError("x"), 1, 0, 600) is not None
     assert next_delay(TransientError("x", tries=2), 1, 0, 600) is not None
     assert next_delay(TransientError("x", tries=2), 2, 0, 600) is None
-    assert next_delay(TransientError("x", patience=20), 3, 19.9, 600) is None
-    assert next_delay(TransientError("x", patience=20), 3, 1.9, 2) is None
+    assert next_delay(TransientError("x", retry_for=20), 3, 19.9, 600) is None
+    assert next_delay(TransientError("x", retry_for=20), 3, 1.9, 2) is None

@@ -32,11 +32,11 @@ def plain(made: Format) -> Format:
 def test_a_copy_is_what_it_was(here: Path, name: str) -> None:
     """The copy of a shipped format loads, has no mistake that the data show, and differs in its name alone."""
     taken = copy_format(name, "town-hall", "")
-    draft = source_module.read_source(taken.told)
-    assert (taken.told, draft.complaints) == ("./town-hall", [])
-    assert draft.made is not None
-    assert plain(draft.made) == plain(loader.load(name))
-    assert not [phase for phase in draft.made.phases() if "/" in phase.template]
+    draft = source_module.read_source(taken.shown_path)
+    assert (taken.shown_path, draft.complaints) == ("./town-hall", [])
+    assert draft.format is not None
+    assert plain(draft.format) == plain(loader.load(name))
+    assert not [phase for phase in draft.format.phases() if "/" in phase.template]
     assert sorted(taken.files) == sorted(os.listdir("town-hall"))
     assert read_mapping("town-hall/format.yaml").get("extends") is None
 
@@ -57,17 +57,17 @@ def test_what_it_extends_is_worked_in(here: Path) -> None:
     own = EXTENDING + "# How it is put.\nlabels:\n  final: The End\nlines: {decline: No.}\nname: mine\n"
     folder = written(here / "mine", format_yaml=own)
     (folder / "system.md.j2").write_text('{% include "formats/adversarial/opening.md.j2" %}')
-    source = source_module.read_source("./mine").made
+    source = source_module.read_source("./mine").format
     taken = copy_format("./mine", "copy", "deep/er")
-    made = source_module.read_source(taken.told).made
-    text = Path(taken.told, "format.yaml").read_text("utf-8")
+    made = source_module.read_source(taken.shown_path).format
+    text = Path(taken.shown_path, "format.yaml").read_text("utf-8")
     assert source is not None and made is not None
-    assert (taken.told, plain(made), made.rubric.name) == ("deep/er/copy", plain(source), "copy")
+    assert (taken.shown_path, plain(made), made.rubric.name) == ("deep/er/copy", plain(source), "copy")
     assert text.startswith("# As the adversarial one.\ntitle: Short\n")
     assert "# What a debater writes" not in text  # the lines below it are made of both
     assert "\nrubric: rubric.yaml\n" in text and "extends" not in text
     assert {"system.md.j2", "opening.md.j2", "speech.md.j2", "rubric.yaml"} <= set(taken.files)
-    assert Path(taken.told, "system.md.j2").read_text("utf-8") == '{% include "./opening.md.j2" %}'
+    assert Path(taken.shown_path, "system.md.j2").read_text("utf-8") == '{% include "./opening.md.j2" %}'
 
 
 def test_the_copy_of_a_copy(here: Path) -> None:

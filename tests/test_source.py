@@ -89,7 +89,7 @@ def test_keys_are_replaced_and_four_go_deeper(here: Path) -> None:
     own = "seats: {a: {name: Anna, tag: A}}\nlabels: {final: The End}\nlines: {decline: No.}\n"
     own += "shapes: {final: {winner: {kind: choice}}}\nafter: []\nintervention: {most_in_a_row: 2}\n"
     made, base = (
-        source.read_source(str(written(here / "mine", format_yaml=EXTENDING + own))).made,
+        source.read_source(str(written(here / "mine", format_yaml=EXTENDING + own))).format,
         loader.load("adversarial"),
     )
     assert made is not None
@@ -104,7 +104,7 @@ def test_templates_are_inherited_by_their_path(here: Path) -> None:
     """A template that the folder lacks is the extended format's; one that it has is its own."""
     folder = written(here / "mine", format_yaml=EXTENDING)
     (folder / "opening.md.j2").write_text("Open.")
-    made = source.read_source(str(folder)).made
+    made = source.read_source(str(folder)).format
     assert made is not None
     assert [phase.template for phase in made.round[:3]] == ["", "adversarial/constructive", "adversarial/challenge"]
     assert made.after[0].template == "adversarial/final-verdict"
@@ -167,8 +167,8 @@ def test_a_rubric_is_named_or_given(here: Path, said: str, name: str) -> None:
     """A rubric is a shipped one by name, a file beside the format, or stands in it; it has a name in each case."""
     text = FORMAT.replace("rubric: rubric.yaml", f"rubric: {said}")
     draft = source.read_source(str(written(here / "mine", format_yaml=text, **{"hard.yaml": RUBRIC})))
-    assert draft.made is not None
-    assert draft.made.rubric.name == name
+    assert draft.format is not None
+    assert draft.format.rubric.name == name
 
 
 @pytest.mark.parametrize("said", ["../rubric.yaml", "/etc/passwd.yaml", "sub/rubric.yaml", "none.yaml", "[a]", "3", ""])

@@ -111,8 +111,8 @@ def test_a_template_in_a_journal_runs_nothing(debate: Run, ran: Path, hostile: s
 def debates(folder: Path) -> Iterator[DebateState]:
     """Debates by shipped formats and by one of a user's own, begun and halfway."""
     draft = source.read_source(str(written(folder)))
-    assert draft.made is not None
-    own = draft.made, loader.carried_templates(draft)
+    assert draft.format is not None
+    own = draft.format, loader.carried_templates(draft)
     for made, texts in (
         own,
         *(loader.load_with_templates(name) for name in ("adversarial", "claim", "panel", "question")),

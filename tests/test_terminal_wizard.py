@@ -385,7 +385,7 @@ class TestOptions:
     def test_every_format(self, here: Path, name: str) -> None:
         """Every format is set up by the same conversation, with as many sides and judges as it has."""
         held = hold(*ALL, format=name)
-        made, rules = held.wizard.settings(), held.wizard.interview.rules
+        made, rules = held.wizard.settings(), held.wizard.interview.format
 
         assert held.ended == "confirmed" and made.format == name
         assert set(made.cast) - {"rapporteur"} == set(rules.seated)

@@ -133,9 +133,9 @@ def test_blanks_are_shown(here: Path) -> None:
     assert "  " not in one.said and len(one.said) < 1500
     assert "characters of" in one.said and "sh -c 'touch marker'" in one.said
     assert r"sh\x20{2}-c 'x y'" in two.said
-    assert "characters" in (command.complaint(f"command:{forged()}") or "")
-    assert "characters" in (command.complaint(f"command:sh -c '{'x' * 600}'") or "")
-    assert command.complaint(f"command:sh -c '{'x' * 400}'") is None
+    assert "characters" in (command.problem(f"command:{forged()}") or "")
+    assert "characters" in (command.problem(f"command:sh -c '{'x' * 600}'") or "")
+    assert command.problem(f"command:sh -c '{'x' * 400}'") is None
 
 
 def test_keys_of_the_setup_are_shown_so_too(here: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_call_that_came_to_nothing_is_made_again(tmp_path: Path) -> None:
 
 
 def test_trouble_is_bounded(tmp_path: Path) -> None:
-    """Trouble that lasts longer than the patience pauses the debate; the last word on record is that it stopped."""
+    """Trouble that outlasts the time for retries pauses the debate; the last word on record is that it stopped."""
     speaker = Failing(lambda brief, n: TransientError("no line") if brief.turn == "1.opening.b" else None)
     begun = time.monotonic()
     with pytest.raises(Paused, match="within 1 s of trouble") as raised:

@@ -16,7 +16,7 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.registry import Permissions, Piece
 from debate_orchestrator.util.errors import ProviderFailed
 
-complaint = servers.spec_complaint
+problem = servers.spec_problem
 
 
 class Toy:

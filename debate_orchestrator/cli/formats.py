@@ -72,19 +72,19 @@ def _copy(arguments: argparse.Namespace, name: str) -> int:
     """Copies a format, and prints what to do with the copy."""
     source = arguments.source or scaffold.FIRST
     copy = scaffold.copy_format(source, name, arguments.to or "")
-    path = shlex.quote(copy.told)
+    path = shlex.quote(copy.shown_path)
     commands = {
         f"debate formats {path}": "checks it, and shows what it makes",
         f'debate run --format {path} --topic "..." --rehearse': "shows every brief, and calls no model",
         f'debate open --format {path} --topic "..." --position-a "..." --position-b "..."': "is a debate of it",
     }
     if arguments.json:
-        fields = {"format": name, "folder": copy.told, "files": list(copy.files), "from": source}
+        fields = {"format": name, "folder": copy.shown_path, "files": list(copy.files), "from": source}
         print_json({**fields, "next": list(commands)})
         return 0
     templates = [file for file in copy.files if file.endswith(source_module.ENDING)]
     others = [file for file in copy.files if file not in templates]
-    say(f"{copy.told}/: {', '.join(others)} and {len(templates)} templates, from {source}.")
+    say(f"{copy.shown_path}/: {', '.join(others)} and {len(templates)} templates, from {source}.")
     say("Change what you like, then:")
     for command, about in commands.items():
         say(f"  {command}\n      {about}")

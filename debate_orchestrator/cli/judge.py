@@ -17,19 +17,17 @@ from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.cli.settings import cap
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.settings import CALLING, VOTING
 from debate_orchestrator.engine import budget, rejudge, transcript_file
 from debate_orchestrator.providers import discovery, registry
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.settings import VOTING, judging_settings
+from debate_orchestrator.setup.settings import judging_settings
 from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.data import read_regular, read_text
 from debate_orchestrator.util.errors import BadSettings
 
 EXAMPLE = "debate judge debate-report.journal.jsonl --judge anthropic:claude-opus-5-5"
-
-_CALLS = ("max_cost", "retry_for", "share_cache")
-"""Settings of how models are called."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judge", metavar="MODEL", action="append", help="the judge; repeat for a panel")
     parser.add_argument("--output", metavar="PATH", help="a .md file, or a folder; by default beside the source")
     parser.add_argument("--strictness", metavar="MODE", help="lenient or strict; by default as it was debated")
-    flags.add_settings(parser, *VOTING, *_CALLS)
+    flags.add_settings(parser, *VOTING, *CALLING)
     parser.add_argument("--topic", metavar="TEXT", help="what a transcript debates, if it does not say")
     parser.add_argument("--position-a", metavar="TEXT", help="what the side for it argues")
     parser.add_argument("--position-b", metavar="TEXT", help="what the side against it argues")
@@ -54,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     judges = tuple(arguments.judge or [discovery.judge()])
     cast, permissions = {JUDGE: judges}, flags.permitted(arguments)
     if errors := [
-        *registry.complaints(cast),
+        *registry.cast_problems(cast),
         *registry.missing(cast, permissions),
         *people_errors(cast, events=arguments.events),
     ]:
@@ -118,7 +116,7 @@ def _of_transcript(arguments: argparse.Namespace, judges: Sequence[str]) -> reju
 
 def _call_settings(arguments: argparse.Namespace, opening: Opened) -> dict[str, Any]:
     """How the judges are called, as far as flags say. Raises BadSettings with every error."""
-    given = flags.given_settings(arguments, *_CALLS)
+    given = flags.given_settings(arguments, *CALLING)
     errors: list[str] = []
     if arguments.max_cost is not None:
         given["max_cost"] = cap(arguments.max_cost)

@@ -147,7 +147,7 @@ def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
     if not judges:
         problems.append("--judge is missing. `debate models` lists who can be asked.")
     cast = {"judge": reachable}
-    problems += registry.complaints(cast) or registry.missing(cast, flags.permitted(arguments))
+    problems += registry.cast_problems(cast) or registry.missing(cast, flags.permitted(arguments))
     if times not in map(str, range(1, MOST_REPEATS + 1)):
         problems.append(f"--times must be a number from 1 to {MOST_REPEATS}, and not {short_repr(times)}.")
     try:

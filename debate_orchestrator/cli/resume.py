@@ -49,7 +49,7 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     models = (every_seat(arguments.model, state.format) if arguments.model else {}) | models
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     cast = {**state.cast, **typed}
-    errors = registry.complaints(typed)
+    errors = registry.cast_problems(typed)
     reopened = schedule.unanswered_at_the_end(state)
     if typed and state.complete and not reopened:
         problem = f"This debate is complete; a new model for {' and '.join(typed)} would change nothing."

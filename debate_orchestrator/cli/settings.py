@@ -15,7 +15,7 @@ from debate_orchestrator.cli.flags import given_settings, number
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import EVERYBODY, JUDGE
-from debate_orchestrator.core.settings import DECLARED, LARGEST_COST
+from debate_orchestrator.core.settings import DECLARED, LARGEST_COST, SOURCED
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
@@ -23,7 +23,7 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.setup.session import Propose, Ready, load
-from debate_orchestrator.setup.settings import SOURCED, Settings, format_of, settings_from
+from debate_orchestrator.setup.settings import Settings, format_of, settings_from
 from debate_orchestrator.storage.paths import REPORT, free_report
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import (
@@ -181,7 +181,7 @@ def _for_named_seats(problems: list[str], cast: dict[str, Any], format: Format) 
         return problems
     named = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in cast.items()}
     others = [problem for problem in problems if problem not in unfilled]
-    if wrong := registry.complaints(named):
+    if wrong := registry.cast_problems(named):
         return [*wrong, *others]
     left = [seat for seat in EVERYBODY if seat in format.seated and seat not in cast]
     flags = " and ".join(f"--{seat} MODEL" for seat in left)

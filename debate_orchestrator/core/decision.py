@@ -159,6 +159,12 @@ def _words(shape: Shape, record: Mapping[str, Any]) -> int:
     return words
 
 
+def left_standing(debate: DebateState) -> list[str]:
+    """What is wrong with the decision brief as it was written last; empty where there is none (yet)."""
+    written = decision_brief(debate)
+    return [] if written is None else shortcomings(debate, debate.turns[written.turn], written.ballot)
+
+
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
     """Where the turns that a consideration cites, or the dissent record, do not bear out its mark."""
     return [*_citation_problems(debate, reason), *_dissent_problems(reason, dissent_rows(debate))]

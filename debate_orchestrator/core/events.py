@@ -242,7 +242,7 @@ class Opened(Value):
         missing = [side for side in self.format.sides if side not in self.setup.positions]
         missing += [seat for seat in self.format.seats_taken(self.setup.options) if not self.cast.get(seat)]
         if missing:
-            raise ValueError(f"no position or nobody in the seat: {', '.join(dict.fromkeys(missing))}")
+            raise ValueError(f"no position or no model in the seat: {', '.join(dict.fromkeys(missing))}")
         crowded = [seat for seat, who in self.cast.items() if len(who) > (MOST_JUDGES if seat == JUDGE else 1)]
         if crowded:
             raise ValueError(f"too many in the seat: {', '.join(crowded)}")
@@ -250,30 +250,30 @@ class Opened(Value):
 
     @model_validator(mode="after")
     def _can_be_held(self) -> Opened:
-        setup, rules = self.setup, self.format
-        if strangers := set(setup.positions) - set(rules.sides):
+        setup, format = self.setup, self.format
+        if strangers := set(setup.positions) - set(format.sides):
             raise ValueError(f"positions of no side of this format: {', '.join(sorted(strangers))}")
         if len(self.context) > MOST_FILES:
             raise ValueError(f"material of {len(self.context):,} files; at most {MOST_FILES} are read")
-        if sum(len(one.text) for one in self.context) > MOST_CONTEXT:
+        if sum(len(file.text) for file in self.context) > MOST_CONTEXT:
             raise ValueError(f"material of more than {MOST_CONTEXT:,} characters")
-        if self.course and (wrong := self.course.strange_to(rules.sides, setup.rounds)):
-            raise ValueError(f"a course whose {wrong} are not those of a debate of this format and length")
+        if self.course and (problem := self.course.strange_to(format.sides, setup.rounds)):
+            raise ValueError(f"a course whose {problem} are not those of a debate of this format and length")
         if setup.rounds > MOST_ROUNDS:
             raise ValueError(f"{setup.rounds} rounds; at most {MOST_ROUNDS}")
-        if wrong := self._turns_wrong():
-            raise ValueError(wrong)
-        if setup.first not in rules.sides or setup.strictness not in rules.rubric.strictness:
+        if problem := self._turns_wrong():
+            raise ValueError(problem)
+        if setup.first not in format.sides or setup.strictness not in format.rubric.strictness:
             raise ValueError("who speaks first, or how strict the judge is, is none of this format's")
         return self
 
     def _turns_wrong(self) -> str | None:
         """What makes the debate one of more turns than can be held."""
-        setup, rules = self.setup, self.format
+        setup, format = self.setup, self.format
         panel, parts = judges(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
-        for slot in calendar(rules, setup.rounds, setup.strictness, setup.options):
-            mirror = setup.mirror and rules.votes(slot.phase)
-            parts[slot.round, slot.closing] += sum(map(len, slot.stages(rules.sides, panel, mirror=mirror)))
+        for slot in calendar(format, setup.rounds, setup.strictness, setup.options):
+            mirror = setup.mirror and format.votes(slot.phase)
+            parts[slot.round, slot.closing] += sum(map(len, slot.stages(format.sides, panel, mirror=mirror)))
             if parts[slot.round, slot.closing] > MOST_PART_TURNS:
                 return f"more than {MOST_PART_TURNS} turns before the rounds, in one or after them"
         if (turns := parts.total()) > MOST_TURNS:
@@ -384,10 +384,10 @@ class QuestionAsked(Value):
 
 
 class IssuesChanged(Value):
-    """The user changed the rapporteur's list of issues before anybody argued to it."""
+    """The user changed the rapporteur's list of issues before it was argued to."""
 
     kind: Literal["issues_changed"] = "issues_changed"
-    issues: tuple[Annotated[Text, Field(pattern=r"\S", max_length=LONGEST_LINE)], ...] = Field(
+    issues: Annotated[tuple[Annotated[str, Field(pattern=r"\S", max_length=LONGEST_LINE)], ...], FREE] = Field(
         min_length=1, max_length=MOST_ISSUES
     )
     """The whole list, the weightiest first."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from debate_orchestrator.core import decision, hearing, schedule, tally
@@ -34,7 +35,7 @@ from debate_orchestrator.core.events import (
 )
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import check, names_turns
-from debate_orchestrator.core.state import Cursor, DebateState, JudgedRound, make_plan
+from debate_orchestrator.core.state import CalendarPosition, DebateState, JudgedRound, make_plan
 from debate_orchestrator.util.errors import OutOfTurn, short_repr
 
 MOST_REOPENED = 100
@@ -48,6 +49,9 @@ _MAPS = (
     *("speeches", "votes", "judged", "turns"),
 )
 """The mappings of a state that its events change."""
+_EVENTS = ("asked", "failed", "rejected")
+"""Those whose values are sequences of events."""
+_SEQUENCES = ("notes", "questions", "stages")
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
@@ -62,7 +66,7 @@ def fold(events: Iterable[Event]) -> DebateState:
     for event in rest:
         if admits(debate, event):
             debate = _changed(debate, event)
-    return debate
+    return _read_only(debate)
 
 
 def apply(debate: DebateState, event: Event) -> DebateState:
@@ -70,7 +74,7 @@ def apply(debate: DebateState, event: Event) -> DebateState:
 
     Raises OutOfTurn for an event that is not due, or does not answer what was asked.
     """
-    return _changed(_copied(debate, event), event) if admits(debate, event) else debate
+    return _read_only(_changed(_copied(debate, event), event)) if admits(debate, event) else debate
 
 
 class CurrentState:
@@ -211,7 +215,8 @@ def _check_answer(debate: DebateState, turn: Turn, event: Asked | CallFailed | A
 
 
 # From here on a state under construction is changed in place, so that a fold takes time that grows with its events. No
-# caller has seen its collections yet: they are new in `_opening`, and copied in `_copied`.
+# caller has seen its collections yet: they are new in `_opening`, copied in `_copied`, and made read-only before the
+# state is returned.
 
 
 def _opening(opened: Opened) -> DebateState:
@@ -219,29 +224,36 @@ def _opening(opened: Opened) -> DebateState:
     debate = DebateState(
         opened=opened,
         plan=make_plan(opened),
-        cast=opened.cast,
+        cast=MappingProxyType(dict(opened.cast)),
         max_cost=opened.setup.max_cost,
         retry_for=opened.setup.retry_for,
         closed_after=course.closed_after if course else None,
-        notes=[],
-        questions=[],
-        stages=[],
     )
-    return _advanced(replace(debate, last_slots=schedule.last_slots(debate)))
+    return _advanced(_copied(replace(debate, last_slots=schedule.last_slots(debate)), opened))
 
 
 def _copied(debate: DebateState, event: Event) -> DebateState:
     """The same state in collections of its own."""
     own: dict[str, Any] = {name: dict(getattr(debate, name)) for name in _MAPS}
-    own |= {name: list(getattr(debate, name)) for name in ("notes", "questions", "stages")}
+    own |= {name: list(getattr(debate, name)) for name in _SEQUENCES}
     copy = replace(debate, **own)
     if isinstance(event, Asked | CallFailed | Rejected):
-        for events in (copy.asked, copy.failed, copy.rejected):
+        for events in (getattr(copy, name) for name in _EVENTS):
             if event.turn in events:
                 _own(events)[event.turn] = list(events[event.turn])
         if event.turn in copy.rejected_since:
             _own(copy.rejected_since)[event.turn] = set(copy.rejected_since[event.turn])
     return copy
+
+
+def _read_only(debate: DebateState) -> DebateState:
+    """The same state in collections that can't be changed."""
+    fixed: dict[str, Any] = {name: tuple(getattr(debate, name)) for name in _SEQUENCES}
+    fixed |= {name: MappingProxyType(getattr(debate, name)) for name in _MAPS}
+    for name in _EVENTS:
+        fixed[name] = MappingProxyType({turn_id: tuple(events) for turn_id, events in getattr(debate, name).items()})
+    since = {turn_id: frozenset(events) for turn_id, events in debate.rejected_since.items()}
+    return replace(debate, **fixed | {"rejected_since": MappingProxyType(since)})
 
 
 def _own(mapping: Mapping[_K, _V]) -> MutableMapping[_K, _V]:
@@ -262,7 +274,7 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
         case Noted():
             _append(debate.notes, event)
         case Reassigned():
-            return replace(debate, cast={**debate.cast, event.seat: event.who})
+            return replace(debate, cast=MappingProxyType({**debate.cast, event.seat: event.who}))
         case BudgetChanged():
             return replace(debate, max_cost=event.max_cost)
         case RetryForChanged():
@@ -311,7 +323,7 @@ def _reopened(debate: DebateState) -> DebateState:
 def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateState:
     """The stages, worked out anew from the answers, and the results of the rounds that are not among `judged`."""
     debate = replace(
-        debate, judged=judged, stages=[], turns={}, cursor=Cursor(), last_slots=schedule.last_slots(debate)
+        debate, judged=judged, stages=[], turns={}, position=CalendarPosition(), last_slots=schedule.last_slots(debate)
     )
     for round, turn_ids in debate.plan.round_votes.items():
         if round not in judged and all(turn_id in debate.answers for turn_id in turn_ids):
@@ -337,7 +349,7 @@ def _settled(debate: DebateState, answer: Answer) -> DebateState:
         debate = replace(debate, conceding=debate.conceding | {turn.id})
     place = schedule.place_of(turn)
     if place in debate.plan.voting and (cast := tally.votes_in(debate, place)) is not None:
-        _own(debate.votes)[place] = cast
+        _own(debate.votes)[place] = tuple(cast)
         if turn.round is not None and all(turn_id in debate.answers for turn_id in debate.plan.round_votes[turn.round]):
             _own(debate.judged)[turn.round] = tally.judge_round(debate, turn.round)
     return _advanced(debate)
@@ -345,10 +357,9 @@ def _settled(debate: DebateState, answer: Answer) -> DebateState:
 
 def _advanced(debate: DebateState) -> DebateState:
     """The same with every stage that is reached by its answers."""
-    cursor = debate.cursor
     while not debate.stages or all(turn.id in debate.answers for turn in debate.stages[-1]):
-        stage, cursor = schedule.next_stage(debate)
-        debate = replace(debate, cursor=cursor)
+        stage, position = schedule.next_stage(debate)
+        debate = replace(debate, position=position)
         if not stage:
             break
         _append(debate.stages, stage)

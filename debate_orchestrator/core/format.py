@@ -114,7 +114,7 @@ class Format(Value):
     each_round: bool = False
     """Whether phases with the option `each round` take place, unless the setup says otherwise."""
     private: str = Default(default="", pattern=rf"{TAG}|^$")
-    """The tag around a speaker's private working, which nobody else hears; none if empty."""
+    """The tag around a speaker's private working, which is shown to no one else; none if empty."""
     quotes: Quotes | None = None
     forbids: tuple[Literal["other's lines"], ...] = ()
     """What a speaker must not do: it is on record as a fault where it is seen."""
@@ -441,13 +441,13 @@ def _alike(field: Field, other: Field) -> bool:
     return all(_alike(inner, other.fields[name]) for name, inner in field.fields.items())
 
 
-def calendar(rules: Format, rounds: int, strictness: str, options: Collection[str] = ()) -> Iterator[Slot]:
+def calendar(format: Format, rounds: int, strictness: str, options: Collection[str] = ()) -> Iterator[Slot]:
     """Every phase of a debate of so many rounds, in order, with those that are optional and asked for; those that
     answer something found (`on`) are in it as if it were found. This is the one place that knows the order of a
     format."""
-    places: list[tuple[tuple[Phase, ...], int | None, bool]] = [(rules.before, None, False)]
-    places += [(rules.round, n, False) for n in range(1, rounds + 1)]
-    places.append((rules.after, None, True))
+    places: list[tuple[tuple[Phase, ...], int | None, bool]] = [(format.before, None, False)]
+    places += [(format.round, n, False) for n in range(1, rounds + 1)]
+    places.append((format.after, None, True))
     for phases, round, closing in places:
         for phase in phases:
             if phase.option is not None and phase.option not in options:

@@ -26,12 +26,12 @@ def visible(debate: DebateState, turn: Turn) -> VisibleText:
 def text_heard(debate: DebateState, text: str, phase: Phase | None = None, *, parts: int = 1) -> VisibleText:
     """What others hear of a text, which is held to the length of a phase where one is named. `parts` is the number of
     texts in its reply, which share what is looked up for a turn."""
-    rules, material = debate.format, [file.text for file in debate.opened.context]
+    format, material = debate.format, [file.text for file in debate.opened.context]
     return make_visible(
         text,
         phase,
-        private=rules.private,
-        quotes=rules.quotes,
+        private=format.private,
+        quotes=format.quotes,
         material=material,
         known=debate.knows_marks,
         texts=parts * debate.plan.speeches,

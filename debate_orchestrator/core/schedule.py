@@ -7,13 +7,14 @@ reached when all before it are settled, and no answer decides anything about the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from debate_orchestrator.core import decision, hearing, tally
 from debate_orchestrator.core.events import EndedEarly, Rejected
 from debate_orchestrator.core.phases import ISSUES, JUDGE, MIRRORED, NO_DECISION, Slot, Turn
 from debate_orchestrator.core.schema import ShapeContext
-from debate_orchestrator.core.state import Cursor, DebateState, Stage
+from debate_orchestrator.core.state import CalendarPosition, DebateState, Stage
 from debate_orchestrator.util.errors import OutOfTurn
 
 ISSUES_SETTLED = "The list of issues can be changed only right after the rapporteur's turn."
@@ -29,10 +30,10 @@ class FloorQuestion(NamedTuple):
     """Whether they did not hear it in a turn before."""
 
 
-def next_stage(debate: DebateState) -> tuple[Stage, Cursor]:
-    """The stage after those that were reached, all of which are settled, and the cursor behind it; an empty stage at
+def next_stage(debate: DebateState) -> tuple[Stage, CalendarPosition]:
+    """The stage after those that were reached, all of which are settled, and the position behind it; an empty stage at
     the end of the debate."""
-    calendar, (n, stage, ended) = debate.plan.calendar, debate.cursor
+    calendar, (n, stage, ended) = debate.plan.calendar, debate.position
     while n < len(calendar):
         slot = calendar[n]
         if stage and not slot.closing and tally.gave_up(debate, debate.stages[-1]):
@@ -40,10 +41,10 @@ def next_stage(debate: DebateState) -> tuple[Stage, Cursor]:
         skipped = ended and not slot.closing
         left = [] if skipped else _seats(debate, slot)[stage:]
         if left:
-            return tuple(_turn(slot, seat) for seat in left[0]), Cursor(n, stage + 1, ended)
+            return tuple(_turn(slot, seat) for seat in left[0]), CalendarPosition(n, stage + 1, ended)
         ended = ended or slot.turn_id("") == debate.closed_after or _refused(debate, n) or _ran_dry(debate, n)
         n, stage = n + 1, 0
-    return (), Cursor(n, stage, ended)
+    return (), CalendarPosition(n, stage, ended)
 
 
 def _ran_dry(debate: DebateState, place: int) -> bool:
@@ -172,7 +173,7 @@ def last_slots(debate: DebateState) -> Mapping[str, int]:
     certain = [
         (n, slot) for n, slot in enumerate(debate.plan.calendar) if not slot.phase.on and not debate.cut_off(slot)
     ]
-    return {seat: n for n, slot in certain for seat in slot.phase.seats}
+    return MappingProxyType({seat: n for n, slot in certain for seat in slot.phase.seats})
 
 
 def will_hear(debate: DebateState, seat: str) -> bool:

@@ -55,6 +55,12 @@ class Setting:
     """The least and the most that a user may choose."""
     from_format: Callable[[Format], Any] | None = None
     """Its default, where that depends on the format."""
+    group: Literal["", "votes", "calls"] = ""
+    """What it is about, where judging a debate again may change it: how judges vote, or how models are called."""
+    source_kept: bool = False
+    """Whether the journal says where its value came from."""
+    in_estimate: bool = False
+    """Whether the expected calls and cost depend on it."""
 
 
 _Switch = Annotated[bool, Strict()]
@@ -66,69 +72,91 @@ class Settings(Value):
     In a journal `output` and `context` hold bare names, and `format` is `./NAME` for a format that was not shipped.
     """
 
-    topic: Annotated[Text, Setting("a sentence")]
+    topic: Annotated[Text, Setting("a sentence", source_kept=True)]
     positions: Annotated[
         dict[str, str],
         FREE,
-        Setting(lambda rules: f"auto, or a mapping with a sentence for {' and '.join(rules.sides)}"),
+        Setting(
+            lambda format: f"auto, or a mapping with a sentence for {' and '.join(format.sides)}", source_kept=True
+        ),
     ] = {}
     """Side to the position it argues; empty where they are to be derived."""
-    insist: Annotated[_Switch, Setting()] = False
+    insist: Annotated[_Switch, Setting(in_estimate=True)] = False
     rounds: Annotated[
         int,
         Strict(),
         Field(ge=1),
         Setting(
-            lambda rules: f"a whole number from 1 to {rules.rounds.most}" if rules.rounds.most > 1 else "1",
-            from_format=lambda rules: rules.rounds.default,
+            lambda format: f"a whole number from 1 to {format.rounds.most}" if format.rounds.most > 1 else "1",
+            from_format=lambda format: format.rounds.default,
+            source_kept=True,
+            in_estimate=True,
         ),
     ]
     strictness: Annotated[
         str,
         Setting(
-            lambda rules: " or ".join(rules.rubric.strictness),
-            from_format=lambda rules: tuple(rules.rubric.strictness)[-1],
+            lambda format: " or ".join(format.rubric.strictness),
+            from_format=lambda format: tuple(format.rubric.strictness)[-1],
+            source_kept=True,
+            in_estimate=True,
         ),
     ]
-    output: Annotated[str, FREE, Setting("a name for a file or a folder")] = "debate-report.md"
-    format: Annotated[str, Setting("a name, or the path of a folder")] = "adversarial"
-    first: Annotated[str, Setting(lambda rules: " or ".join(rules.sides), from_format=lambda rules: rules.sides[0])]
+    output: Annotated[str, FREE, Setting("a name for a file or a folder", source_kept=True)] = "debate-report.md"
+    format: Annotated[str, Setting("a name, or the path of a folder", source_kept=True)] = "adversarial"
+    first: Annotated[
+        str,
+        Setting(lambda format: " or ".join(format.sides), from_format=lambda format: format.sides[0], source_kept=True),
+    ]
     feedback: Annotated[_Switch, Setting()] = True
-    context: Annotated[tuple[str, ...], FREE, Setting("a list of files")] = ()
+    context: Annotated[tuple[str, ...], FREE, Setting("a list of files", in_estimate=True)] = ()
     cast: Annotated[
         dict[str, tuple[str, ...]],
-        Setting(lambda rules: f"a mapping of {', '.join((*rules.seats, MODERATOR))} to models"),
+        Setting(lambda format: f"a mapping of {', '.join((*format.seats, MODERATOR))} to models", in_estimate=True),
     ] = {}
     """Seat to its models; more than one judge makes a panel."""
     max_cost: Annotated[
         float | None,
         Field(ge=0, le=LARGEST_COST, strict=True),
-        Setting("an amount in US dollars above 0, or null for no cap"),
+        Setting("an amount in US dollars above 0, or null for no cap", group="calls"),
     ] = None
-    search: Annotated[_Switch, Setting()] = False
+    search: Annotated[_Switch, Setting(in_estimate=True)] = False
     retry_for: Annotated[
-        float, Strict(), Field(ge=0), Setting("a number of seconds from 1 to 86,400", limits=(1, 86_400))
+        float, Strict(), Field(ge=0), Setting("a number of seconds from 1 to 86,400", limits=(1, 86_400), group="calls")
     ] = 600.0
     """Seconds that a turn may be in trouble (silent, refused by load, retried) before the debate is paused."""
-    share_cache: Annotated[_Switch, Setting()] = False
+    share_cache: Annotated[_Switch, Setting(group="calls", in_estimate=True)] = False
     """Whether calls that share a cached beginning wait until the first of them has begun to answer."""
-    mirror: Annotated[_Switch, Setting(from_format=lambda rules: rules.mirror)] = False
+    mirror: Annotated[_Switch, Setting(from_format=lambda format: format.mirror, group="votes", in_estimate=True)] = (
+        False
+    )
     quorum: Annotated[
         int,
         Strict(),
         Field(ge=1, le=LARGEST_COUNT),
-        Setting("a whole number from 1 to the size of the panel", from_format=lambda rules: None),
+        Setting(
+            "a whole number from 1 to the size of the panel",
+            from_format=lambda format: None,
+            group="votes",
+            in_estimate=True,
+        ),
     ] = 1
-    blind: Annotated[_Switch, Setting(from_format=lambda rules: rules.decided_by == "swing")] = False
-    each_round: Annotated[_Switch, Setting(from_format=lambda rules: rules.each_round)] = False
-    until_dry: Annotated[_Switch, Setting()] = False
+    blind: Annotated[
+        _Switch, Setting(from_format=lambda format: format.decided_by == "swing", group="votes", in_estimate=True)
+    ] = False
+    each_round: Annotated[
+        _Switch, Setting(from_format=lambda format: format.each_round, group="votes", in_estimate=True)
+    ] = False
+    until_dry: Annotated[_Switch, Setting(in_estimate=True)] = False
     issues: Annotated[
         Annotated[bool, Strict()] | tuple[str, ...],
         FREE,
-        Setting("true, false or a list of questions", from_format=lambda rules: ISSUES in rules.options),
+        Setting(
+            "true, false or a list of questions", from_format=lambda format: ISSUES in format.options, in_estimate=True
+        ),
     ] = False
     """Whether the rapporteur draws it up; or the questions, the weightiest first."""
-    brief: Annotated[_Switch, Setting(from_format=lambda rules: BRIEF in rules.options)] = False
+    brief: Annotated[_Switch, Setting(from_format=lambda format: BRIEF in format.options, in_estimate=True)] = False
     one_agent: Annotated[_Switch, Setting()] = False
     sources: dict[str, Source] = {}
     """Where some of the answers came from."""
@@ -155,52 +183,56 @@ class Settings(Value):
     @classmethod
     def _may_be_chosen(cls, given: Any, validate: Callable[[Any], Any], info: ValidationInfo) -> Any:
         """Raises ValueError with one plain sentence for each problem of a value that a user chose."""
-        rules, name = info.context, str(info.field_name)
-        if rules is None:
+        format, name = info.context, str(info.field_name)
+        if format is None:
             return validate(given)
         if name == "quorum" and given is None:
             given = len(info.data.get("cast", {}).get(JUDGE, ())) // 2 + 1
         try:
             value = validate(given)
         except ValidationError:
-            raise ValueError(unwanted(name, given, rules)) from None
-        if problems := list(_problems(name, value, info.data, rules)):
+            raise ValueError(unwanted(name, given, format)) from None
+        if problems := list(_problems(name, value, info.data, format)):
             raise ValueError(*problems)
         return value
 
 
 def setting(info: FieldInfo) -> Setting | None:
     """What a field of `Settings` was declared with; None where no user sets it."""
-    return next((one for one in info.metadata if isinstance(one, Setting)), None)
+    return next((declared for declared in info.metadata if isinstance(declared, Setting)), None)
 
 
 DECLARED: dict[str, Setting] = {
     name: declared for name, info in Settings.model_fields.items() if (declared := setting(info)) is not None
 }
 """Every setting by its name, in the order of an answers file."""
+SOURCED = tuple(name for name, declared in DECLARED.items() if declared.source_kept)
+VOTING = tuple(name for name, declared in DECLARED.items() if declared.group == "votes")
+CALLING = tuple(name for name, declared in DECLARED.items() if declared.group == "calls")
+ESTIMATED = tuple(name for name, declared in DECLARED.items() if declared.in_estimate)
 
 
-def default_of(name: str, rules: Format) -> Any:
+def default_of(name: str, format: Format) -> Any:
     """The default of a setting in debates by a format; of a quorum, the one for a single judge."""
     worked_out = DECLARED[name].from_format
-    default = worked_out(rules) if worked_out else None
+    default = worked_out(format) if worked_out else None
     return Settings.model_fields[name].default if default is None else default
 
 
 # Problems of what a user chose
 
 
-def unwanted(name: str, given: Any, rules: Format) -> str:
+def unwanted(name: str, given: Any, format: Format) -> str:
     """The sentence on a value that is not what its setting wants."""
     if name == "sources":
         return f"sources: {short_repr(given)} is not a mapping of answers to {', '.join(get_args(Source))}."
     wanted = DECLARED[name].wanted
-    sentence = f"{name}: {short_repr(given)} is not {wanted if isinstance(wanted, str) else wanted(rules)}."
-    return f"{sentence}{_fewer_rounds(rules)}" if name == "rounds" else sentence
+    sentence = f"{name}: {short_repr(given)} is not {wanted if isinstance(wanted, str) else wanted(format)}."
+    return f"{sentence}{_fewer_rounds(format)}" if name == "rounds" else sentence
 
 
-def _fewer_rounds(rules: Format) -> str:
-    limits = rules.rounds
+def _fewer_rounds(format: Format) -> str:
+    limits = format.rounds
     if limits.most <= 1:
         return ""
     advice = f" More than {limits.most} tend to produce diminishing returns"
@@ -232,63 +264,63 @@ def duplicate_positions(positions: Mapping[str, str]) -> list[str]:
     return [with_hint(f"positions: both sides argue {text}.", "two positions that differ")]
 
 
-def _problems(name: str, value: Any, others: Mapping[str, Any], rules: Format) -> Iterator[str]:
+def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) -> Iterator[str]:
     """What is wrong with a value of the right type; `others` are the valid ones of the settings before it."""
     limits = DECLARED[name].limits if name in DECLARED else None
     if limits and not limits[0] <= value <= limits[1]:
-        yield unwanted(name, value, rules)
+        yield unwanted(name, value, format)
     match name:
         case "topic":
             yield from line_problems("topic", value)
         case "positions":
-            yield from _position_problems(value, rules)
+            yield from _position_problems(value, format)
         case "rounds":
-            if value > (rules.rounds.insist if others.get("insist") else rules.rounds.most):
-                yield unwanted(name, value, rules)
+            if value > (format.rounds.insist if others.get("insist") else format.rounds.most):
+                yield unwanted(name, value, format)
         case "strictness" | "first":
-            if value not in (rules.sides if name == "first" else rules.rubric.strictness):
-                yield unwanted(name, value, rules)
+            if value not in (format.sides if name == "first" else format.rubric.strictness):
+                yield unwanted(name, value, format)
         case "output":
             if not value.strip() or not _is_text(value):
-                yield unwanted(name, value, rules)
+                yield unwanted(name, value, format)
         case "context":
             if not all(value):
-                yield unwanted(name, list(value), rules)
+                yield unwanted(name, list(value), format)
         case "max_cost":
             if value is not None and not 0 < value < LARGEST_COST:
-                yield unwanted(name, value, rules)
+                yield unwanted(name, value, format)
         case "cast":
-            yield from _cast_problems(value, rules)
+            yield from _cast_problems(value, format)
         case "quorum":
             if "cast" in others and value > (panel := max(1, len(others["cast"].get(JUDGE, ())))):
                 yield f"quorum: {value} votes can't count where the panel has {panel} judge{'s' * (panel > 1)}."
         case "mirror" | "blind" | "each_round":
-            yield from _voting_problems(name, value, rules)
+            yield from _voting_problems(name, value, format)
         case "issues" | "brief":
-            yield from _decision_problems(name, value, rules)
+            yield from _decision_problems(name, value, format)
         case "until_dry":
-            if value and not rules.can_run_dry:
-                yield f"until_dry: judges of the format {rules.name} do not say when a debate is dry; give the rounds."
+            if value and not format.can_run_dry:
+                yield f"until_dry: judges of the format {format.name} do not say when a debate is dry; give the rounds."
 
 
-def _position_problems(positions: Mapping[str, str], rules: Format) -> Iterator[str]:
+def _position_problems(positions: Mapping[str, str], format: Format) -> Iterator[str]:
     if not positions:
         return
-    lacking = [side for side in rules.sides if side not in positions]
-    if lacking and set(positions) < set(rules.sides):
+    lacking = [side for side in format.sides if side not in positions]
+    if lacking and set(positions) < set(format.sides):
         yield f"positions: there is none for {' and '.join(lacking)}."
-    elif set(positions) != set(rules.sides):
-        yield unwanted("positions", dict(positions), rules)
+    elif set(positions) != set(format.sides):
+        yield unwanted("positions", dict(positions), format)
     else:
         yield from duplicate_positions(positions)
-        for side in rules.sides:
+        for side in format.sides:
             yield from line_problems(f"positions.{side}", positions[side])
 
 
-def _cast_problems(cast: Mapping[str, tuple[str, ...]], rules: Format) -> Iterator[str]:
-    seats = (*rules.seats_taken(rules.options), MODERATOR)
+def _cast_problems(cast: Mapping[str, tuple[str, ...]], format: Format) -> Iterator[str]:
+    seats = (*format.seats_taken(format.options), MODERATOR)
     if unseated := [seat for seat in cast if seat not in seats]:
-        yield f"cast: the format {rules.name} has no seat {short_repr(unseated)[1:-1]}, only {', '.join(seats)}."
+        yield f"cast: the format {format.name} has no seat {short_repr(unseated)[1:-1]}, only {', '.join(seats)}."
         return
     for seat, models in cast.items():
         yield from model_problems(seat, models)
@@ -302,21 +334,21 @@ def model_problems(seat: str, models: tuple[Any, ...]) -> Iterator[str]:
         yield f"cast.{seat}: {short_repr(list(models))} is not {number}, such as host."
 
 
-def _voting_problems(name: str, value: bool, rules: Format) -> Iterator[str]:
+def _voting_problems(name: str, value: bool, format: Format) -> Iterator[str]:
     if name == "mirror":
-        if value and not any(map(rules.votes, rules.phases())):
-            yield f"mirror: there are no votes in the format {rules.name}, so it must be false."
-        elif value and not rules.can_be_mirrored:
-            yield f"mirror: one side alone speaks in the format {rules.name}, so it must be false."
-    elif value and name.replace("_", " ") not in rules.options:
-        yield f"{name}: the format {rules.name} leaves no such vote open, so it must be false."
-    elif name == "blind" and not value and rules.decided_by == "swing":
+        if value and not any(map(format.votes, format.phases())):
+            yield f"mirror: there are no votes in the format {format.name}, so it must be false."
+        elif value and not format.can_be_mirrored:
+            yield f"mirror: one side alone speaks in the format {format.name}, so it must be false."
+    elif value and name.replace("_", " ") not in format.options:
+        yield f"{name}: the format {format.name} leaves no such vote open, so it must be false."
+    elif name == "blind" and not value and format.decided_by == "swing":
         yield "blind: the votes before and after tell the winner, so it must be true."
 
 
-def _decision_problems(name: str, value: Any, rules: Format) -> Iterator[str]:
-    if value and name not in rules.options:
-        yield f"{name}: the format {rules.name} has no such phase, so it must be false."
+def _decision_problems(name: str, value: Any, format: Format) -> Iterator[str]:
+    if value and name not in format.options:
+        yield f"{name}: the format {format.name} has no such phase, so it must be false."
     elif isinstance(value, tuple):
         if not 1 <= len(value) <= MOST_ISSUES:
             yield f"issues: there are {len(value)}; write 1 to {MOST_ISSUES} questions."

@@ -1,7 +1,7 @@
 """A debate with its sides exchanged: who argued as A is shown as B, in names, tags, turn ids and ballots.
 
 A judge who sees it so and means what it says decides for the same position as before. Exchanging twice gives
-back what was there. Positions, and words such as Pro and Con that belong to them, stay with whoever argues them.
+back what was there. Positions, and words such as Pro and Con that belong to them, stay with the side that argues them.
 Where names end in a letter (`Debater A`), speakers also use the letter alone: `bare_letters` tells it from the article.
 """
 
@@ -25,12 +25,12 @@ _GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)"
 class SideSwap:
     """The exchange of the two sides of a format."""
 
-    def __init__(self, rules: Format):
-        a, b = rules.sides[0], rules.sides[-1]  # a debate of one side stays as it is
+    def __init__(self, format: Format):
+        a, b = format.sides[0], format.sides[-1]  # a debate of one side stays as it is
         self._other = {a: b, b: a}
-        self._names = _names(rules.seats[a].name, rules.seats[b].name)
-        self._tags = {rules.seats[a].tag: rules.seats[b].tag, rules.seats[b].tag: rules.seats[a].tag}
-        self._letters = _letters(rules.seats[a].name, rules.seats[b].name)
+        self._names = _names(format.seats[a].name, format.seats[b].name)
+        self._tags = {format.seats[a].tag: format.seats[b].tag, format.seats[b].tag: format.seats[a].tag}
+        self._letters = _letters(format.seats[a].name, format.seats[b].name)
         self._pattern = _pattern(tuple(self._names), tuple(self._tags), tuple(self._other), tuple(self._letters))
 
     def side(self, name: str) -> str:
@@ -130,7 +130,9 @@ def _letters(first: str, second: str) -> dict[str, str]:
     """The letters in which two names differ, each to the other: `A` and `B` of `Debater A` and `Debater B`; empty where
     they differ in more."""
     (stem, _, letter), (other_stem, _, other) = (" ".join(name.split()).rpartition(" ") for name in (first, second))
-    alike = stem == other_stem and letter != other and all(len(one) == 1 and one.isupper() for one in (letter, other))
+    alike = (
+        stem == other_stem and letter != other and all(len(word) == 1 and word.isupper() for word in (letter, other))
+    )
     return {letter: other, other: letter} if alike else {}
 
 

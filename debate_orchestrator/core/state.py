@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import (
     Answer,
@@ -28,6 +29,10 @@ from debate_orchestrator.core.votes import Vote
 
 Stage = tuple[Turn, ...]
 """Turns that are due together and do not hear each other."""
+
+
+def _empty() -> Mapping[Any, Any]:
+    return MappingProxyType({})
 
 
 class JudgeTurns(NamedTuple):
@@ -67,7 +72,7 @@ class Plan:
     """The exchange of the sides, for what a mirrored judge sees."""
 
 
-class Cursor(NamedTuple):
+class CalendarPosition(NamedTuple):
     """How far the calendar has been worked through."""
 
     slot: int = 0
@@ -89,7 +94,7 @@ class JudgedRound(NamedTuple):
 
 @dataclass(frozen=True)
 class DebateState:
-    """One debate after the events so far. Only `fold` may change anything in it."""
+    """One debate after the events so far. Its mappings are read-only and its sequences are tuples."""
 
     opened: Opened
     plan: Plan = field(compare=False)
@@ -102,41 +107,44 @@ class DebateState:
     """How often the debate was reopened."""
     closed_after: str | None = None
     """The place after which only the last turns follow, where the debate was ended early."""
-    answers: Mapping[str, Answer] = field(default_factory=dict)
+    answers: Mapping[str, Answer] = field(default_factory=_empty)
     """Turn id to the answer that settled it."""
-    rejected: Mapping[str, Sequence[Rejected]] = field(default_factory=dict)
-    asked: Mapping[str, Sequence[Asked]] = field(default_factory=dict)
-    failed: Mapping[str, Sequence[CallFailed]] = field(default_factory=dict)
+    rejected: Mapping[str, Sequence[Rejected]] = field(default_factory=_empty)
+    asked: Mapping[str, Sequence[Asked]] = field(default_factory=_empty)
+    failed: Mapping[str, Sequence[CallFailed]] = field(default_factory=_empty)
     """Turn id to its replies that were rejected, its briefs that were put, and its calls that failed."""
-    rejected_since: Mapping[str, Set[Rejected]] = field(default_factory=dict, compare=False)
+    rejected_since: Mapping[str, Set[Rejected]] = field(default_factory=_empty, compare=False)
     """Turn id to its replies that were rejected since its brief was last put, by which a repeated one is known."""
     notes: Sequence[Noted] = ()
     questions: Sequence[QuestionAsked] = ()
     """The questions from the floor."""
     issues: tuple[str, ...] | None = None
     """The list of issues as the user changed it; None where they left the rapporteur's as it is."""
-    begun: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    begun: Mapping[str, tuple[int, int]] = field(default_factory=_empty)
     """The turns whose briefs nothing may change any more: those that were put or answered, and those beside them
     in their stage, so that all who speak at the same time hear the same. Each with the number of questions that were
     put before the same seat's turn before it had begun, and before it had itself."""
-    last_begun: Mapping[tuple[str, bool], int] = field(default_factory=dict)
+    last_begun: Mapping[tuple[str, bool], int] = field(default_factory=_empty)
     """Seat and presentation to the number of questions that were put before its latest turn had begun."""
-    speeches: Mapping[str, VisibleText] = field(default_factory=dict)
+    speeches: Mapping[str, VisibleText] = field(default_factory=_empty)
     """Turn id to what others hear of the speech that settled it."""
     conceding: frozenset[str] = frozenset()
     """The turns whose speech concedes the debate by the reserved line."""
-    votes: Mapping[str, Sequence[Vote]] = field(default_factory=dict)
+    votes: Mapping[str, Sequence[Vote]] = field(default_factory=_empty)
     """Place to its votes, absent ones among them, once the whole panel has voted there."""
-    judged: Mapping[int, JudgedRound] = field(default_factory=dict)
+    judged: Mapping[int, JudgedRound] = field(default_factory=_empty)
     stages: Sequence[Stage] = ()
     """Every settled stage, in order, and the one that is due."""
-    turns: Mapping[str, Turn] = field(default_factory=dict)
+    turns: Mapping[str, Turn] = field(default_factory=_empty)
     """The turns of those stages, by id."""
-    cursor: Cursor = field(default_factory=Cursor)
+    position: CalendarPosition = field(default_factory=CalendarPosition)
     due: Stage = ()
     """The turns that must be taken now; empty when the debate is complete. They are independent."""
-    last_slots: Mapping[str, int] = field(default_factory=dict)
+    last_slots: Mapping[str, int] = field(default_factory=_empty)
     """Seat to the number of the last slot in which it has a turn whatever is found."""
+
+    def __hash__(self) -> int:
+        return hash((self.opened.nonce, tuple(self.turns), frozenset(self.answers)))
 
     @property
     def complete(self) -> bool:
@@ -217,35 +225,36 @@ def filler(debate: DebateState, seat: str) -> str:
 
 def make_plan(opened: Opened) -> Plan:
     """What an opening decides for the whole debate."""
-    setup, rules = opened.setup, opened.format
-    slots = tuple(calendar(rules, setup.rounds, setup.strictness, setup.options))
+    setup, format = opened.setup, opened.format
+    slots = tuple(calendar(format, setup.rounds, setup.strictness, setup.options))
     by_round: dict[int | None, list[Slot]] = {}
     for slot in slots:
         by_round.setdefault(slot.round, []).append(slot)
-    panel = judges(len(opened.cast.get(JUDGE, ()))) if JUDGE in rules.seated else ()
-    voting = {slot.turn_id(""): _judge_turns(opened, slot, panel) for slot in slots if rules.votes(slot.phase)}
+    panel = judges(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.seated else ()
+    voting = {slot.turn_id(""): _judge_turns(opened, slot, panel) for slot in slots if format.votes(slot.phase)}
     round_votes: dict[int, tuple[str, ...]] = {}
     for slot in slots:
         ids = tuple(turn_id for judge in voting.get(slot.turn_id(""), ()) for turn_id in judge.turns)
         if slot.round is not None and ids:
             round_votes[slot.round] = round_votes.get(slot.round, ()) + ids
-    first = (setup.first,) if setup.first in rules.sides else ()
+    weights = {
+        name: Fraction(str(criterion.weight))
+        for name, criterion in format.rubric.criteria.items()
+        if criterion.when.holds(rounds=setup.rounds, strictness=setup.strictness)
+    }
+    first = (setup.first,) if setup.first in format.sides else ()
     return Plan(
         calendar=slots,
-        places={slot.turn_id(""): n for n, slot in enumerate(slots)},
-        slots=by_round,
-        speeches=max(1, sum(len(slot.phase.seats) for slot in slots if not rules.votes(slot.phase))),
-        speaking_order=(*first, *(side for side in rules.sides if side not in first)),
+        places=MappingProxyType({slot.turn_id(""): n for n, slot in enumerate(slots)}),
+        slots=MappingProxyType({round: tuple(group) for round, group in by_round.items()}),
+        speeches=max(1, sum(len(slot.phase.seats) for slot in slots if not format.votes(slot.phase))),
+        speaking_order=(*first, *(side for side in format.sides if side not in first)),
         judges=panel,
-        voting=voting,
-        round_votes=round_votes,
-        weights={
-            name: Fraction(str(criterion.weight))
-            for name, criterion in rules.rubric.criteria.items()
-            if criterion.when.holds(rounds=setup.rounds, strictness=setup.strictness)
-        },
-        labels=_labels(rules),
-        exchange=SideSwap(rules),
+        voting=MappingProxyType(voting),
+        round_votes=MappingProxyType(round_votes),
+        weights=MappingProxyType(weights),
+        labels=MappingProxyType(_labels(format)),
+        exchange=SideSwap(format),
     )
 
 
@@ -260,7 +269,7 @@ def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[Judg
     return tuple(JudgeTurns(pair[0], shape, tuple(map(slot.turn_id, pair))) for pair in seats)
 
 
-def _labels(rules: Format) -> Mapping[str, str]:
-    shapes = [rules.shapes.get(phase.reply, {}) for phase in rules.phases() if rules.votes(phase)]
+def _labels(format: Format) -> dict[str, str]:
+    shapes = [format.shapes.get(phase.reply, {}) for phase in format.phases() if format.votes(phase)]
     named = any({"winner", "scores"} & set(shape) for shape in shapes)
-    return {} if named else rules.winner_of
+    return {} if named else format.winner_of

@@ -98,13 +98,13 @@ def unmirrored(debate: DebateState, shape: Shape, ballot: Voted) -> dict[str, An
 
 def judge_round(debate: DebateState, round: int) -> JudgedRound:
     """What a round's votes come to; for a round whose whole panel has voted."""
-    cast, rules = votes(debate, round), debate.format
-    found = find_convergence(ballots(debate, round), rules.sides)
+    cast, format = votes(debate, round), debate.format
+    found = find_convergence(ballots(debate, round), format.sides)
     absent = all(vote.absent for vote in cast)
-    result = None if absent else round_result(round, cast, rules.sides, debate.opened.setup.quorum, debate.plan.labels)
+    result = None if absent else round_result(round, cast, format.sides, debate.opened.setup.quorum, debate.plan.labels)
     answering = [slot for slot in debate.plan.slots[round] if slot.phase.on == "convergence"]
     calls = found.detected and any(not debate.cut_off(slot) for slot in answering)
-    before = range(round - rules.intervention.most_in_a_row, round)
+    before = range(round - format.intervention.most_in_a_row, round)
     intervened = (
         calls
         and not majority_concession(ballots(debate, round))

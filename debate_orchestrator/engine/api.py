@@ -433,7 +433,7 @@ def _people(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 def must_be_callable(cast: Mapping[str, tuple[str, ...]]) -> None:
     """BadSettings, with every error, if a seat can't be called from here."""
-    if errors := registry.complaints(cast) + _people(cast) + registry.missing(cast):
+    if errors := registry.cast_problems(cast) + _people(cast) + registry.missing(cast):
         raise BadSettings(errors)
 
 

@@ -58,35 +58,35 @@ UNUSUAL = (DryRunCourse("a stormy debate", stormy=True), DryRunCourse("a short d
 
 
 def opened(
-    made: Format, templates: Mapping[str, str], rounds: int = 1, strictness: str = "", course: DryRunCourse = CALM
+    format: Format, templates: Mapping[str, str], rounds: int = 1, strictness: str = "", course: DryRunCourse = CALM
 ) -> Opened:
     """The opening of a debate by a format, with stand-ins in all seats."""
-    sides = made.sides
-    cast: dict[str, tuple[str, ...]] = dict.fromkeys(made.seats_taken(made.options), (rehearse.KIND,))
+    sides = format.sides
+    cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.seats_taken(format.options), (rehearse.KIND,))
     cast |= {JUDGE: (rehearse.KIND,) * 2} if course.stormy and JUDGE in cast else {}
     context = (Context(name="material.md", text="Something to draw on."),) if course.stormy else ()
     setup = Settings(
         topic="Whether a stand-in has a point.",
-        positions={side: f"{made.name_of(side)} has a point." for side in sides},
+        positions={side: f"{format.name_of(side)} has a point." for side in sides},
         rounds=rounds,
-        strictness=strictness or next(iter(made.rubric.strictness)),
+        strictness=strictness or next(iter(format.rubric.strictness)),
         first=sides[-1] if course.stormy else sides[0],
         search=course.stormy,
         context=tuple(file.name for file in context),
-        format=made.name,
+        format=format.name,
         cast=cast,
-        mirror=course.stormy and made.can_be_mirrored,
-        each_round=course.stormy and "each round" in made.options,
-        issues=ISSUES in made.options,
-        brief=BRIEF in made.options,
-        blind=made.decided_by == "swing" or (course.stormy and "blind" in made.options),
+        mirror=course.stormy and format.can_be_mirrored,
+        each_round=course.stormy and "each round" in format.options,
+        issues=ISSUES in format.options,
+        brief=BRIEF in format.options,
+        blind=format.decided_by == "swing" or (course.stormy and "blind" in format.options),
     )
     return Opened(
         schema_version=SCHEMA,
         version=__version__,
         setup=setup,
         context=context,
-        format=made,
+        format=format,
         prompts={},
         templates=dict(templates),
         seed=0,
@@ -95,12 +95,12 @@ def opened(
     )
 
 
-def find_problems(made: Format, templates: Mapping[str, str], where: Callable[[Keys], str]) -> list[str]:
+def find_problems(format: Format, templates: Mapping[str, str], where: Callable[[Keys], str]) -> list[str]:
     """Everything that goes wrong in debates by a format, each once; `where` gives the place of some keys."""
     found: dict[str, None] = {}
     until = time.monotonic() + SECONDS
     try:
-        for trial in _trials(made, templates, where):
+        for trial in _trials(format, templates, where):
             found |= dict.fromkeys(trial.complaints(until))
             if trial.late:
                 hint = "Use fewer phases, rounds or ways of judging."
@@ -113,31 +113,31 @@ def find_problems(made: Format, templates: Mapping[str, str], where: Callable[[K
     return list(found)
 
 
-def _trials(made: Format, templates: Mapping[str, str], where: Callable[[Keys], str]) -> Iterator[_Trial]:
-    told_apart = _told_apart(made)
-    for rounds in sizes(made):
+def _trials(format: Format, templates: Mapping[str, str], where: Callable[[Keys], str]) -> Iterator[_Trial]:
+    told_apart = _told_apart(format)
+    for rounds in sizes(format):
         whole = rounds <= WHOLE_SIZE or rounds in told_apart
-        for strictness in made.rubric.strictness:
+        for strictness in format.rubric.strictness:
             for course in (CALM, *UNUSUAL) if whole else (CALM,):
-                yield _Trial(opened(made, templates, rounds, strictness, course), course, where, told=whole)
+                yield _Trial(opened(format, templates, rounds, strictness, course), course, where, reported=whole)
 
 
-def sizes(made: Format) -> list[int]:
+def sizes(format: Format) -> list[int]:
     """The numbers of rounds to try: all small ones, and beyond them those around a number that a condition names."""
-    few = range(1, min(made.rounds.most, EVERY_SIZE) + 1)
-    return sorted({*few, *_told_apart(made), made.rounds.most, made.rounds.insist})
+    few = range(1, min(format.rounds.most, EVERY_SIZE) + 1)
+    return sorted({*few, *_told_apart(format), format.rounds.most, format.rounds.insist})
 
 
-def _told_apart(made: Format) -> set[int]:
+def _told_apart(format: Format) -> set[int]:
     """The numbers of rounds on both sides of every condition."""
-    named = {n for when in _conditions(made) for n in (when.rounds_at_least, when.round) if isinstance(n, int)}
-    return {n for number in named for n in (number - 1, number) if 1 <= n <= made.rounds.insist}
+    named = {n for when in _conditions(format) for n in (when.rounds_at_least, when.round) if isinstance(n, int)}
+    return {n for number in named for n in (number - 1, number) if 1 <= n <= format.rounds.insist}
 
 
-def _conditions(made: Format) -> Iterator[Condition]:
-    yield from (phase.when for phase in made.phases())
-    yield from (criterion.when for criterion in made.rubric.criteria.values())
-    waiting: list[Shape] = list(made.shapes.values())
+def _conditions(format: Format) -> Iterator[Condition]:
+    yield from (phase.when for phase in format.phases())
+    yield from (criterion.when for criterion in format.rubric.criteria.values())
+    waiting: list[Shape] = list(format.shapes.values())
     while waiting:
         for field in waiting.pop().values():
             yield field.when
@@ -147,8 +147,8 @@ def _conditions(made: Format) -> Iterator[Condition]:
 class _Trial:
     """One debate, played."""
 
-    def __init__(self, first: Opened, course: DryRunCourse, where: Callable[[Keys], str], *, told: bool):
-        self.first, self.course, self.where, self.told = first, course, where, told
+    def __init__(self, first: Opened, course: DryRunCourse, where: Callable[[Keys], str], *, reported: bool):
+        self.first, self.course, self.where, self.reported = first, course, where, reported
         self.broke = self.late = False
         self._quiet = True
         """Whether the first speaker has still to do what this course has it do."""
@@ -174,7 +174,7 @@ class _Trial:
                     debate = apply(debate, event)
                     events.append(event)
             turn = None
-            if not self.told or self._out_of_time(until):
+            if not self.reported or self._out_of_time(until):
                 return
             announcements(debate)
             markdown.render(build_report([Entry(n, _WHEN, event, "") for n, event in enumerate(events, start=1)]))
@@ -212,7 +212,7 @@ class _Trial:
 
     def _tripped(self, turn: Turn | None, error: Exception) -> str:
         """The error for a debate that does not reach its end, or can't be reported."""
-        rules, size = self.first.format, self._size()
+        format, size = self.first.format, self._size()
         if isinstance(error, DebateError):
             why = error.complaints[0]
         else:
@@ -222,6 +222,6 @@ class _Trial:
             return f"{self.where(('shapes',))}: {size} can't be reported ({why})."
         keys: Keys = ("shapes", turn.phase.reply)
         if turn.phase.reply == "text":
-            groups = {"before": rules.before, "round": rules.round, "after": rules.after}
+            groups = {"before": format.before, "round": format.round, "after": format.after}
             keys = next((name, group.index(turn.phase)) for name, group in groups.items() if turn.phase in group)
         return f"{self.where(keys)}: {size} stops at {turn.id} ({why})."

@@ -48,14 +48,16 @@ def find_mistakes(given: str) -> list[str]:
     draft = source.read_source(given)
     errors = list(draft.complaints)
     carried = loader.carried_templates(draft)
-    homes = {f"{'prompts/' * folder.shipped}formats/{folder.name}/": f"{folder.told}/" for folder in draft.folders}
+    homes = {
+        f"{'prompts/' * folder.shipped}formats/{folder.name}/": f"{folder.shown_path}/" for folder in draft.folders
+    }
     if draft.shipped:
-        homes[f"formats/{draft.name}/"] = f"{draft.folders[0].told}/"
+        homes[f"formats/{draft.name}/"] = f"{draft.folders[0].shown_path}/"
     in_templates = [_with_user_path(error, homes) for error in _template_errors(draft, carried)]
-    if draft.made is not None:
-        errors += [f"{draft.where(keys)}: {message}" for keys, message in _semantic_errors(draft.made)]
+    if draft.format is not None:
+        errors += [f"{draft.where(keys)}: {message}" for keys, message in _semantic_errors(draft.format)]
         if not errors:
-            found = dry_run.find_problems(draft.made, carried, draft.where)
+            found = dry_run.find_problems(draft.format, carried, draft.where)
             errors += _unexplained([_with_user_path(error, homes) for error in found], in_templates)
     return sorted(dict.fromkeys([*errors, *in_templates]), key=_file_and_line)
 
@@ -89,7 +91,7 @@ def _template_errors(draft: source.FormatSource, carried: dict[str, str]) -> lis
     if draft.shipped:
         home = draft.folders[0]
         texts |= {f"formats/{home.name}/{path.name}": path.read_text("utf-8") for path in home.path.glob("*.j2")}
-    sample = draft.made or loader.load(_SAMPLE)
+    sample = draft.format or loader.load(_SAMPLE)
     debate = fold([dry_run.opened(sample, {})])
     if debate.complete:  # a format without a turn has no brief to take the names from
         sample = loader.load(_SAMPLE)
@@ -179,9 +181,9 @@ def _wording_errors(format: Format) -> Iterator[FormatError]:
         except ValueError as error:
             yield ("labels", label), f"{short_repr(text)}: {error}. Double each brace that is meant as text."
             continue
-        if wrong := [name for name, spec, conversion in fields if name not in names or spec or conversion]:
+        if unusable := [name for name, spec, conversion in fields if name not in names or spec or conversion]:
             allowed = " and ".join(f"{{{name}}}" for name in names)
-            yield ("labels", label), f"{{{wrong[0]}}} can't be filled in; use only {allowed}."
+            yield ("labels", label), f"{{{unusable[0]}}} can't be filled in; use only {allowed}."
 
 
 def _line_errors(keys: Keys, text: str) -> Iterator[FormatError]:

@@ -41,7 +41,7 @@ _NOTHING_OPENED = "Nothing was opened; run it again."
 class ModeratorLimits(NamedTuple):
     """The limits of a moderator's call, and the words around it."""
 
-    patience: float
+    retry_for: float
     """Seconds for which a failing call is repeated."""
     cap: float | None
     """US dollars that the call may cost; None for no cap."""
@@ -133,7 +133,7 @@ async def _reply(request: Brief, provider: Provider, limits: ModeratorLimits) ->
         raise kind([*failure.complaints, *limits.hints()]) from failure
 
     reply = await call_with_retry(
-        lambda: call_provider(provider, request, lambda piece: None), limits.patience, on_failure=failed
+        lambda: call_provider(provider, request, lambda piece: None), limits.retry_for, on_failure=failed
     )
     assert reply is not None  # nothing sets its stop
     return reply

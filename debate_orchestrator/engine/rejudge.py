@@ -29,7 +29,7 @@ from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format, calendar
 from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
 from debate_orchestrator.core.schema import Condition
-from debate_orchestrator.core.settings import MOST_JUDGES, Settings, line_problems
+from debate_orchestrator.core.settings import CALLING, MOST_JUDGES, VOTING, Settings, line_problems
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.transcript_file import ARGUMENT, Speech, Transcript
@@ -80,7 +80,7 @@ def of_journal(
     if old.format.judged_by:
         return _of_unjudged(debate, path=path, digest=digest, judges=judges, strictness=strictness, panel=panel)
     setup = old.setup.model_copy(update={"strictness": strictness or old.setup.strictness})
-    votes = {name: getattr(setup, name) for name in ("mirror", "blind", "each_round")}
+    votes = {name: getattr(setup, name) for name in VOTING if name != "quorum"}
     if len(judges) == len(old.cast.get(JUDGE, ())):
         votes["quorum"] = setup.quorum
     errors = [*panel_errors(judges), *_strictness_errors(setup, old)]
@@ -91,7 +91,7 @@ def of_journal(
     setup = setup.model_copy(update={"brief": False})  # a brief is on a verdict, and this one is still to come
     seated = old.format.seats_taken(setup.options)
     cast = {**{seat: recording for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
-    calls = {name: Settings.model_fields[name].default for name in ("max_cost", "retry_for", "share_cache")}
+    calls = {name: Settings.model_fields[name].default for name in CALLING}
     opened = _opened(
         old.format,
         old.templates,
@@ -106,16 +106,16 @@ def of_journal(
 def _of_unjudged(debate: DebateState, **how: Any) -> Opening:
     """The judging of a debate whose format has no judge but names one to judge it by: its speeches as they were heard,
     under the names that the speakers have in them."""
-    rules, setup = debate.format, debate.opened.setup
+    format, setup = debate.format, debate.opened.setup
     transcript = Transcript(
         topic=setup.topic,
         positions=setup.positions,
-        speakers={side: ", ".join(debate.cast[side]) for side in rules.sides},
+        speakers={side: ", ".join(debate.cast[side]) for side in format.sides},
         speeches=tuple(_heard(debate, turn) for turn in schedule.settled(debate) if turn.speaking),
         notes=tuple(_weaknesses(debate)),
     )
-    opened, speeches = of_transcript(transcript, judged_by=rules.judged_by, **how)
-    seats = opened.format.seats | {side: rules.seats[side] for side in rules.sides}
+    opened, speeches = of_transcript(transcript, judged_by=format.judged_by, **how)
+    seats = opened.format.seats | {side: format.seats[side] for side in format.sides}
     named = opened.format.model_copy(update={"seats": seats})
     return opened.model_copy(update={"format": named, "hearing": debate.opened.hearing}), speeches
 
@@ -174,7 +174,7 @@ def _weaknesses(debate: DebateState) -> list[str]:
         were = "questions were" if count != 1 else "question was"
         weaknesses.append(f"In it {count} {were} put from the floor; its journal has them.")
     if debate.opened.derived:
-        weaknesses.append("Its positions were derived by a moderator's model, and nobody confirmed them.")
+        weaknesses.append("Its positions were derived by a moderator's model and were not confirmed.")
     return weaknesses
 
 
@@ -188,10 +188,10 @@ def _strictness_errors(setup: Settings, old: Opened) -> list[str]:
     return []
 
 
-def _speaking(rules: Format, rounds: int, strictness: str) -> list[tuple[str, int | None]]:
+def _speaking(format: Format, rounds: int, strictness: str) -> list[tuple[str, int | None]]:
     """The phases in which a side speaks under that strictness."""
-    slots = calendar(rules, rounds, strictness, rules.options)
-    return [(slot.phase.name, slot.round) for slot in slots if set(slot.phase.seats) & set(rules.sides)]
+    slots = calendar(format, rounds, strictness, format.options)
+    return [(slot.phase.name, slot.round) for slot in slots if set(slot.phase.seats) & set(format.sides)]
 
 
 # From a transcript
@@ -213,16 +213,16 @@ def of_transcript(
 
     A topic and positions that are given here replace the document's. Raises BadAnswers with every error.
     """
-    rules = loader.load(judged_by)
-    source, mode = os.path.basename(path), strictness or list(rules.rubric.strictness)[-1]
-    errors = [*panel_errors(judges), *_mode_errors(mode, rules)]
+    format = loader.load(judged_by)
+    source, mode = os.path.basename(path), strictness or list(format.rubric.strictness)[-1]
+    errors = [*panel_errors(judges), *_mode_errors(mode, format)]
     topic = transcript.topic if topic is None else topic
     if topic is None:
         errors.append(f"{path}: it has no topic. Give --topic, or write `# Topic` above the first round.")
     given = transcript.positions | dict(positions or {})
     for key, text in [("topic", topic), *((f"position {side}", given[side]) for side in given)]:
         errors += line_problems(key, text) if text is not None else []
-    votes = _voting(panel or {}, rules, judges, errors)
+    votes = _voting(panel or {}, format, judges, errors)
     if errors:
         raise BadSettings(errors)
     setup = Settings(
@@ -232,12 +232,12 @@ def of_transcript(
         strictness=mode,
         first=transcript.speeches[0].side,
         feedback=False,
-        format=rules.name,
-        cast={**dict.fromkeys(rules.sides, (model_spec.HOST,)), JUDGE: tuple(judges)},
+        format=format.name,
+        cast={**dict.fromkeys(format.sides, (model_spec.HOST,)), JUDGE: tuple(judges)},
         **votes,
     )
     opened = _opened(
-        _fitted(rules, transcript).model_copy(update={"lines": _NEVER_SAID}),
+        _fitted(format, transcript).model_copy(update={"lines": _NEVER_SAID}),
         setup=setup,
         course=EarlierCourse(
             source=source, digest=digest, root=digest, speakers=transcript.speakers, notes=transcript.notes
@@ -247,7 +247,7 @@ def of_transcript(
     return opened, _events(opened, transcript.speeches, source)
 
 
-def _fitted(rules: Format, transcript: Transcript) -> Format:
+def _fitted(format: Format, transcript: Transcript) -> Format:
     """The format with a phase for each speech, unless every round is what the format has anyway: one argument from each
     side, always in the same order."""
     speeches, first = transcript.speeches, transcript.speeches[0].side
@@ -255,9 +255,9 @@ def _fitted(rules: Format, transcript: Transcript) -> Format:
     regular = [(number, side) for number in range(1, transcript.rounds + 1) for side in order]
     plain = all(speech.title == ARGUMENT for speech in speeches)
     if plain and [(speech.round, speech.side) for speech in speeches] == regular:
-        return rules
-    argument = next(phase for phase in rules.round if phase.reply == "text")
-    others = [phase for phase in rules.round if phase.reply != "text"]
+        return format
+    argument = next(phase for phase in format.round if phase.reply == "text")
+    others = [phase for phase in format.round if phase.reply != "text"]
     phases = []
     for number, speech in enumerate(speeches, start=1):
         title = _title(speech, transcript.speakers)
@@ -269,7 +269,7 @@ def _fitted(rules: Format, transcript: Transcript) -> Format:
         }
         own |= {"when": Condition(round=speech.round), "template": argument.template or argument.name}
         phases.append(argument.model_copy(update=own))
-    return rules.model_copy(update={"round": (*phases, *others)})
+    return format.model_copy(update={"round": (*phases, *others)})
 
 
 def _title(speech: Speech, speakers: Mapping[str, str]) -> str:
@@ -318,28 +318,28 @@ def panel_errors(judges: Sequence[str]) -> list[str]:
     return [f"--judge: a debate needs 1 to {MOST_JUDGES} judges, and there are {len(judges)}. {hint}"]
 
 
-def _mode_errors(strictness: str, rules: Format) -> list[str]:
-    modes = rules.rubric.strictness
+def _mode_errors(strictness: str, format: Format) -> list[str]:
+    modes = format.rubric.strictness
     return [] if strictness in modes else [f"--strictness: {strictness!r} is not {' or '.join(modes)}."]
 
 
-def _voting(given: Mapping[str, Any], rules: Format, judges: Sequence[str], errors: list[str]) -> dict[str, Any]:
+def _voting(given: Mapping[str, Any], format: Format, judges: Sequence[str], errors: list[str]) -> dict[str, Any]:
     """How a panel votes; what is wrong with that goes into `errors`."""
     try:
-        settled = settings.judging_settings(given, rules, len(judges))
-        return {name: getattr(settled, name) for name in settings.VOTING}
+        settled = settings.judging_settings(given, format, len(judges))
+        return {name: getattr(settled, name) for name in VOTING}
     except BadSettings as error:
         errors += error.complaints
         return {}
 
 
-def _opened(rules: Format, templates: Mapping[str, str] | None = None, **given: Any) -> Opened:
+def _opened(format: Format, templates: Mapping[str, str] | None = None, **given: Any) -> Opened:
     """The first event, made now: version, digests of the prompts, seed and nonce are of today."""
     return Opened(
         schema_version=SCHEMA,
         version=__version__,
-        format=rules,
-        prompts=loader.digests(rules, templates or {}),
+        format=format,
+        prompts=loader.digests(format, templates or {}),
         templates=dict(templates or {}),
         seed=secrets.randbits(32),
         nonce=secrets.token_hex(8),

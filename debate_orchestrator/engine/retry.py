@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 async def call_with_retry(
     call: Callable[[], Awaitable[Result]],
-    patience: float,
+    retry_for: float,
     *,
     before: Callable[[], Awaitable[bool]] | None = None,
     on_failure: Callable[[ExternalError, float | None], Awaitable[None]],
@@ -35,7 +35,7 @@ async def call_with_retry(
 
     `before` runs ahead of each call; what it raises ends the loop, and so does False. `on_failure` gets each failure of
     the call with the seconds until the next one, or None for the last failure. The last failure is then raised, unless
-    `on_failure` raised another error in its place. `patience` is in seconds, counted from the first failure.
+    `on_failure` raised another error in its place. `retry_for` is in seconds, counted from the first failure.
     """
     stop = stop or asyncio.Event()
     failures, since = 0, 0.0
@@ -49,7 +49,7 @@ async def call_with_retry(
             if isinstance(failure, TransientError):
                 failures += 1
                 since = time.monotonic() if failures == 1 else since
-                wait = next_delay(failure, failures, time.monotonic() - since, patience)
+                wait = next_delay(failure, failures, time.monotonic() - since, retry_for)
             await on_failure(failure, wait)
             if wait is None:
                 raise
@@ -61,7 +61,7 @@ async def call_with_retry(
 
 
 def delay(
-    attempt: int, spent: float, patience: float, after: float | None, chance: Callable[[], float]
+    attempt: int, spent: float, retry_for: float, after: float | None, chance: Callable[[], float]
 ) -> float | None:
     """Seconds to wait before the next call; None when it is time to give up.
 
@@ -71,17 +71,17 @@ def delay(
     jitter = chance()
     # The exponent is capped because 2.0**1024 overflows; a debate may be left in trouble for days.
     seconds = min(FIRST * 2 ** min(attempt - 1, 16), LONGEST) * (0.5 + jitter / 2)
-    seconds = min(seconds, patience / 4)  # with little patience there is still more than one attempt
+    seconds = min(seconds, retry_for / 4)  # with little time there is still more than one attempt
     if after is not None:
         seconds = max(after * (1 + jitter / 10), seconds)
-    return seconds if spent + seconds <= patience else None
+    return seconds if spent + seconds <= retry_for else None
 
 
-def next_delay(trouble: TransientError, failures: int, spent: float, patience: float) -> float | None:
+def next_delay(trouble: TransientError, failures: int, spent: float, retry_for: float) -> float | None:
     """As `delay`, within the limits that the error itself sets on calls and seconds."""
     if trouble.tries is not None and failures >= trouble.tries:
         return None
-    limit = patience if trouble.patience is None else min(patience, trouble.patience)
+    limit = retry_for if trouble.retry_for is None else min(retry_for, trouble.retry_for)
     return delay(failures, spent, limit, trouble.after, random_share)
 
 

@@ -53,7 +53,7 @@ def check_settings(
     BadSettings with every error, and with `more`, which the caller found. BadFile or BadJournal if one of the files is
     there already or a recording can't be read.
     """
-    errors = registry.complaints(settings.cast) + (more or []) + registry.missing(settings.cast, permissions)
+    errors = registry.cast_problems(settings.cast) + (more or []) + registry.missing(settings.cast, permissions)
     errors += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
     if errors:
         raise BadSettings(errors)
@@ -121,10 +121,10 @@ def make_opening(
     settings: Settings,
     derived: tuple[Reply, ...] = (),
     *,
-    rules: tuple[Format, dict[str, str]] | None = None,
+    loaded: tuple[Format, dict[str, str]] | None = None,
     seed: int | None = None,
 ) -> Opened:
-    """The event that opens a debate with these settings; `derived` are the replies paid for its positions. `rules` are
+    """The event that opens a debate with these settings; `derived` are the replies paid for its positions. `loaded` is
     the format and its own templates, and `seed` is the debate's, where they are settled already.
 
     BadSettings if positions are still to be derived, or with every context file that can't be read.
@@ -132,8 +132,8 @@ def make_opening(
     if not settings.positions:
         raise BadSettings("positions: they are not derived yet. Derive them with `debate ask`, or write them out.")
     context = _context(settings.context)
-    format, templates = rules or loader.load_with_templates(settings.format)
-    # Bare names, since a journal may be passed on, and folders are nobody else's business.
+    format, templates = loaded or loader.load_with_templates(settings.format)
+    # Bare names, since a journal may be passed on, and folder names are private.
     names = {"context": tuple(file.name for file in context), "format": format.name}
     names["output"] = os.path.basename(DebateFiles.named_by(settings.output).report)
     return Opened(

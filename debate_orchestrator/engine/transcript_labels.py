@@ -107,8 +107,12 @@ class Speakers:
         other = self.labels.get("b" if side == "a" else "a")
         for called in (key, key_of(label.word), key_of(f"{label.name} {label.word}")):
             self.sides.setdefault(called, side)
-        wrong = known if key_of(known.who) != key else None
-        if wrong is None and (self.sides[key] != side or (known is label and not _is_pair(label, other))):
-            wrong = other
+        other_speaker = known if key_of(known.who) != key else None
+        if other_speaker is None and (self.sides[key] != side or (known is label and not _is_pair(label, other))):
+            other_speaker = other
         advice = "Call each speaker the same everywhere."
-        return f"{short_repr(label.who, 40)} does not fit {short_repr(wrong.who, 40)}. {advice}" if wrong else None
+        return (
+            f"{short_repr(label.who, 40)} does not fit {short_repr(other_speaker.who, 40)}. {advice}"
+            if other_speaker
+            else None
+        )

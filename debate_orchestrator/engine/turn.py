@@ -151,11 +151,10 @@ class _Call:
         """What has come of the answer under way."""
 
     async def reply(self) -> Reply | None:
-        """The provider's reply; None if the loop was told to stop. Paused when trouble outlasts the patience."""
+        """The provider's reply; None if the loop was told to stop. Paused when trouble outlasts `retry_for`."""
         runner = self._runner
-        patience = runner.debate.retry_for
         return await call_with_retry(
-            self._send, patience, before=self._begin, on_failure=self._failed, stop=runner.stop
+            self._send, runner.debate.retry_for, before=self._begin, on_failure=self._failed, stop=runner.stop
         )
 
     async def _begin(self) -> bool:
@@ -246,11 +245,11 @@ class _Call:
             # A partial reply counts with its own cost, once it is on record.
             self._runner.budget.give(self._turn.id, unseen=trouble is not None and trouble.unsure and not partial)
         if trouble is not None and wait is None:
-            raise self._out_of_patience(trouble) from trouble
+            raise self._out_of_time(trouble) from trouble
 
-    def _out_of_patience(self, trouble: TransientError) -> Paused:
-        patience = self._runner.debate.retry_for
-        limit = f"within {min(patience, trouble.patience or patience):g} s of trouble"
+    def _out_of_time(self, trouble: TransientError) -> Paused:
+        retry_for = self._runner.debate.retry_for
+        limit = f"within {min(retry_for, trouble.retry_for or retry_for):g} s of trouble"
         limit = limit if trouble.tries is None else f"after {trouble.tries} calls"
         asks = f" The provider asks to wait {trouble.after:,.0f} s." if trouble.after else ""
         return Paused(

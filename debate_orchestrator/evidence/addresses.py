@@ -104,9 +104,9 @@ def follow(base: Address, location: str, ports: frozenset[int] = PORTS, allowed:
 def _plain(url: str) -> None:
     if len(url) > LONGEST:
         raise Blocked(f"it is longer than {LONGEST:,} characters")
-    for one in url:
-        if one == "\\" or one.isspace() or unicodedata.category(one) in ("Cc", "Cf", "Cs", "Co", "Cn"):
-            raise Blocked(f"it holds {short_repr(one)}, which no address has")
+    for char in url:
+        if char == "\\" or char.isspace() or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn"):
+            raise Blocked(f"it holds {short_repr(char)}, which no address has")
 
 
 def _host(given: str) -> str:
@@ -171,10 +171,10 @@ def _target(path: str, query: str) -> str:
 
 
 def _networks(kinds: dict[str, str]) -> list[tuple[IPv4Network | IPv6Network, str]]:
-    made: list[tuple[IPv4Network | IPv6Network, str]] = []
+    networks: list[tuple[IPv4Network | IPv6Network, str]] = []
     for words, text in kinds.items():
-        made += [(IPv6Network(one) if ":" in one else IPv4Network(one), words) for one in text.split()]
-    return made
+        networks += [(IPv6Network(line) if ":" in line else IPv4Network(line), words) for line in text.split()]
+    return networks
 
 
 _REFUSED = _networks(

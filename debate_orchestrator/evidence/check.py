@@ -54,11 +54,6 @@ class Checked(Value):
     """What the page says, for a near match."""
 
 
-def offline(url: str) -> Checked:
-    """The outcome if nothing may be fetched."""
-    return _checked(url, "not checked", "nothing is fetched: the clerk is offline")
-
-
 def missing() -> bool:
     """Whether libraries that checking needs are not installed."""
     return not all(map(_installed, _NEEDED))

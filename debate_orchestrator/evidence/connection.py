@@ -35,7 +35,7 @@ async def system(host: str) -> Sequence[str]:
     """The addresses that the system's resolver gives."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(one[4][0]) for one in found))
+    return list(dict.fromkeys(str(info[4][0]) for info in found))
 
 
 def trust() -> ssl.SSLContext:
@@ -57,7 +57,7 @@ async def resolve(address: Address, resolver: Resolver, allowed: Allowed) -> lis
         found = [address.ip]
     else:
         try:
-            found = [ip_address(one) for one in await resolver(address.host)]
+            found = [ip_address(address_text) for address_text in await resolver(address.host)]
         except (OSError, UnicodeError):
             raise Unreachable("the host has no address") from None
         except ValueError:

@@ -67,7 +67,7 @@ def parts(quote: str) -> list[str]:
     for part in _ELLIPSIS.split(one_encoding(quote)):
         plain = fold(part.strip().lstrip(_OUTER)).text.rstrip(_ENDINGS).removesuffix(" -")
         plain = plain[2:] if _BULLET.match(plain) else plain
-        if any(one.isalnum() for one in plain):
+        if any(piece.isalnum() for piece in plain):
             found.append(plain)
     return found
 
@@ -82,11 +82,11 @@ def compare(quote: str, texts: Sequence[str]) -> Match:
     plain = []
     for text in texts:
         variants = [fold(text), fold(text, marks=False)] if marked(text) else [fold(text)]
-        for one in variants:
-            if place := _held(wanted, one):
-                return _verdict_of_held(wanted, one, place)
+        for variant in variants:
+            if place := _held(wanted, variant):
+                return _verdict_of_held(wanted, variant, place)
         plain.append(variants[-1])
-    found = [_closest(wanted, one) for one in plain]
+    found = [_closest(wanted, variant) for variant in plain]
     return max(found, key=lambda match: (match.state == "near match", match.similarity or 0.0), default=_nothing())
 
 
@@ -199,7 +199,7 @@ def _nothing() -> Match:
 
 def _told(quoted: Sequence[str], there: Sequence[str]) -> str:
     def some(numbers: Sequence[str]) -> str:
-        return ", ".join(one[:20] for one in numbers[:6]) or "none"
+        return ", ".join(number[:20] for number in numbers[:6]) or "none"
 
     return f"{some(there)} where the quote has {some(quoted)}"
 
@@ -288,7 +288,7 @@ def figures(folded: str) -> list[str]:
 
 def weight(folded: str) -> int:
     """Characters that are no spaces, those of wide scripts counted double."""
-    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in folded if one != " ")
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in folded if char != " ")
 
 
 def cut_before(text: str, start: int) -> bool:
@@ -311,5 +311,5 @@ def cut_after(text: str, end: int) -> bool:
     return last.isdigit() and _CUT_AFTER.match(after) is not None
 
 
-def _letter(one: str) -> bool:
-    return one.isalnum() or one == "_"
+def _letter(char: str) -> bool:
+    return char.isalnum() or char == "_"

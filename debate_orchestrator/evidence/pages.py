@@ -1,6 +1,6 @@
 """A page's bytes as text: its title, the date it gives, its main text, and all that a visitor would see of it.
 
-The main text is trafilatura's; it is handed a tree and no address, and asks nobody for anything. Nothing of a page is
+The main text is trafilatura's; it is handed a tree and no address, and makes no request. Nothing of a page is
 run, so what its scripts would write is not there.
 """
 
@@ -91,8 +91,8 @@ def decoded(body: bytes, charset: str) -> str:
     for mark, name in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace")
-    said = _META.search(body[:2048])
-    for name in (charset, said[1].decode("ascii") if said else ""):
+    declared = _META.search(body[:2048])
+    for name in (charset, declared[1].decode("ascii") if declared else ""):
         if codec := _codec(name):
             return body.decode(codec, "replace")
     try:

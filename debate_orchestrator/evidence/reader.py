@@ -100,13 +100,13 @@ def _broken(out: bytes) -> str:
 
 def _believed(out: bytes, at: str) -> PageReading:
     try:
-        said = PageReading.model_validate_json(out)
+        reading = PageReading.model_validate_json(out)
     except ValidationError:
         raise Unreadable("what its reader says of it makes no sense", at) from None
-    if said.state not in ("verified", "near match", "not found") or not 0 <= (said.similarity or 0) <= 1:
+    if reading.state not in ("verified", "near match", "not found") or not 0 <= (reading.similarity or 0) <= 1:
         raise Unreadable("what its reader says of it makes no sense", at)
-    lines = {name: _line(getattr(said, name), _LINE) for name in ("why", "title", "date")}
-    return said.model_copy(update={**lines, "passage": _line(said.passage, _PASSAGE)})
+    lines = {name: _line(getattr(reading, name), _LINE) for name in ("why", "title", "date")}
+    return reading.model_copy(update={**lines, "passage": _line(reading.passage, _PASSAGE)})
 
 
 def _line(text: str, most: int) -> str:

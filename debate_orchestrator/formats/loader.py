@@ -38,27 +38,27 @@ def _shipped(name: str) -> tuple[Format, dict[str, str]]:
 
 def _whole(given: str) -> tuple[Format, dict[str, str]]:
     draft = source.read_source(given)
-    if draft.made is None or draft.complaints:
+    if draft.format is None or draft.complaints:
         raise BadFormat(draft.complaints)
-    return draft.made, carried_templates(draft)
+    return draft.format, carried_templates(draft)
 
 
 def carried_templates(draft: source.FormatSource) -> dict[str, str]:
     """The templates that are copied into a debate of a format, path to text: all of a user's format, and a line that
     includes an inherited system text. Empty for most shipped formats."""
     home, own = f"formats/{draft.name}", draft.folders[0]
-    made = {} if own.shipped else {f"{home}/{file}": text for file, text in draft.texts.items()}
-    holders = [one for one in draft.folders if (one.path / source.SYSTEM).is_file()]
+    templates = {} if own.shipped else {f"{home}/{file}": text for file, text in draft.texts.items()}
+    holders = [folder for folder in draft.folders if (folder.path / source.SYSTEM).is_file()]
     if holders[:1] != [own] and (holders or not own.shipped):
         system = f"formats/{holders[0].name}/{source.SYSTEM}" if holders else _SHARED_SYSTEM
-        made[f"{home}/{source.SYSTEM}"] = f'{{% include "{system}" %}}'
-    return made
+        templates[f"{home}/{source.SYSTEM}"] = f'{{% include "{system}" %}}'
+    return templates
 
 
-def digests(made: Format, own: Mapping[str, str]) -> dict[str, str]:
+def digests(format: Format, own: Mapping[str, str]) -> dict[str, str]:
     """The sha256 of every template that a debate's briefs may be made of, by its path; `own` are the copied ones.
     BadFormat if they name a shipped format that does not exist."""
-    texts = [*own.values(), *(task_template(made, phase) for phase in made.phases())]
+    texts = [*own.values(), *(task_template(format, phase) for phase in format.phases())]
     named = {name for text in texts for name in re.findall(rf"\bformats/({NAME[1:-1]})/", text)}
     shipped = named & {*resources.format_names()} if own else named
     return resources.digests(*sorted(shipped)) | {path: _digest(text) for path, text in own.items()}
@@ -73,24 +73,24 @@ def template(phase: Phase) -> str:
     return f"{phase.template or phase.name}{source.ENDING}"
 
 
-def task_template(made: Format, phase: Phase) -> str:
+def task_template(format: Format, phase: Phase) -> str:
     """The path of the template of a phase's task."""
     file = template(phase)
-    return f"formats/{file}" if "/" in file else f"formats/{made.name}/{file}"
+    return f"formats/{file}" if "/" in file else f"formats/{format.name}/{file}"
 
 
-def system_templates(made: Format) -> tuple[str, str]:
+def system_templates(format: Format) -> tuple[str, str]:
     """The paths where the system text of a format's briefs may be: its own, and the shared one."""
-    return f"formats/{made.name}/{source.SYSTEM}", _SHARED_SYSTEM
+    return f"formats/{format.name}/{source.SYSTEM}", _SHARED_SYSTEM
 
 
-def unrolled(made: Format, rounds: int, strictness: str, panel: int = 1) -> list[tuple[str, str, list[str]]]:
+def unrolled(format: Format, rounds: int, strictness: str, panel: int = 1) -> list[tuple[str, str, list[str]]]:
     """The format unrolled for that many rounds: for each stage its part of the debate, its order or condition, and
     its turn ids."""
     stages: list[tuple[str, str, list[str]]] = []
-    for slot in calendar(made, rounds, strictness, made.options):
+    for slot in calendar(format, rounds, strictness, format.options):
         part = f"round {slot.round}" if slot.round is not None else "closing" if slot.closing else "before"
-        taken = slot.stages(made.sides, judges(panel))
+        taken = slot.stages(format.sides, judges(panel))
         how = "alone" if sum(len(seats) for seats in taken) < 2 else str(slot.phase.order)
         how = (
             f"only on {slot.phase.on}{', those it names' * (slot.phase.on == 'convergence')}" if slot.phase.on else how

@@ -25,7 +25,7 @@ _KEY = re.compile(r"([a-z_]+):")
 class CopiedFormat(NamedTuple):
     """A copied format."""
 
-    told: str
+    shown_path: str
     """The path of its folder, as `--format` takes it."""
     files: tuple[str, ...]
 
@@ -36,23 +36,23 @@ def copy_format(source: str, name: str, to: str) -> CopiedFormat:
     draft = source_module.read_source(source)
     if draft.complaints:
         raise BadFormat(draft.complaints)
-    told = os.path.join(to or ".", name)
+    path = os.path.join(to or ".", name)
     if not re.fullmatch(NAME, name):
         rule = "small letters, digits and hyphens, with a letter first"
         raise BadFormat(f"formats new: {short_repr(name)} should be {rule}. Try: `debate formats new town-hall`.")
     if name in resources.format_names():
         raise BadFormat(f"formats new: {short_repr(name)} is the name of a shipped format. Use another.")
     files = _files(draft.folders, name)
-    if os.path.lexists(told):
-        raise BadFile(f"{name_of(told)}: there already is a file or folder of this name. Use another, or move it away.")
+    if os.path.lexists(path):
+        raise BadFile(f"{name_of(path)}: there already is a file or folder of this name. Use another, or move it away.")
     try:
         os.makedirs(to or ".", exist_ok=True)
-        os.mkdir(told)
+        os.mkdir(path)
     except (OSError, ValueError) as error:
-        raise BadFile(f"{name_of(told)}: the folder can't be made: {error_text(error)}.") from None
+        raise BadFile(f"{name_of(path)}: the folder can't be made: {error_text(error)}.") from None
     for file, text in files.items():
-        write_atomic(os.path.join(told, file), text)
-    return CopiedFormat(told, tuple(files))
+        write_atomic(os.path.join(path, file), text)
+    return CopiedFormat(path, tuple(files))
 
 
 def _files(folders: Sequence[FormatFolder], name: str) -> dict[str, str]:
@@ -64,7 +64,7 @@ def _files(folders: Sequence[FormatFolder], name: str) -> dict[str, str]:
     if rubric is not None:
         files[FILE] = re.sub(r"^rubric:.*$", f"rubric: {RUBRIC}", text, flags=re.MULTILINE)
         files[RUBRIC] = rubric
-    homes = "|".join(one.name for one in folders)
+    homes = "|".join(source_folder.name for source_folder in folders)
     for folder in reversed(folders):
         for path in sorted(folder.path.glob("[!.]*.j2")):
             own = read_text(path, MOST_TEMPLATES)
@@ -86,22 +86,22 @@ def _rubric(folders: Sequence[FormatFolder]) -> str | None:
 
 def _data(folders: Sequence[FormatFolder]) -> str:
     """The text of format.yaml merged with what it extends, with all comments that can be kept."""
-    texts = [read_text(one.path / FILE, MOST_TEMPLATES) for one in folders]
+    texts = [read_text(source_folder.path / FILE, MOST_TEMPLATES) for source_folder in folders]
     if len(folders) == 1:
         return texts[0]
     merged = read_mapping(folders[-1].path / FILE)
     header, blocks = _blocks(texts[-1])
     for folder, text in reversed(list(zip(folders, texts, strict=True))[:-1]):
         own = read_mapping(folder.path / FILE)
-        said, parts = _blocks(text)
-        header = said or header
+        own_header, parts = _blocks(text)
+        header = own_header or header
         before, (merged, _) = merged, source_module.merge(merged, {}, own, {})
         for key, part in parts.items():
             both = key in ONE_DEEPER and isinstance(before.get(key), dict) and isinstance(own.get(key), dict)
             blocks[key] = to_yaml({key: merged[key]}) if both else part
     merged = {key: value for key, value in merged.items() if key not in _NOT_COPIED}
-    made = header + "".join(part for key, part in blocks.items() if key not in _NOT_COPIED)
-    return made if _reads(made) == merged else to_yaml(merged)
+    copied = header + "".join(part for key, part in blocks.items() if key not in _NOT_COPIED)
+    return copied if _reads(copied) == merged else to_yaml(merged)
 
 
 def _blocks(text: str) -> tuple[str, dict[str, str]]:

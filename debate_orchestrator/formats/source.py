@@ -42,7 +42,7 @@ class FormatFolder(NamedTuple):
 
     name: str
     path: Path
-    told: str
+    shown_path: str
     """The path in messages: as it was given, or from prompts/ on."""
     shipped: bool
 
@@ -57,7 +57,7 @@ class FormatSource(NamedTuple):
     lines: Lines
     texts: dict[str, str]
     """The templates in its own folder, by their file's name."""
-    made: Format | None
+    format: Format | None
     """The format, if it is one as far as its data go."""
     complaints: list[str]
 
@@ -92,13 +92,13 @@ def find(given: str) -> FormatFolder:
     """The folder of a format, by its name or path; BadFormat if there is none."""
     if not is_path(given):
         return FormatFolder(given, resources.format_folder(given), f"prompts/formats/{given}", True)
-    told = os.path.expanduser(given)
-    if os.path.basename(told) == FILE:
-        told = os.path.dirname(told) or "."
-    told = told.rstrip("/") or "/"
+    path = os.path.expanduser(given)
+    if os.path.basename(path) == FILE:
+        path = os.path.dirname(path) or "."
+    path = path.rstrip("/") or "/"
     try:
-        there = os.path.isfile(os.path.join(told, FILE))
-        folder = Path(os.path.abspath(told))
+        there = os.path.isfile(os.path.join(path, FILE))
+        folder = Path(os.path.abspath(path))
     except ValueError:  # a name that no file can have
         there = False
     if not there:
@@ -107,7 +107,7 @@ def find(given: str) -> FormatFolder:
     for name in resources.format_names():
         if os.path.samefile(folder, resources.format_folder(name)):
             return find(name)
-    return FormatFolder(folder.name, folder, name_of(told), False)
+    return FormatFolder(folder.name, folder, name_of(path), False)
 
 
 def read_source(given: str) -> FormatSource:
@@ -121,18 +121,18 @@ def read_source(given: str) -> FormatSource:
         data, lines = merge(data, lines, own, places)
     texts = _texts(folder, errors)
     _inherit(data, lines, folders, errors)
-    made, problems = validate(Format, data | {"name": folder.name}, lambda keys: location(lines, keys))
+    format, problems = validate(Format, data | {"name": folder.name}, lambda keys: location(lines, keys))
     if not re.fullmatch(NAME, folder.name):  # said already, where the name stands
-        problems = [one for one in problems if not one.partition(": ")[2].startswith("name: ")]
-    made = made if made is not None and made.rubric.name else None
-    return FormatSource(tuple(folders), data, lines, texts, made, [*errors, *problems])
+        problems = [problem for problem in problems if not problem.partition(": ")[2].startswith("name: ")]
+    format = format if format is not None and format.rubric.name else None
+    return FormatSource(tuple(folders), data, lines, texts, format, [*errors, *problems])
 
 
 def _name_errors(folder: FormatFolder) -> list[str]:
     """What is errors with the name of the user's own format, which is its folder's."""
     if folder.shipped:
         return []
-    where = f"{folder.told}/{FILE}:1: the folder's name"
+    where = f"{folder.shown_path}/{FILE}:1: the folder's name"
     if folder.name in resources.format_names():
         return [f"{where}: {short_repr(folder.name)} is the name of a shipped format. Rename the folder."]
     if not re.fullmatch(NAME, folder.name):
@@ -151,7 +151,7 @@ def _chain(folder: FormatFolder, errors: list[str]) -> tuple[list[FormatFolder],
             message = f"{where}: {short_repr(base)} is not a shipped format; use one of {', '.join(names)}."
             errors.append(f"{message} {suggest(base, names)}".rstrip())
             break
-        if any(base == one.name and one.shipped for one in folders):
+        if any(base == known.name and known.shipped for known in folders):
             errors.append(f"{where}: {short_repr(base)} extends this format already.")
             break
         folders.append(find(base))
@@ -183,8 +183,10 @@ def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Lines]:
     try:
         data, lines = read_mapping_with_lines(folder.path / file)
     except BadFile as error:
-        raise BadFile([one.replace(str(folder.path), folder.told, 1) for one in error.complaints]) from None
-    return data, {keys: f"{folder.told}/{file}:{line}" for keys, line in lines.items()}
+        raise BadFile(
+            [problem.replace(str(folder.path), folder.shown_path, 1) for problem in error.complaints]
+        ) from None
+    return data, {keys: f"{folder.shown_path}/{file}:{line}" for keys, line in lines.items()}
 
 
 def _must_be_its_own(folder: FormatFolder, file: str) -> None:
@@ -195,7 +197,7 @@ def _must_be_its_own(folder: FormatFolder, file: str) -> None:
     except OSError:
         own = False
     if not own:
-        raise BadFile(f"{folder.told}/{file}: this link leads out of the format's folder. Copy the file there.")
+        raise BadFile(f"{folder.shown_path}/{file}: this link leads out of the format's folder. Copy the file there.")
 
 
 def _rubric(given: Any, folder: FormatFolder, lines: Lines, errors: list[str]) -> Any:
@@ -207,7 +209,7 @@ def _rubric(given: Any, folder: FormatFolder, lines: Lines, errors: list[str]) -
         home = folder
         name = folder.name if given == "rubric.yaml" else given.removesuffix(".yaml")
         there = sorted(path.name for path in folder.path.glob("*.yaml") if path.name != FILE)
-        expected = f"a file in {folder.told}/"
+        expected = f"a file in {folder.shown_path}/"
     else:
         home = FormatFolder("judges", resources.prompts() / "judges", "prompts/judges", True)
         name, there = str(given), sorted(path.stem for path in home.path.glob("*.yaml"))
@@ -237,25 +239,25 @@ def merge(base: dict[str, Any], lines: Lines, own: dict[str, Any], places: Lines
 
 def _texts(folder: FormatFolder, errors: list[str]) -> dict[str, str]:
     """The templates in a folder of the user's."""
-    made: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for path in [] if folder.shipped else sorted(folder.path.glob("[!.]*.j2")):
         if not re.fullmatch(r"[\w.-]+", path.name):
             rule = "letters, digits, dots and hyphens"
             errors.append(
-                f"{folder.told}/: the template {short_repr(path.name)} should have a name of {rule}. Rename it."
+                f"{folder.shown_path}/: the template {short_repr(path.name)} should have a name of {rule}. Rename it."
             )
             continue
         try:
             _must_be_its_own(folder, path.name)
-            made[path.name] = read_text(path, MOST_TEMPLATES)
+            texts[path.name] = read_text(path, MOST_TEMPLATES)
         except BadFile as error:
-            errors += [one.replace(str(folder.path), folder.told, 1) for one in error.complaints]
-    total = sum(len(text.encode()) for text in made.values())
+            errors += [problem.replace(str(folder.path), folder.shown_path, 1) for problem in error.complaints]
+    total = sum(len(text.encode()) for text in texts.values())
     if total > MOST_TEMPLATES:
         errors.append(
-            f"{folder.told}/: the templates have {total:,} bytes, and at most {MOST_TEMPLATES:,} are allowed."
+            f"{folder.shown_path}/: the templates have {total:,} bytes, and at most {MOST_TEMPLATES:,} are allowed."
         )
-    return made
+    return texts
 
 
 def _inherit(data: Mapping[str, Any], lines: Lines, folders: Sequence[FormatFolder], errors: list[str]) -> None:
@@ -268,8 +270,8 @@ def _inherit(data: Mapping[str, Any], lines: Lines, folders: Sequence[FormatFold
         if "/" in file:
             home, known = "prompts/formats", _templates(resources.prompts() / "formats", "*/*")
         else:
-            home, known = folders[0].told, [name for one in folders for name in _templates(one.path, "*")]
-            homes = [one for one in folders if (one.path / f"{file}{ENDING}").is_file()]
+            home, known = folders[0].shown_path, [name for folder in folders for name in _templates(folder.path, "*")]
+            homes = [folder for folder in folders if (folder.path / f"{file}{ENDING}").is_file()]
             if homes and homes[0] is not folders[0]:
                 phase["template"] = f"{homes[0].name}/{file}"
         if file not in known:

@@ -75,7 +75,7 @@ def ask(
             complaints += error.complaints
     draft, place, missing = _moderated(folder, draft, questions, complaints)
     together = questions.together(draft)
-    draft = questions.put(draft, *together)
+    draft = questions.mark_asked(draft, *together)
     save(path, draft, tell, whole=whole)
     return AskResult(
         now=questions.next(draft),

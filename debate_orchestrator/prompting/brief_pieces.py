@@ -27,7 +27,7 @@ _ITEM = re.compile(r"\s*(?:[-*]|\d+\.) ")
 
 
 class Piece(NamedTuple):
-    """A part of a brief: an instruction, or a document that somebody wrote."""
+    """A part of a brief: an instruction, or a document."""
 
     kind: str
     """The word that a document begins with, such as the id of a turn; empty for an instruction."""
@@ -94,21 +94,21 @@ def _document(kind: str, remark: str, body: str) -> Piece:
 
 def _instruction(lines: list[str]) -> Iterator[Piece]:
     """What stands between documents, with the lines of a paragraph put together."""
-    made: list[str] = []
+    kept: list[str] = []
     for line in "\n".join(lines).strip().split("\n"):
         begins = not line.strip() or line.startswith("# ") or _ITEM.match(line)
-        if begins or not made or not made[-1] or made[-1].startswith("# "):
-            made += [] if not line.strip() and made[-1:] == [""] else [line.rstrip()]
+        if begins or not kept or not kept[-1] or kept[-1].startswith("# "):
+            kept += [] if not line.strip() and kept[-1:] == [""] else [line.rstrip()]
         else:
-            made[-1] = f"{made[-1]} {line.strip()}"
-    if any(made):
-        yield Piece("", "", "\n".join(made))
+            kept[-1] = f"{kept[-1]} {line.strip()}"
+    if any(kept):
+        yield Piece("", "", "\n".join(kept))
 
 
 def _unexplained(system: str, nonce: str) -> str:
     """The system text without the paragraph that explains the fences, which a person is not shown."""
     paragraphs = re.split(r"\n\s*\n", system)
-    return "\n\n".join(one for one in paragraphs if nonce not in one or one.startswith("<<< "))
+    return "\n\n".join(paragraph for paragraph in paragraphs if nonce not in paragraph or paragraph.startswith("<<< "))
 
 
 def _shapeless(part: str, brief: Brief) -> str:
@@ -132,12 +132,12 @@ def _spelled(body: str) -> str:
 def _fields(value: Any) -> Iterator[str]:
     """A value of JSON in lines that people read."""
     if isinstance(value, dict):
-        for name, one in value.items():
-            lines = list(_fields(one))
-            nested = isinstance(one, dict | list) and bool(one)
+        for name, item in value.items():
+            lines = list(_fields(item))
+            nested = isinstance(item, dict | list) and bool(item)
             yield f"{transcript.title(str(name))}:{'' if nested else ' ' + ' '.join(lines)}".rstrip()
             yield from (f"  {line}" for line in lines if nested)
     elif isinstance(value, list):
-        yield from (f"- {' '.join(_fields(one))}" for one in value)
+        yield from (f"- {' '.join(_fields(item))}" for item in value)
     else:
         yield "none" if value is None else ("yes" if value else "no") if isinstance(value, bool) else str(value)

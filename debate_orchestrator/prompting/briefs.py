@@ -77,12 +77,12 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None) -> Br
     """
     context = _context(debate, turn)
     dialogue = debate.format.history == "dialogue" and not turn.judging
-    said: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", context))]
+    messages: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", context))]
     for heard in context["heard"]:
         if dialogue and heard["turn"]["seat"] == turn.seat and heard["text"].strip() and not heard["declined"]:
-            said.append(("assistant", sanitize.fence(heard["text"], debate.opened.nonce)))
+            messages.append(("assistant", sanitize.fence(heard["text"], debate.opened.nonce)))
             continue
-        said.append(("user", _block(debate, heard, context)))
+        messages.append(("user", _block(debate, heard, context)))
     own = debate.opened.templates
     last = _render(loader.task_template(debate.format, turn.phase), context, own)
     if context["floor"]:
@@ -97,11 +97,11 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None) -> Br
             "nonce": debate.opened.nonce,
         }
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
-    said.append(("user", last))
+    messages.append(("user", last))
     return Brief(
         turn=turn.id,
         system=_render(loader.system_templates(debate.format), context, own),
-        messages=_merged(said),
+        messages=_merged(messages),
         wants="json" if context["schema"] else "text",
         json_schema=context["schema"],
         words=turn.phase.words,
@@ -126,9 +126,9 @@ def _block(debate: DebateState, heard: dict[str, Any], context: dict[str, Any]) 
     return blocks[key][1]
 
 
-def _merged(said: list[tuple[Literal["user", "assistant"], str]]) -> tuple[Message, ...]:
+def _merged(turns: list[tuple[Literal["user", "assistant"], str]]) -> tuple[Message, ...]:
     messages: list[Message] = []
-    for role, text in said:
+    for role, text in turns:
         if messages and messages[-1].role == role:
             messages[-1] = Message(role=role, parts=(*messages[-1].parts, text))
         else:
@@ -161,7 +161,7 @@ def _render(name: str | tuple[str, ...], values: Mapping[str, Any], own: Mapping
 def names(debate: DebateState) -> dict[str, templates.KnownNames]:
     """The names that templates may use, under `debater` in a debater's brief and under `judge` in a judge's: those
     that there would be if the first turn due were theirs; likewise the rapporteur's."""
-    first, made = debate.due[0], {}
+    first, names_of = debate.due[0], {}
     for role, seat in {"debater": debate.format.sides[0], JUDGE: JUDGE, RAPPORTEUR: RAPPORTEUR}.items():
         if seat not in debate.format.seats:
             continue
@@ -169,39 +169,41 @@ def names(debate: DebateState) -> dict[str, templates.KnownNames]:
             *_context(debate, first.model_copy(update={"seat": seat})),
             *templates.functions(templates.FunctionContext()),
         }
-        made[role] = templates.KnownNames(f"a {role}'s", frozenset(given))
-    return made
+        names_of[role] = templates.KnownNames(f"a {role}'s", frozenset(given))
+    return names_of
 
 
 def _context(debate: DebateState, turn: Turn) -> dict[str, Any]:
     """Everything a template of this turn may name."""
-    rules, setup, exchange = debate.format, debate.opened.setup, debate.exchange
+    format, setup, exchange = debate.format, debate.opened.setup, debate.exchange
     shape = debate.shape(turn)
-    as_they_are = {side: side for side in rules.sides}
+    as_they_are = {side: side for side in format.sides}
     real = exchange.keys(as_they_are) if turn.mirrored else as_they_are
     renamed: Callable[[str], str] = exchange.text if turn.mirrored else str
     common = {
         "turn": _turn(debate, turn),
         "mirrored": turn.mirrored,
-        "heard": [_shown(debate, one) for one in transcript.entries_for(debate, turn)],
+        "heard": [_shown(debate, entry) for entry in transcript.entries_for(debate, turn)],
         "nonce": debate.opened.nonce,
         "topic": setup.topic,
         "as_of": setup.as_of,
         "positions": {side: renamed(setup.positions[who]) for side, who in real.items()},
-        "sides": rules.sides,
+        "sides": format.sides,
         "holder": {who: side for side, who in real.items()},
         "names": _names(debate),
-        "side_labels": {side: rules.seats[who].side for side, who in real.items()},
-        "context": debate.opened.context if turn.hears_as in rules.context_heard_by else (),
+        "side_labels": {side: format.seats[who].side for side, who in real.items()},
+        "context": debate.opened.context if turn.hears_as in format.context_heard_by else (),
         "rounds": setup.rounds,
         "strictness_name": setup.strictness,
-        "strictness": rules.rubric.strictness[setup.strictness],
-        "lines": rules.lines,
-        "labels": rules.labels,
-        "private": rules.private,
-        "quotes": rules.quotes,
+        "strictness": format.rubric.strictness[setup.strictness],
+        "lines": format.lines,
+        "labels": format.labels,
+        "private": format.private,
+        "quotes": format.quotes,
         "words": turn.phase.words,
-        "floor": [{"question": renamed(one.text), "new": one.new} for one in schedule.questions_put_to(debate, turn)],
+        "floor": [
+            {"question": renamed(entry.text), "new": entry.new} for entry in schedule.questions_put_to(debate, turn)
+        ],
         "search": setup.search and turn.speaking and shape is None,
         "schema": json_schema(shape, schedule.terms(debate, turn)) if shape is not None else None,
         "until_dry": setup.until_dry,
@@ -209,8 +211,8 @@ def _context(debate: DebateState, turn: Turn) -> dict[str, Any]:
         **_issues(debate, renamed),
     }
     own = {JUDGE: _for_judge, RAPPORTEUR: _for_rapporteur}.get(turn.role, _for_debater)
-    made = common | own(debate, turn, common)
-    return {name: rendering.plain_data(value) for name, value in made.items()}
+    values = common | own(debate, turn, common)
+    return {name: rendering.plain_data(value) for name, value in values.items()}
 
 
 def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any]:
@@ -244,11 +246,11 @@ def _names(debate: DebateState) -> dict[str, str]:
 def _for_debater(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[str, Any]:
     """What templates of a side's turn may name, and of a clerk's."""
     other = next((side for side in debate.format.sides if side != turn.seat), turn.seat)
-    theirs = [one["turn"] for one in common["heard"] if one["turn"]["seat"] == other]
+    theirs = [entry["turn"] for entry in common["heard"] if entry["turn"]["seat"] == other]
     return {
         "other": other,
         "tells_rounds": debate.format.tells_rounds,
-        "spoken": any((one["round"], one["phase"]["name"]) == (turn.round, turn.phase.name) for one in theirs),
+        "spoken": any((entry["round"], entry["phase"]["name"]) == (turn.round, turn.phase.name) for entry in theirs),
         "target": theirs[-1] if theirs else None,
         "advice": tally.advice(debate, turn.seat, turn.round or 0),
         "evidence": evidence(debate, turn),
@@ -269,9 +271,9 @@ def _for_judge(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[
         "criteria": {name: rubric.criteria[name] for name in debate.criteria},
         "convergence": rubric.convergence,
         "may_be_dry": bool({"issues", "until dry"} & set(debate.opened.setup.conditions)),
-        "round_turns": [one["turn"]["id"] for one in heard if one["turn"]["round"] == turn.round],
-        "declined": [one["turn"] for one in heard if one["declined"]],
-        "ballots": [_own(debate, one) for one in schedule.own_ballots(debate, turn)],
+        "round_turns": [earlier["turn"]["id"] for earlier in heard if earlier["turn"]["round"] == turn.round],
+        "declined": [earlier["turn"] for earlier in heard if earlier["declined"]],
+        "ballots": [_own(debate, earlier) for earlier in schedule.own_ballots(debate, turn)],
         "totals": totals,
         "won": won,
         "gap": None if share is None else percent(share),
@@ -291,21 +293,22 @@ def _for_rapporteur(debate: DebateState, turn: Turn, common: dict[str, Any]) -> 
         "standings": decision.standings(debate),
         "dissent": decision.dissent_rows(debate),
         "findings": decision.findings(debate),
+        "shortcomings": decision.left_standing(debate),
     }
 
 
 def _own(debate: DebateState, turn: Turn) -> Answer:
-    """A ballot as its judge is shown it: nobody is told in which presentation they see the debate."""
+    """A ballot as its judge is shown it: no judge is told in which presentation it sees the debate."""
     return debate.answers[turn.id].model_copy(update={"turn": turn.id.removesuffix(MIRRORED)})
 
 
 def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
     """What the sides cite in a round, for a clerk to look up: the turn, the address and the quote of each."""
     cited = []
-    for one in schedule.heard(debate, turn):
-        answer = debate.answers[one.id]
-        if one.round != turn.round or not isinstance(answer, Voted) or hearing.declined(debate, one.id):
+    for earlier in schedule.heard(debate, turn):
+        answer = debate.answers[earlier.id]
+        if earlier.round != turn.round or not isinstance(answer, Voted) or hearing.declined(debate, earlier.id):
             continue
         if (url := answer.ballot.get("url")) and (quote := answer.ballot.get("quote")):
-            cited.append({"turn": one.id, "url": url, "quote": quote})
+            cited.append({"turn": earlier.id, "url": url, "quote": quote})
     return cited

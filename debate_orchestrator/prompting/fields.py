@@ -176,9 +176,9 @@ def read(step: Step, terms: ShapeContext, text: str) -> Any:
     alone = step.field.model_copy(update={"optional": False})
     if meaning is not _MISSING and not check({"it": alone}, {"it": meaning}, terms):
         return meaning
-    wrong = check({"it": alone}, {"it": text if meaning is _MISSING else meaning}, terms)
+    errors = check({"it": alone}, {"it": text if meaning is _MISSING else meaning}, terms)
     raise BadReply(
-        [problem.removeprefix("it: ") for problem in wrong] or [f"Choose one of {', '.join(step.options(terms))}."]
+        [problem.removeprefix("it: ") for problem in errors] or [f"Choose one of {', '.join(step.options(terms))}."]
     )
 
 
@@ -240,9 +240,9 @@ def _scores(terms: ShapeContext, text: str) -> dict[str, Any]:
     if len(typed) != len(terms.criteria):
         raise BadReply(f"{len(terms.criteria)} numbers are needed, one for each of: {', '.join(terms.criteria)}.")
     marks = {name: _number(part) for name, part in zip(terms.criteria, typed, strict=True)}
-    wrong = check({"scores": Field(kind="scores")}, {"scores": dict.fromkeys(terms.sides, marks)}, terms)
+    errors = check({"scores": Field(kind="scores")}, {"scores": dict.fromkeys(terms.sides, marks)}, terms)
     prefix = f"scores.{terms.sides[0]}."
-    if problems := [problem.removeprefix(prefix) for problem in wrong if problem.startswith(prefix)]:
+    if problems := [problem.removeprefix(prefix) for problem in errors if problem.startswith(prefix)]:
         raise BadReply(problems)
     return marks
 

@@ -77,7 +77,7 @@ def side_phrases(side: str, name: str, label: str, position: str) -> frozenset[s
     """The phrases that can only mean one side: its key, its name, what it stands for (`Pro`) and its position."""
     names = {side, name, *(f"{called} {side}" for called in _CALLED)}
     if label:
-        names |= {label, f"{label} side", *(f"{one} {label}" for one in (side, name)), f"{label} {name}"}
+        names |= {label, f"{label} side", *(f"{text} {label}" for text in (side, name)), f"{label} {name}"}
     return frozenset(filter(None, map(phrase, (*names, position))))
 
 
@@ -87,9 +87,9 @@ def normalize(
     """A reply of this shape with every value that has one meaning in the form that the shape asks for, and what was
     changed, a short line each. `sides` are the `side_phrases` of each side. `value` itself is left as it is."""
     reading = _Reading(terms, sides)
-    made = reading.record(shape, value, "")
+    record = reading.record(shape, value, "")
     more = len(reading.changes) - MOST_CHANGES
-    return made, [*reading.changes[:MOST_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
+    return record, [*reading.changes[:MOST_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
 
 
 def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> tuple[Any, list[str]]:
@@ -121,39 +121,39 @@ class _Reading:
         if not isinstance(value, dict):
             return value
         fields = fields_asked(shape, self.terms)
-        made, unknown = self._keyed(value, fields)
+        keyed, unknown = self._keyed(value, fields)
         for name, field in fields.items():
-            if name in made:
-                made[name] = self._field(field, made[name], f"{where}{name}")
-        made |= self._kept(unknown, where, lambda key, item: self._contradicts(fields, key, item, made))
+            if name in keyed:
+                keyed[name] = self._field(field, keyed[name], f"{where}{name}")
+        keyed |= self._kept(unknown, where, lambda key, item: self._contradicts(fields, key, item, keyed))
         for name, field in fields.items():
             conditional = bool(field.only_if or field.unless)
-            idle = not applies(field, made) if conditional else field.optional and name not in made
+            idle = not applies(field, keyed) if conditional else field.optional and name not in keyed
             vacant = empty_value(field)
-            if idle and (name not in made or made[name] != vacant):
-                found = f"{_shown(made[name])} read" if name in made else "missing, taken"
+            if idle and (name not in keyed or keyed[name] != vacant):
+                found = f"{_shown(keyed[name])} read" if name in keyed else "missing, taken"
                 self.note(f"{where}{name}", f"{found} as {_shown(vacant)}{', since it must be empty' * conditional}")
-                made[name] = vacant
-        return made
+                keyed[name] = vacant
+        return keyed
 
     def _keyed(self, value: Mapping[str, Any], names: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
         """A mapping with the keys that are meant, and what stands under unknown ones. A key that is there twice, or
         that no model would name a field, stays, to be complained about."""
         known = {phrase(name): name for name in names}
-        known |= {one: side for side in self.sides if side in names for one in self.sides[side]}
+        known |= {text: side for side in self.sides if side in names for text in self.sides[side]}
         meant = {key: key if key in known.values() else known.get(phrase(str(key))) for key in value}
         times = Counter(meant.values())
-        made: dict[str, Any] = {}
+        found: dict[str, Any] = {}
         unknown: dict[str, Any] = {}
         for key, item in value.items():
             name = meant[key]
             if name is None and _PLAIN_KEY.fullmatch(key):
                 unknown[key] = item
             elif name is None or times[name] > 1:
-                made[key] = item
+                found[key] = item
             else:
-                made[name] = item
-        return made, unknown
+                found[name] = item
+        return found, unknown
 
     def _kept(self, unknown: Mapping[str, Any], where: str, contradicts: Callable[[str, Any], bool]) -> dict[str, Any]:
         """What stands under unknown keys and contradicts what counts, to be complained about; the rest is dropped."""
@@ -198,17 +198,17 @@ class _Reading:
         if not isinstance(value, dict):
             return value
         keyed, unknown = self._keyed(value, keys)
-        made = {key: read(item, f"{where}.{key}") for key, item in keyed.items()}
+        values = {key: read(item, f"{where}.{key}") for key, item in keyed.items()}
 
         def contradicts(key: str, item: Any) -> bool:
             sides = [side for side in keys if any(_names(key, name) for name in self.sides.get(side, ()))]
             return isinstance(item, dict) and any(
-                self._is_other_mark(name, mark, made.get(side))
+                self._is_other_mark(name, mark, values.get(side))
                 for side in sides
                 for name, mark in self._keyed(item, self.terms.criteria)[0].items()
             )
 
-        return made | self._kept(unknown, f"{where}.", contradicts)
+        return values | self._kept(unknown, f"{where}.", contradicts)
 
     def _single(self, field: Field, value: Any, where: str) -> Any:
         match field.kind:
@@ -241,16 +241,16 @@ class _Reading:
     def _marks(self, value: Any, where: str) -> Any:
         if not isinstance(value, dict):
             return value
-        made, unknown = self._keyed(value, self.terms.criteria)
+        marks, unknown = self._keyed(value, self.terms.criteria)
         for name in self.terms.criteria:
-            if name in made and (read := _number(made[name], *self.terms.scale(name))) is not None:
-                made[name] = self._changed(f"{where}.{name}", made[name], read)
+            if name in marks and (read := _number(marks[name], *self.terms.scale(name))) is not None:
+                marks[name] = self._changed(f"{where}.{name}", marks[name], read)
         criteria = self.terms.criteria
 
         def contradicts(key: str, item: Any) -> bool:
-            return any(_names(key, name) and self._is_other_mark(name, item, made) for name in criteria)
+            return any(_names(key, name) and self._is_other_mark(name, item, marks) for name in criteria)
 
-        return made | self._kept(unknown, f"{where}.", contradicts)
+        return marks | self._kept(unknown, f"{where}.", contradicts)
 
     def _is_other_mark(self, criterion: str, value: Any, marks: Any) -> bool:
         """Whether a value is a score of a criterion, and not the one that stands in these marks."""
@@ -295,12 +295,12 @@ class _Reading:
             return value if isinstance(value, str) else None
         if _UNCLEAR.search(value):
             return None
-        said = phrase(value).removeprefix("winner ").removeprefix("the ")
-        said = re.sub(r" (?:wins|won|is the winner)$", "", said)
+        words = phrase(value).removeprefix("winner ").removeprefix("the ")
+        words = re.sub(r" (?:wins|won|is the winner)$", "", words)
         meant = {
             option
             for option in options
-            if said in (phrase(option), *SYNONYMS.get(option, ())) or said in self.sides.get(option, ())
+            if words in (phrase(option), *SYNONYMS.get(option, ())) or words in self.sides.get(option, ())
         }
         return meant.pop() if len(meant) == 1 else None
 

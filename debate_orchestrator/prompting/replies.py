@@ -114,10 +114,10 @@ def _heard(debate: DebateState, turn: Turn) -> Iterator[str]:
 
 def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
     """Side to the phrases that mean it in a reply to this turn, and no other side."""
-    rules, positions = debate.format, debate.opened.setup.positions
-    holders = {side: debate.exchange.side(side) if turn.mirrored else side for side in rules.sides}
+    format, positions = debate.format, debate.opened.setup.positions
+    holders = {side: debate.exchange.side(side) if turn.mirrored else side for side in format.sides}
     phrases = {
-        side: side_phrases(side, rules.name_of(side), rules.seats[holder].side, positions[holder])
+        side: side_phrases(side, format.name_of(side), format.seats[holder].side, positions[holder])
         for side, holder in holders.items()
     }
     every = [phrase for own in phrases.values() for phrase in own]

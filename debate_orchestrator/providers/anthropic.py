@@ -15,7 +15,7 @@ from debate_orchestrator.providers.registry import Permissions, Piece
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed
 
-complaint = servers.spec_complaint
+problem = servers.spec_problem
 _MOST_TOKENS = 32_000
 """Tokens that an answer may have, with thinking."""
 _MOST_UNKNOWN = 8_192
@@ -84,8 +84,8 @@ class Messages(api.ApiModel):
         client = sdk.AsyncAnthropic(api_key=api_key, auth_token=None if api_key else key, **options)
         if client.credentials:
             url = str(client.base_url)
-            if wrong := profiles.unsafe_route(client.credentials, server, url, insecure=self.insecure):
-                raise ProviderFailed(wrong)
+            if problem := profiles.unsafe_route(client.credentials, server, url, insecure=self.insecure):
+                raise ProviderFailed(problem)
         return client
 
     def refusal(self, error: Exception) -> ExternalError | None:
@@ -267,11 +267,11 @@ class MessagesAnswer(api.Answer):
 
     @property
     def text(self) -> str:
-        said = "".join(
+        spoken = "".join(
             api.text_field(block.get("text")) for block in self._whole_blocks() if block.get("type") == "text"
         )
-        said = (self._before.text if self._before else "") + said
-        return said or (self._explanation if self.ended() == "refused" else "")
+        spoken = (self._before.text if self._before else "") + spoken
+        return spoken or (self._explanation if self.ended() == "refused" else "")
 
     def pages(self) -> tuple[FoundPage, ...]:
         """The pages that searches returned, with what the text cites of them."""

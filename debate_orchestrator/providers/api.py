@@ -214,9 +214,9 @@ class ApiModel:
                 if (answer.incomplete() is not None and not answer.closed) or not isinstance(fault, TransientError):
                     raise fault from None
             break
-        wrong = answer.invalid if answer.closed else answer.incomplete()
-        if wrong:
-            raise faults.broken(self.name, wrong, answer.partial(self.name))
+        trouble = answer.invalid if answer.closed else answer.incomplete()
+        if trouble:
+            raise faults.broken(self.name, trouble, answer.partial(self.name))
         self._reached = True
 
     def _refuses(self, error: Exception, options: Sequence[Option]) -> bool:
@@ -291,8 +291,8 @@ def http_options(server: servers.Server, *, insecure: bool) -> dict[str, Any]:
     plain http to another machine."""
     from debate_orchestrator.providers import bounded_body, rates
 
-    if wrong := servers.unencrypted(server, insecure=insecure):
-        raise ProviderFailed(wrong)
+    if problem := servers.unencrypted(server, insecure=insecure):
+        raise ProviderFailed(problem)
     url = server.address or ""
     plain = url.lower().startswith("http://")
     return {
@@ -311,8 +311,8 @@ def _only_encrypted(server: servers.Server, insecure: bool) -> _Hook:
     """A hook that checks the address to which a request really goes, since a profile may name one too."""
 
     async def check(request: Any) -> None:
-        if wrong := servers.unencrypted(server, str(request.url), insecure=insecure):
-            raise ProviderFailed(wrong)
+        if problem := servers.unencrypted(server, str(request.url), insecure=insecure):
+            raise ProviderFailed(problem)
 
     return check
 

@@ -81,7 +81,7 @@ def _written(checks: list[dict[str, Any]], schema: dict[str, Any] | None) -> str
     return json.dumps({"checks": found}, ensure_ascii=False, indent=1)
 
 
-def complaint(spec: str) -> str | None:
+def problem(spec: str) -> str | None:
     """Why a spec names no clerk: nothing may follow the word."""
     return f"{short_repr(spec)} is no clerk. Try: fetch or offline." if model_spec.rest(spec) else None
 

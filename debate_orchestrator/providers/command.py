@@ -53,7 +53,7 @@ class Command:
     def __init__(self, spec: str, debate: DebateState, permissions: Permissions):
         self.name = spec
         self._words = shlex.split(spec.partition(":")[2])
-        self._limit = max(1.0, LIMITS.program * debate.retry_for / LIMITS.patience)
+        self._limit = max(1.0, LIMITS.program * debate.retry_for / LIMITS.retry_for)
         self._nonce = debate.opened.nonce
         self._permissions = permissions
 
@@ -234,7 +234,7 @@ def document(brief: Brief, nonce: str) -> str:
     return "\n\n".join([brief.system, "---", *parts]) + "\n"
 
 
-def complaint(spec: str) -> str | None:
+def problem(spec: str) -> str | None:
     """Why a spec names no program that can be run; None where it does."""
     hint = "Try: command:PROGRAM ARGUMENTS."
     rest = spec.partition(":")[2]

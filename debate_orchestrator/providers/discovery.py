@@ -138,8 +138,8 @@ def _server(known: Entry, permissions: Permissions) -> Available:
         other = ", or sign in with a profile" if api.profile else other
         return unready(f"no key: set {api.keys[0]}{other}")
     server = servers.server(f"{known.kind}:x")
-    if api.needs_key and (wrong := servers.unencrypted(server, insecure=permissions.insecure)):
-        return unready(wrong)
+    if api.needs_key and (refusal := servers.unencrypted(server, insecure=permissions.insecure)):
+        return unready(refusal)
     key = server.key() if api.needs_key else None
     if key is None and api.needs_key:
         return Available(seat=seat, ready=True, about=f"credentials: {where}")

@@ -62,8 +62,8 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
 
 def broken(who: str, what: str, partial: Reply | None = None, hint: str = "") -> TransientError:
     """The error for an answer that broke off; `partial` is what had come of it."""
-    said = f"{who} gave no whole answer: {what}."
-    return TransientError(f"{said} {hint}" if hint else said, unsure=True, partial=partial)
+    problem = f"{who} gave no whole answer: {what}."
+    return TransientError(f"{problem} {hint}" if hint else problem, unsure=True, partial=partial)
 
 
 def oversized(who: str, what: str, partial: Reply | None = None) -> TransientError:
@@ -76,7 +76,7 @@ def unreachable(who: str, what: str, *, reached: bool) -> TransientError:
     if reached:
         return TransientError(f"{who} can't be reached: {what}.")
     hint = "Try: check that it runs and that its address is right."
-    return TransientError(f"{who} can't be reached: {what}. {hint}", patience=_UNREACHED)
+    return TransientError(f"{who} can't be reached: {what}. {hint}", retry_for=_UNREACHED)
 
 
 def with_partial(fault: ExternalError, partial: Reply | None) -> ExternalError:
@@ -104,18 +104,18 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 class SilenceClock:
     """Limits one answer: the time to its first word, from one word to the next, and in all.
 
-    With the usual patience of 600 s these are the times of `LIMITS`; they grow and shrink with it, but for the time in
-    all, which only grows.
+    With the usual 600 s for retries these are the times of `LIMITS`. They grow and shrink with it, except for the time
+    in all, which only grows.
     """
 
-    def __init__(self, patience: float, limits: Limits = LIMITS):
-        share = patience / limits.patience
+    def __init__(self, retry_for: float, limits: Limits = LIMITS):
+        share = retry_for / limits.retry_for
         self.first = limits.first * share
         """Seconds until the first word: a laptop takes minutes to read a long prompt."""
         self.silence = limits.silence * share
         """Seconds from one word to the next. Pings and the like are no words."""
         self._total = limits.total * max(1.0, share)
-        self._patience = patience
+        self._retry_for = retry_for
         self._began: float | None = None
         self._heard_any = False
         self._timeout: asyncio.Timeout | None = None
@@ -159,4 +159,4 @@ class SilenceClock:
     @property
     def hint(self) -> str:
         """What helps against a time that is too short."""
-        return f"Try: `debate resume JOURNAL --retry-for {self._patience * 3:.0f}` waits three times as long."
+        return f"Try: `debate resume JOURNAL --retry-for {self._retry_for * 3:.0f}` waits three times as long."

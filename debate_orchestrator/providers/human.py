@@ -43,7 +43,7 @@ class Human:
             self.person.tidy(self._current.state)
 
 
-def complaint(spec: str) -> str | None:
+def problem(spec: str) -> str | None:
     """Why a spec names no person: nothing may follow the word."""
     if spec == model_spec.HUMAN:
         return None

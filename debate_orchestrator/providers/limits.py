@@ -34,8 +34,8 @@ class Limits(NamedTuple):
     """Bytes that are read of the body of an error: the reason stands at its beginning, and about 300 are shown."""
     reason: float = 5.0
     """Seconds for which the body of an error is read: it is a few hundred bytes, and the status decides."""
-    patience: float = 600.0
-    """Seconds of the usual patience, for which the next three times hold; another patience changes them."""
+    retry_for: float = 600.0
+    """The usual seconds for retries, with which the next three times hold; another number scales them."""
     first: float = 900.0
     """Seconds until the first word: a laptop takes minutes to read a long brief."""
     silence: float = 300.0
@@ -43,8 +43,8 @@ class Limits(NamedTuple):
     total: float = 1_800.0
     """Seconds of a whole answer: 32,000 tokens from a slow server."""
     program: float = 600.0
-    """Seconds of a program's turn, with the usual patience: most say nothing until they are done, so that silence tells
-    nothing of them."""
+    """Seconds of a program's turn, with the usual time for retries: most print nothing until they are done, so silence
+    tells nothing of them."""
     lookup: float = 4.0
     """Seconds of a look-up of a server's models, from the first byte to the last: `debate models` waits for it."""
     listing: int = 4_000_000

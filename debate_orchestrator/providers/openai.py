@@ -202,9 +202,9 @@ def _status(code: str | None) -> int:
     return int(code) if code is not None and known else 200
 
 
-def complaint(spec: str) -> str | None:
+def problem(spec: str) -> str | None:
     """Why a spec of this kind can't be used here; None where it can."""
-    return servers.spec_complaint(spec) or (_NO_PACKAGE if find_spec("openai") is None else None)
+    return servers.spec_problem(spec) or (_NO_PACKAGE if find_spec("openai") is None else None)
 
 
 def provider(spec: str, current: CurrentState, permissions: Permissions) -> Completions:

@@ -80,7 +80,9 @@ class Refusals:
 
     def lacking(self, options: Sequence[Option]) -> tuple[str, ...]:
         """The names of the options that the server can't fulfil, in order of the alphabet."""
-        return tuple(sorted(one.name for one in options if one.reported and self._form(one) >= one.equal))
+        return tuple(
+            sorted(option.name for option in options if option.reported and self._form(option) >= option.equal)
+        )
 
     def _form(self, option: Option) -> int:
         """The form in which an option is asked for: a later brief may have fewer forms of it."""

@@ -148,9 +148,11 @@ def cost(spec: str, usage: Usage | None) -> float | None:
     model = known(spec)
     if model is None or usage is None:
         return None
-    rules = table().cache
+    format = table().cache
     rate = model.long if model.long is not None and usage.input > model.long.above else model
-    paid = usage.fresh + usage.cached * model.read + usage.written * rules.write + usage.written_hour * rules.write_hour
+    paid = (
+        usage.fresh + usage.cached * model.read + usage.written * format.write + usage.written_hour * format.write_hour
+    )
     return (paid * rate.input + usage.output * rate.output) / _MILLION + usage.searches * table().searches / 1000
 
 

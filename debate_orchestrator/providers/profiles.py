@@ -49,8 +49,8 @@ def unsafe_route(credentials: object, server: Server, url: str, *, insecure: boo
     """Why the tokens of these credentials may not be sent: to `url`, or to the profile's own address, where they are
     renewed, they would go unencrypted to another machine or through a proxy. None where they may."""
     for address in dict.fromkeys((url, getattr(credentials, "resolved_base_url", None) or url)):
-        if wrong := unencrypted(server, address, insecure=insecure):
-            return wrong
+        if problem := unencrypted(server, address, insecure=insecure):
+            return problem
         if is_loopback(address) and _proxied(address):
             shown = one_line(address)
             return f"A token for {shown} would go through a proxy. Try: add {urlsplit(address).hostname} to NO_PROXY."

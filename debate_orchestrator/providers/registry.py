@@ -1,6 +1,6 @@
 """The registry of providers: one entry each, and the functions that check a cast and make its providers.
 
-To add an API, write one module with `complaint(spec)` and `provider(spec, current, permissions)`, and add one `Entry`
+To add an API, write one module with `problem(spec)` and `provider(spec, current, permissions)`, and add one `Entry`
 to `_ENTRIES`. An agent host is no provider: it calls us, and its turns stay due until `debate step` takes the replies.
 """
 
@@ -249,17 +249,17 @@ def is_api(spec: str) -> bool:
     return known is not None and known.api is not None
 
 
-def complaints(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
+def cast_problems(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     """One sentence for every spec in a cast that can't fill its seat; what is wrong with several seats is said once."""
     seats: dict[str, list[str]] = {}
     for seat, specs in cast.items():
         for spec in dict.fromkeys(specs):
-            if wrong := _complaint(seat, spec):
-                seats.setdefault(wrong, []).append(seat)
-    return [f"cast: {', '.join(dict.fromkeys(named))}: {wrong}" for wrong, named in seats.items()]
+            if problem := _seat_problem(seat, spec):
+                seats.setdefault(problem, []).append(seat)
+    return [f"cast: {', '.join(dict.fromkeys(named))}: {problem}" for problem, named in seats.items()]
 
 
-def _complaint(seat: str, spec: str) -> str | None:
+def _seat_problem(seat: str, spec: str) -> str | None:
     if spec == model_spec.HOST:
         return None
     if redact(spec) != spec:
@@ -278,8 +278,8 @@ def _complaint(seat: str, spec: str) -> str | None:
         return (
             f"{short_repr(spec)} is no model spec; use one of {', '.join(_usable(seat))}. Try: {spelling.meant(spec)}."
         )
-    wrong: str | None = _module(known).complaint(spec)
-    return wrong
+    problem: str | None = _module(known).problem(spec)
+    return problem
 
 
 def _usable(seat: str) -> list[str]:
@@ -294,19 +294,19 @@ def missing(cast: Mapping[str, tuple[str, ...]], permissions: Permissions = NO_P
     This is better said before the first call than in the middle of a debate."""
     from debate_orchestrator.providers import servers  # late, since it reads ENTRIES
 
-    wrong = _unencrypted(cast, permissions)
+    problems = _unencrypted(cast, permissions)
     for spec in _api_specs(cast):
         server = servers.server(spec)
         # A vendor's SDK may find a profile of its own, unless it needs a key in the environment.
         if server.needs_key and server.key() is None and not server.api.profile:
-            wrong.append(f"{spec} needs a key. Try: set {server.keys[0]}; `debate models` lists what is reachable.")
-    return wrong
+            problems.append(f"{spec} needs a key. Try: set {server.keys[0]}; `debate models` lists what is reachable.")
+    return problems
 
 
 def _unencrypted(cast: Mapping[str, tuple[str, ...]], permissions: Permissions) -> list[str]:
     from debate_orchestrator.providers import servers
 
-    specs = (spec for spec in _api_specs(cast) if not servers.spec_complaint(spec))
+    specs = (spec for spec in _api_specs(cast) if not servers.spec_problem(spec))
     found = (servers.unencrypted(servers.server(spec), insecure=permissions.insecure) for spec in specs)
     return list(dict.fromkeys(filter(None, found)))
 
@@ -323,8 +323,8 @@ def make_providers(
     """The provider of every seat that has one; seats with the same spec share it. `archive` is the folder for pages
     that are fetched. BadSettings where the cast can't be used."""
     cast = current.state.cast
-    if wrong := complaints(cast) or _unencrypted(cast, permissions):
-        raise BadSettings(wrong)
+    if problems := cast_problems(cast) or _unencrypted(cast, permissions):
+        raise BadSettings(problems)
     by_spec: dict[str, Provider] = {}
     by_seat: dict[str, Provider] = {}
     for role, specs in cast.items():
@@ -340,8 +340,8 @@ def make_providers(
 
 def make_provider(spec: str, current: CurrentState, permissions: Permissions = NO_PERMISSIONS) -> Provider:
     """The provider that a valid spec names."""
-    made: Provider = _module(ENTRIES[model_spec.kind(spec)]).provider(spec, current, permissions)
-    return made
+    provider: Provider = _module(ENTRIES[model_spec.kind(spec)]).provider(spec, current, permissions)
+    return provider
 
 
 def _module(known: Entry) -> Any:

@@ -24,7 +24,7 @@ from debate_orchestrator.core.verdict import DECISIVE, score_gap
 from debate_orchestrator.core.votes import leader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import clerk
-from debate_orchestrator.providers.registry import Permissions, Piece, complaints
+from debate_orchestrator.providers.registry import Permissions, Piece, cast_problems
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn, short_repr
 
@@ -72,15 +72,15 @@ class Rehearsal:
         """Does nothing: nothing is open."""
 
 
-def complaint(spec: str) -> str | None:
+def problem(spec: str) -> str | None:
     """Why nothing can be rehearsed by that name."""
     named = model_spec.rest(spec)
     if named in ("", model_spec.HOST, model_spec.FETCH, model_spec.OFFLINE):
         return None
     if model_spec.kind(named) == KIND:
         return f"{short_repr(named)} is a rehearsal already. Try: {KIND}:anthropic:MODEL."
-    wrong = complaints({KIND: (named,)})
-    return wrong[0].removeprefix(f"cast: {KIND}: ") if wrong else None
+    problems = cast_problems({KIND: (named,)})
+    return problems[0].removeprefix(f"cast: {KIND}: ") if problems else None
 
 
 def provider(spec: str, current: CurrentState, permissions: Permissions) -> Rehearsal:

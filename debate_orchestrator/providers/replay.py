@@ -49,7 +49,7 @@ class Replay:
         """Does nothing: nothing is open."""
 
 
-def complaint(spec: str) -> str | None:
+def problem(spec: str) -> str | None:
     """Why a spec names no recording."""
     return None if spec.partition(":")[2] else "replay names no journal. Try: replay:JOURNAL."
 

@@ -64,7 +64,7 @@ def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def server(spec: str) -> Server:
-    """The server that a valid spec of an API names; see `spec_complaint`."""
+    """The server that a valid spec of an API names; see `spec_problem`."""
     known = entry(spec)
     assert known is not None and known.api is not None
     api = known.api
@@ -83,10 +83,10 @@ def _base_url(api: Api) -> str:
 def key_names(spec: str) -> tuple[str, ...]:
     """The environment variables that may hold the key for a spec; none where it names no server."""
     known = entry(spec)
-    return server(spec).keys if known and known.api and spec_complaint(spec) is None else ()
+    return server(spec).keys if known and known.api and spec_problem(spec) is None else ()
 
 
-def spec_complaint(spec: str) -> str | None:
+def spec_problem(spec: str) -> str | None:
     """Why a spec of an API names no model of a server; None where it does."""
     known = entry(spec)
     others = known is not None and known.api is not None and known.api.other_servers
@@ -99,10 +99,10 @@ def spec_complaint(spec: str) -> str | None:
         return f"{short_repr(model)} holds an address without a scheme. Try: http:// or https:// before the host."
     if url is not None and not others:
         return f"{kind} takes no address, and got {short_repr(url)}. {hint}"
-    return _user_complaint(server(spec)) if url is None else _address_complaint(url)
+    return _user_problem(server(spec)) if url is None else _address_problem(url)
 
 
-def _user_complaint(server: Server) -> str | None:
+def _user_problem(server: Server) -> str | None:
     """Why the address that a variable gives can't be used: it holds a user and a password. None where it can."""
     if "@" not in (server.address or "").partition("://")[2].partition("/")[0]:
         return None
@@ -110,7 +110,7 @@ def _user_complaint(server: Server) -> str | None:
     return f"The address in {server.api.url_variable} holds a user or a password. {hint}"
 
 
-def _address_complaint(url: str) -> str | None:
+def _address_problem(url: str) -> str | None:
     """Why an address may not stand in a cast, which is written into journals and reports; None where it may."""
     shape = "http(s)://HOST[:PORT][/PATH]"
     try:

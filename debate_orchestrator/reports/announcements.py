@@ -262,19 +262,19 @@ def _changed(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcemen
 
 def _decided(debate: DebateState) -> Iterator[Announcement]:
     """The final verdict."""
-    verdict, rules = tally.verdict(debate), debate.format
+    verdict, format = tally.verdict(debate), debate.format
     if verdict is None:
         return
     labelled = wording.is_labelled(verdict.panel)
-    yield Announcement("final", rules.labels.final)
-    yield Announcement("verdict", wording.outcome_line(verdict, rules))
+    yield Announcement("final", format.labels.final)
+    yield Announcement("verdict", wording.outcome_line(verdict, format))
     if len(verdict.panel) > 1 and not labelled:
         yield Announcement("votes", wording.votes_sentence(verdict))
-    if shortfall := wording.shortfall(verdict.panel, verdict.quorum, rules.name_of):
+    if shortfall := wording.shortfall(verdict.panel, verdict.quorum, format.name_of):
         yield Announcement("votes", shortfall, "warning")
     yield from _changed(debate, verdict.panel)
     if verdict.swing and not labelled:
-        gains = ", ".join(f"{rules.name_of(side)} {n:+d}" for side, n in verdict.swing.items())
+        gains = ", ".join(f"{format.name_of(side)} {n:+d}" for side, n in verdict.swing.items())
         yield Announcement("votes", f"Votes gained by the debate: {gains}.")
     yield from _reasons(tally.final_ballots(debate))
 

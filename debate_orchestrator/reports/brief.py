@@ -175,7 +175,7 @@ def brief_report(debate: DebateState) -> BriefReport | None:
         would_change=tuple(brief["would_change"]),
         do_next=tuple(brief["do_next"]),
         trust=brief["trust"],
-        shortcomings=tuple(decision.shortcomings(debate, debate.turns[turn], written.ballot)),
+        shortcomings=tuple(decision.left_standing(debate)),
     )
 
 
@@ -216,11 +216,6 @@ def result_line(brief: BriefReport, names: Mapping[str, str], strength: str | No
 def recommendation_line(brief: BriefReport) -> str:
     """The recommendation as a closing line names it."""
     return f"Recommendation ({brief.sure} % sure): {one_line(brief.do).rstrip('.')}."
-
-
-def standing_word(standing: str | None, names: Mapping[str, str]) -> str:
-    """Who had the better of an issue, in words."""
-    return names.get(standing or "", standing or "not judged")
 
 
 def _text(debate: DebateState, text: str) -> str:

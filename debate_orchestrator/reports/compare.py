@@ -122,8 +122,8 @@ def _differing(runs: Sequence[ComparedRun]) -> Iterator[str]:
     elif len({tuple(run.report.format.criteria) for run in runs}) > 1:
         yield "What is scored differs, so that scores can't be compared by their size."
     if len({run.report.strictness for run in runs}) > 1:
-        said = ", ".join(f"run {run.number} {run.report.strictness}" for run in runs)
-        yield f"The judges' strictness differs: {said}."
+        modes = ", ".join(f"run {run.number} {run.report.strictness}" for run in runs)
+        yield f"The judges' strictness differs: {modes}."
 
 
 def _state(run: ComparedRun, known: Mapping[str, int]) -> Iterator[str]:
@@ -168,7 +168,7 @@ def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
     for run in runs:
         verdict, won = run.report.verdict, run.decided()
         unjudged = "not judged" if not run.report.judges else "not decided"
-        said = unjudged if won is None else side_word(won)
+        winner = unjudged if won is None else side_word(won)
         totals, rounds, apart, strength = ("", ""), "", "", ""
         if verdict is not None:
             scored = {run.side(side): points for side, points in verdict.totals.items()} if run.report.scored else {}
@@ -177,14 +177,14 @@ def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
             strength = verdict.strength or ""
             by = {run.side(side): n for side, n in verdict.rounds_won.items()}
             rounds = ", ".join(f"{winner_word(side)} {by[side]}" for side in sorted(by)) if any(by.values()) else ""
-        votes = wording.tally({run.side(one): n for one, n in verdict.votes.items()}) if verdict else ""
-        rows.append((str(run.number), said, strength, *totals, apart, rounds, votes))
+        votes = wording.tally({run.side(outcome): n for outcome, n in verdict.votes.items()}) if verdict else ""
+        rows.append((str(run.number), winner, strength, *totals, apart, rounds, votes))
     return plain_table(("Run", "Winner", "Strength", "Total A", "Total B", "Gap", "Rounds won", "Votes"), rows)
 
 
 def _rounds(runs: Sequence[ComparedRun]) -> PlainTable | None:
     """What came of each round in each run; None where no round was judged by itself."""
-    numbers = sorted({one.number for run in runs for one in run.report.rounds})
+    numbers = sorted({judged.number for run in runs for judged in run.report.rounds})
     rows = [(str(n), *(_cell(run, run.result(n)) for run in runs)) for n in numbers]
     rows = [row for row in rows if any(row[1:])]
     return (
@@ -211,7 +211,7 @@ def _judges(runs: Sequence[ComparedRun]) -> PlainTable | None:
             str(run.number),
             run.report.seats[seat],
             model_spec.public_name(run.who(seat)),
-            *(_cell(run, given.get(one)) for one in places),
+            *(_cell(run, given.get(known)) for known in places),
         )
         for run, seat, given in votes
     ]
@@ -275,13 +275,15 @@ class ComparedRun(NamedTuple):
 
     def result(self, n: int) -> BallotReading | None:
         """What came of a round; None where it was not judged by itself."""
-        found = next((one for one in self.report.rounds if one.number == n), None)
+        found = next((judged for judged in self.report.rounds if judged.number == n), None)
         return self.reading(found.result, found.label) if found and found.result else None
 
     def votes(self) -> dict[str, dict[int, BallotReading]]:
         """Judge's seat to place to its vote, of those that are not absent."""
         found: dict[str, dict[int, BallotReading]] = {}
-        places: list[tuple[int, Vote]] = [(one.number, vote) for one in self.report.rounds for vote in one.votes]
+        places: list[tuple[int, Vote]] = [
+            (judged.number, vote) for judged in self.report.rounds for vote in judged.votes
+        ]
         places += [(FINAL, vote) for vote in self.report.judging.panel]
         for place, vote in places:
             if not vote.absent:
@@ -330,7 +332,7 @@ def flips(runs: Sequence[ComparedRun]) -> Iterator[str]:
     ended = {run.number: won for run in alike if (won := run.decided(labelled=labelled)) is not None}
     if len(ended) > 1:
         yield _by_winner("The verdict", ended)
-    for n in sorted({one.number for run in alike for one in run.report.rounds}):
+    for n in sorted({judged.number for run in alike for judged in run.report.rounds}):
         results = {run.number: reading for run in alike if (reading := run.result(n)) is not None}
         by = {run: named_by(reading, labelled=labelled) for run, reading in results.items()}
         if len(set(by.values())) > 1:
@@ -348,8 +350,8 @@ def _changed_judges(runs: Sequence[ComparedRun], *, labelled: bool) -> Iterator[
                 voted.setdefault((run.debated, run.who(seat)), []).append((run.number, won))
     for (_, who), own in voted.items():
         if len({n for n, _ in own}) > 1 and len({won for _, won in own}) > 1:
-            said = ", ".join(f"{side_word(won)} in run {n}" for n, won in own)
-            yield f"The judge {model_spec.public_name(who)} does not always vote the same on one debate: {said}."
+            votes = ", ".join(f"{side_word(won)} in run {n}" for n, won in own)
+            yield f"The judge {model_spec.public_name(who)} does not always vote the same on one debate: {votes}."
 
 
 def _by_winner(what: str, by: Mapping[int, str]) -> str:
@@ -359,8 +361,8 @@ def _by_winner(what: str, by: Mapping[int, str]) -> str:
         groups.setdefault(won, []).append(str(run))
     if len(groups) == 1:
         return f"{what} is the same in every run that has one: {side_word(next(iter(groups)))}."
-    said = "; ".join(f"{side_word(won)} in run{'s' * (len(ns) > 1)} {', '.join(ns)}" for won, ns in groups.items())
-    return f"{what} differs: {said}."
+    winners = "; ".join(f"{side_word(won)} in run{'s' * (len(ns) > 1)} {', '.join(ns)}" for won, ns in groups.items())
+    return f"{what} differs: {winners}."
 
 
 class _Pairs:
@@ -370,38 +372,38 @@ class _Pairs:
         self.same = self.votes = 0
         self.apart: list[Fraction] = []
 
-    def add(self, one: BallotReading, other: BallotReading, *, scores: bool, labelled: bool) -> None:
-        won = [named_by(reading, labelled=labelled) for reading in (one, other)]
+    def add(self, first: BallotReading, other: BallotReading, *, scores: bool, labelled: bool) -> None:
+        won = [named_by(reading, labelled=labelled) for reading in (first, other)]
         if NO_DECISION not in won:
             self.votes += 1
             self.same += won[0] == won[1]
-        if scores and set(one.scores) == set(other.scores):
-            self.apart += [abs(one.scores[side] - other.scores[side]) for side in one.scores]
+        if scores and set(first.scores) == set(other.scores):
+            self.apart += [abs(first.scores[side] - other.scores[side]) for side in first.scores]
 
     def said(self, who: str) -> str:
         if not self.votes:
             return ""
-        said = f"{who}: {self.same} of {self.votes} pairs of votes on the same round or verdict are for the same"
+        sentence = f"{who}: {self.same} of {self.votes} pairs of votes on the same round or verdict are for the same"
         distance = f"; their scores of a side lie {decimals(mean(self.apart))} apart on average" if self.apart else ""
-        return f"{said}{distance}."
+        return f"{sentence}{distance}."
 
 
 def agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """How often two judges, of one run or of two, say the same of the same place."""
     alike, apart = _Pairs(), _Pairs()
     raters = [(run, given) for run in runs for given in run.votes().values()]
-    for (one, votes), (other, theirs) in combinations(raters, 2):
-        twice = one.number != other.number and one.report.journal.head == other.report.journal.head
-        if twice or one.report.topic != other.report.topic:
+    for (first, votes), (other, theirs) in combinations(raters, 2):
+        twice = first.number != other.number and first.report.journal.head == other.report.journal.head
+        if twice or first.report.topic != other.report.topic:
             continue
-        pairs = alike if one.debated == other.debated else apart
-        rubric = one.report.format.criteria == other.report.format.criteria
-        labelled = one.report.judging.labelled and other.report.judging.labelled
+        pairs = alike if first.debated == other.debated else apart
+        rubric = first.report.format.criteria == other.report.format.criteria
+        labelled = first.report.judging.labelled and other.report.judging.labelled
         for place in votes.keys() & theirs.keys():
             pairs.add(votes[place], theirs[place], scores=rubric, labelled=labelled)
-    said = [alike.said("Judges of the same speeches"), apart.said("Judges of different debates")]
-    yield from filter(None, said)
-    if raters and not any(said):
+    sentences = [alike.said("Judges of the same speeches"), apart.said("Judges of different debates")]
+    yield from filter(None, sentences)
+    if raters and not any(sentences):
         yield "No two judges voted on the same round or verdict: too few to say how far they agree."
 
 

@@ -175,12 +175,14 @@ def _before(report: ReportModel) -> str:
 
 def _share_of(vote: Vote, side: str, certain: Fraction) -> Fraction | None:
     """What a vote gives a side, as a share of certainty."""
-    given = [one for one in (vote.straight, vote.mirrored) if one is not None and one.probability is not None]
+    given = [
+        reading for reading in (vote.straight, vote.mirrored) if reading is not None and reading.probability is not None
+    ]
     shares = [
-        (one.probability or Fraction(0)) / certain
-        if one.winner == side
-        else 1 - (one.probability or Fraction(0)) / certain
-        for one in given
+        (reading.probability or Fraction(0)) / certain
+        if reading.winner == side
+        else 1 - (reading.probability or Fraction(0)) / certain
+        for reading in given
     ]
     return sum(shares, Fraction(0)) / len(shares) if shares else None
 
@@ -224,7 +226,7 @@ def _lead(report: ReportModel, verdict: VerdictReport) -> str:
     ahead = [side for side, total in verdict.totals.items() if total == max(verdict.totals.values())]
     gap = wording.whole_percent(verdict.gap or Fraction(0))
     parts = [f"{_letter(ahead[0])} leads by {gap};" if len(ahead) == 1 else "neither leads;"]
-    rounds = sum(1 for one in report.rounds if one.scores) if report.judging.scores_rounds else 1
+    rounds = sum(1 for judged in report.rounds if judged.scores) if report.judging.scores_rounds else 1
     parts.append(f"at most {decimals(Fraction(str(report.judging.most or 10)) * max(1, rounds))} points each")
     if verdict.rounds_won:
         won = ", ".join(f"{_letter(side)} {verdict.rounds_won[side]}" for side in report.positions)
@@ -270,8 +272,8 @@ def splits(report: ReportModel) -> list[str]:
         for seat, side in chosen.items():
             groups.setdefault(side, []).append(report.seats[seat])
         if len(groups) > 1:
-            said = "; ".join(f"{', '.join(names)}: {_for(side)}" for side, names in groups.items())
-            found.append(f"On {place}: {said}.")
+            sides = "; ".join(f"{', '.join(names)}: {_for(side)}" for side, names in groups.items())
+            found.append(f"On {place}: {sides}.")
     return found
 
 

@@ -60,14 +60,14 @@ class _Published(GenerateJsonSchema):
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of a report, draft 2020-12."""
-    made = JsonReport.model_json_schema(mode="serialization", schema_generator=_Published)
-    made["properties"] = _ordered(made["properties"])
+    schema_data = JsonReport.model_json_schema(mode="serialization", schema_generator=_Published)
+    schema_data["properties"] = _ordered(schema_data["properties"])
     head = {
         "$schema": _Published.schema_dialect,
         "$id": f"urn:debate-orchestrator:report:{SCHEMA}",
         "title": "A report of debate_orchestrator",
     }
-    return {**head, **_tidy({name: value for name, value in made.items() if name != "title"})}
+    return {**head, **_tidy({name: value for name, value in schema_data.items() if name != "title"})}
 
 
 def _tidy(value: Any) -> Any:

@@ -61,7 +61,10 @@ def _ended(text: str) -> str:
 
 def blind_speeches(report: ReportModel) -> list[tuple[str, list[TurnReport]]]:
     """What a reviewer reads: headings with the turns under them that are no judge's."""
-    rounds = [(f"Round {one.number}", (*one.speeches, *one.forced)) for one in report.rounds]
+    rounds = [
+        (f"Round {round_report.number}", (*round_report.speeches, *round_report.forced))
+        for round_report in report.rounds
+    ]
     parts = [(BEFORE, report.before), *rounds, (AFTER, report.after)]
     kept = [(name, [turn for turn in turns if not turn.seat.startswith(JUDGE)]) for name, turns in parts]
     return [(name, turns) for name, turns in kept if turns]
@@ -146,7 +149,10 @@ def _structured(report: ReportModel, fields: FieldText, writer: MarkdownWriter, 
     """A speech in fields, or what a clerk found."""
     assert turn.fields is not None
     if sections.has_findings(turn):
-        return "\n".join(f"- {writer.line(one)}" for one in sections.findings(turn, report, fields)) or sections.NOTHING
+        return (
+            "\n".join(f"- {writer.line(finding)}" for finding in sections.findings(turn, report, fields))
+            or sections.NOTHING
+        )
     return writer.block(fields.block(turn.shape, turn.fields))
 
 
@@ -196,9 +202,9 @@ def _anchors(report: ReportModel) -> dict[str, str]:
     if report.before and not report.bare:
         markup.anchor(BEFORE, seen)
     found.update((turn.id, markup.anchor(turn.heading, seen)) for turn in report.before)
-    for one in report.rounds:
-        markup.anchor(f"Round {one.number}", seen)
-        for turn in (*one.speeches, *one.ballots, *one.forced):
+    for round_report in report.rounds:
+        markup.anchor(f"Round {round_report.number}", seen)
+        for turn in (*round_report.speeches, *round_report.ballots, *round_report.forced):
             found[turn.id] = markup.anchor(turn.heading, seen)
     if report.after and not report.bare:
         markup.anchor(AFTER, seen)

@@ -71,16 +71,16 @@ class ParseBudget:
 @cache
 def _strict() -> MarkdownIt:
     """A parser that finds whatever any reader's might: it holds no kind of link to be no link."""
-    made = MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST + 8}).enable(["table", "strikethrough"])
-    made.validateLink = lambda url: True  # type: ignore[method-assign]
-    return made
+    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST + 8}).enable(["table", "strikethrough"])
+    parser.validateLink = lambda url: True  # type: ignore[method-assign]
+    return parser
 
 
 @cache
 def _meant() -> MarkdownIt:
     """A parser to which all that gets escaped is text: it finds the blocks that will be left, and looks no further."""
-    made = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST + 8}).enable(["table"])
-    return made.disable(["heading", "lheading", "hr", "reference", "html_block", "inline"])
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST + 8}).enable(["table"])
+    return parser.disable(["heading", "lheading", "hr", "reference", "html_block", "inline"])
 
 
 def block(text: str, budget: ParseBudget | None = None) -> str:
@@ -88,8 +88,8 @@ def block(text: str, budget: ParseBudget | None = None) -> str:
     tamed = sanitize.sanitize(text).strip("\n").expandtabs(4)
     if _TOO_DEEP.search(tamed) or not (budget or ParseBudget()).covers(tamed):
         return as_code(tamed)
-    made = _escaped(tamed)
-    return as_code(tamed) if _harmless_tokens(made) is None else made
+    escaped = _escaped(tamed)
+    return as_code(tamed) if _harmless_tokens(escaped) is None else escaped
 
 
 def as_code(text: str) -> str:
@@ -103,18 +103,18 @@ def _escaped(text: str) -> str:
     """`text` with everything escaped, outside code, that could be structure."""
     lines = text.split("\n")
     code, starts, still_open = _layout(text, lines)
-    made: list[str] = []
+    escaped: list[str] = []
     prose: list[str] = []
     for n, line in enumerate(lines):
         if prose and (n in code or n in starts):
-            made.append(_inline("\n".join(prose)))
+            escaped.append(_inline("\n".join(prose)))
             prose = []
         if n in code:
-            made.append(line)
+            escaped.append(line)
         else:
             prose.append(_line(line))
-    made += [_inline("\n".join(prose))] if prose else []
-    return "\n".join(made + ([still_open] if still_open else []))
+    escaped += [_inline("\n".join(prose))] if prose else []
+    return "\n".join(escaped + ([still_open] if still_open else []))
 
 
 def _layout(text: str, lines: list[str]) -> tuple[set[int], set[int], str]:
@@ -146,11 +146,11 @@ def _line(line: str) -> str:
 
 def _inline(text: str) -> str:
     """Escapes HTML, images and links to odd places everywhere but in code spans."""
-    made, end = [], 0
+    pieces, end = [], 0
     for start, stop in _code_spans(text):
-        made += [_ODD.sub(_escape, text[end:start]), text[start:stop]]
+        pieces += [_ODD.sub(_escape, text[end:start]), text[start:stop]]
         end = stop
-    return "".join([*made, _ODD.sub(_escape, text[end:])])
+    return "".join([*pieces, _ODD.sub(_escape, text[end:])])
 
 
 def _escape(found: re.Match[str]) -> str:
@@ -172,15 +172,15 @@ def _code_spans(text: str) -> Iterator[tuple[int, int]]:
             yield start + escaped, done
 
 
-def _harmless_tokens(made: str) -> list[Token] | None:
+def _harmless_tokens(markdown: str) -> list[Token] | None:
     """What a parser finds in a text; None where that could forge a report, or a heading after it does not stand
     free."""
     environment: dict[str, object] = {}
-    tokens = _strict().parse(f"{made}\n\n# end", environment)
+    tokens = _strict().parse(f"{markdown}\n\n# end", environment)
     found, end = tokens[:-3], tokens[-3:]
     if environment.get("references") or end[0].type != "heading_open" or end[0].level:
         return None
-    return None if any(map(_suspicious, found)) or leaves_out(found, made) else found
+    return None if any(map(_suspicious, found)) or leaves_out(found, markdown) else found
 
 
 def leaves_out(tokens: Sequence[Token], text: str) -> bool:
@@ -235,9 +235,9 @@ def outline(text: str) -> list[Block]:
         if token.level or token.nesting < 0 or token.map is None:
             continue
         level = int(token.tag[1]) if token.type == "heading_open" else 0
-        said = tokens[n + 1].content if token.type in ("heading_open", "paragraph_open") else ""
+        heading = tokens[n + 1].content if token.type in ("heading_open", "paragraph_open") else ""
         first, end = token.map
-        found.append(Block(names.get(token.type, token.type), level, first, end, said))
+        found.append(Block(names.get(token.type, token.type), level, first, end, heading))
     return found
 
 
@@ -246,14 +246,14 @@ _MARKED = re.compile(r"\\(?=<[A-Za-z/!?]|!\[|\]\()")
 _WHOLE = re.compile(r"(`{3,})text\n(.*)\n\1", re.DOTALL)
 
 
-def unescaped(made: str, budget: ParseBudget | None = None) -> str:
+def unescaped(markdown: str, budget: ParseBudget | None = None) -> str:
     """The speech that `block` makes this of. Where several would do it is the one with fewer backslashes; where
     none is found, what was given, which `block` leaves as it is."""
-    whole = _WHOLE.fullmatch(made)
-    if whole and block(whole[2], budget) == made:
+    whole = _WHOLE.fullmatch(markdown)
+    if whole and block(whole[2], budget) == markdown:
         return whole[2]
     lines, fence = [], ""
-    for line in made.split("\n"):
+    for line in markdown.split("\n"):
         marks = re.match(r" {0,3}(`{3,}|~{3,})", line)
         code = bool(fence or marks)
         if marks and not fence:
@@ -262,7 +262,7 @@ def unescaped(made: str, budget: ParseBudget | None = None) -> str:
             fence = ""
         lines.append(line if code else _MARKED.sub("", _STARTED.sub(r"\1", line)))
     plain = "\n".join(lines)
-    return plain if block(plain, budget) == made else made
+    return plain if block(plain, budget) == markdown else markdown
 
 
 _PUNCTUATION = re.compile(r"([\\`*_\[\]<>|~&#])")
@@ -279,9 +279,9 @@ def plain(text: str) -> str:
     return _OPENING.sub(r"\1\\\2", literal(text))
 
 
-def unliteral(made: str) -> str:
+def unliteral(markdown: str) -> str:
     """The line that `literal` made this of."""
-    return re.sub(r"\\([\\`*_\[\]<>|~&#])", r"\1", made)
+    return re.sub(r"\\([\\`*_\[\]<>|~&#])", r"\1", markdown)
 
 
 def prose(text: str, budget: ParseBudget | None = None) -> str:
@@ -289,9 +289,9 @@ def prose(text: str, budget: ParseBudget | None = None) -> str:
     line = sanitize.one_line(text)
     if not (budget or ParseBudget()).covers(line):
         return plain(line)
-    made = _OPENING.sub(r"\1\\\2", _inline(line))
-    tokens = _harmless_tokens(made)
-    return made if tokens and tokens[0].type == "paragraph_open" else plain(line)
+    escaped = _OPENING.sub(r"\1\\\2", _inline(line))
+    tokens = _harmless_tokens(escaped)
+    return escaped if tokens and tokens[0].type == "paragraph_open" else plain(line)
 
 
 def inline(text: str, budget: ParseBudget | None = None) -> str:
@@ -299,8 +299,8 @@ def inline(text: str, budget: ParseBudget | None = None) -> str:
     line = sanitize.one_line(text)
     if not (budget or ParseBudget()).covers(line):
         return literal(line)
-    made = _inline(line)
-    return literal(line) if _harmless_tokens(made) is None else made
+    escaped = _inline(line)
+    return literal(line) if _harmless_tokens(escaped) is None else escaped
 
 
 def cell(text: str, budget: ParseBudget | None = None) -> str:
@@ -326,13 +326,13 @@ that nothing can end the link, and so is the semicolon, without which there is n
 
 def cited(found: Sequence[FoundPage]) -> Phrase:
     """The pages that a speech cites, in a sentence, and how many more were found; empty where none was."""
-    pages = {one.url: one for one in found}
-    quoted = [one for one in pages.values() if one.quote][:_MOST]
+    pages = {page.url: page for page in found}
+    quoted = [page for page in pages.values() if page.quote][:_MOST]
     more = len(pages) - len(quoted)
     if not quoted:
         return phrase(f"Pages found by a search, none of them cited: {more}." if more else "")
     besides = f"; {more} more {'was' if more == 1 else 'were'} found" if more else ""
-    links = joined(", ", [rich_text.found(one.url, one.title) for one in quoted])
+    links = joined(", ", [rich_text.found(page.url, page.title) for page in quoted])
     return phrase("Pages cited from a search: ", links, f"{besides}.")
 
 

@@ -156,13 +156,15 @@ class ReportModel(Part):
     @property
     def scored(self) -> bool:
         """Whether any ballot that gives points counts, so that there are totals."""
-        return any(one.scores for one in self.rounds) or any(vote.scores for vote in self.judging.panel)
+        return any(round_report.scores for round_report in self.rounds) or any(
+            vote.scores for vote in self.judging.panel
+        )
 
 
 def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None) -> ReportModel:
     """The report of a journal, and of the reviewers' ballots that lie beside it."""
     debate = fold(entry.event for entry in entries)
-    rules, settled = debate.format, schedule.settled(debate)
+    format, settled = debate.format, schedule.settled(debate)
     judging, votes = _judging(debate), _votes(debate)
     ballots = {turn: vote for vote in votes for turn in _ballot_turns(vote)}
     turns = {turn.id: _turn(debate, turn, ballots.get(turn.id)) for turn in settled}
@@ -181,7 +183,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         date=entries[0].at[:10],
         run=run_report(debate),
         format=_format_report(debate, judging),
-        rounds_completed=sum(one.completed for one in rounds),
+        rounds_completed=sum(round_report.completed for round_report in rounds),
         verdict=_verdict(debate, rounds, judging),
         conceded=tally.conceded(debate),
         rounds=rounds,
@@ -189,7 +191,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         votes=tuple(_vote(vote, judging.scales.certain) for vote in votes),
         issues=brief.issues_report(debate),
         brief=brief.brief_report(debate),
-        dissent=tuple(_disputed(record.fields or {}, rules.sides)) if record else None,
+        dissent=tuple(_disputed(record.fields or {}, format.sides)) if record else None,
         questions=tuple(_questions(finals)),
         follow_up=tuple(_follow_up(finals)),
         links=tuple(link for turn in settled if turn.speaking for link in _links(debate, turn)),
@@ -203,19 +205,19 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         after=after,
         finals=finals,
         dissent_turn=record.id if record else "",
-        persisted=rules.labels.persisted if tally.persisted(debate) else None,
+        persisted=format.labels.persisted if tally.persisted(debate) else None,
         places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in settled},
     )
     return report.model_copy(update={"summary": closing_line(report, None)})
 
 
 def _format_report(debate: DebateState, judging: JudgingReport) -> FormatReport:
-    rules = debate.format
+    format = debate.format
     return FormatReport(
-        name=rules.name,
-        title=rules.title,
-        about=f"{rules.title}. {rules.about}",
-        criteria={name: rules.rubric.criteria[name].title for name in debate.criteria},
+        name=format.name,
+        title=format.title,
+        about=f"{format.title}. {format.about}",
+        criteria={name: format.rubric.criteria[name].title for name in debate.criteria},
         score_most=float(judging.scales.score) if judging.scales.score else None,
     )
 
@@ -226,27 +228,31 @@ def _round_numbers(debate: DebateState) -> list[int]:
 
 
 def _in_rounds(rounds: Sequence[RoundReport]) -> list[TurnReport]:
-    return [turn for one in rounds for turn in (*one.speeches, *one.ballots, *one.forced)]
+    return [
+        turn
+        for round_report in rounds
+        for turn in (*round_report.speeches, *round_report.ballots, *round_report.forced)
+    ]
 
 
 def _setup(debate: DebateState) -> dict[str, Any]:
     """The fields that were settled before the first word."""
-    rules, setup, arguing = debate.format, debate.opened.setup, arguing_sides(debate)
-    others = ((CLERK, CLERK in rules.seats), (RAPPORTEUR, RAPPORTEUR in debate.cast))
-    seats = (*rules.sides, *debate.judges, *(seat for seat, taken in others if taken))
+    format, setup, arguing = debate.format, debate.opened.setup, arguing_sides(debate)
+    others = ((CLERK, CLERK in format.seats), (RAPPORTEUR, RAPPORTEUR in debate.cast))
+    seats = (*format.sides, *debate.judges, *(seat for seat, taken in others if taken))
     return {
         "topic": setup.topic,
         "positions": setup.positions,
-        "names": {side: _shown_name(rules.seats[side].name, rules.seats[side].side) for side in rules.sides},
-        "seats": {seat: rules.name_of(seat) for seat in seats},
+        "names": {side: _shown_name(format.seats[side].name, format.seats[side].side) for side in format.sides},
+        "seats": {seat: format.name_of(seat) for seat in seats},
         "strictness": setup.strictness,
         "as_of": setup.as_of,
-        "rounds_asked": setup.rounds if rules.round else 0,
-        "bare": rules.report == "transcript",
+        "rounds_asked": setup.rounds if format.round else 0,
+        "bare": format.report == "transcript",
         "arguing": arguing,
         "spoken_by": {side: public_cast(debate.cast[side]) for side in arguing if side in debate.cast},
         "judges": debate.cast.get(JUDGE, ()),
-        "intervention_label": rules.labels.intervention,
+        "intervention_label": format.labels.intervention,
     }
 
 
@@ -333,29 +339,29 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
 
 
 def _judging(debate: DebateState) -> JudgingReport:
-    rules = debate.format
+    format = debate.format
     slots = [slot for slot in debate.plan.calendar if JUDGE in slot.phase.seats and slot.phase.reply != "text"]
-    voting = [slot for slot in slots if rules.votes(slot.phase)]
+    voting = [slot for slot in slots if format.votes(slot.phase)]
     changed, mirrored = tally.flips(debate)
     return JudgingReport(
         quorum=debate.opened.setup.quorum,
         mirrored=mirrored,
         changed=changed,
-        by_swing=rules.decided_by == "swing",
+        by_swing=format.decided_by == "swing",
         means=tally.means(debate),
         conflicts=conflicts_of_interest(debate),
         round_fields=_asked_fields(debate, [slot for slot in voting if slot.round is not None]),
         final_fields=_asked_fields(debate, [slot for slot in slots if slot.closing]),
-        scales=wording.scales(rules),
-        most=rules.rubric.most,
+        scales=wording.scales(format),
+        most=format.rubric.most,
         labelled=wording.LABEL in _asked_fields(debate, voting),
-        answers=not any(rules.seats[side].side for side in rules.sides),
-        winner_of=rules.winner_of,
+        answers=not any(format.seats[side].side for side in format.sides),
+        winner_of=format.winner_of,
         panel=tuple(tally.final_votes(debate)),
         blind=tuple(tally.blind_votes(debate)),
         weights=debate.weights,
-        criteria_about={name: rules.rubric.criteria[name].about for name in debate.criteria},
-        quotes=(rules.quotes.verified, rules.quotes.unverified) if rules.quotes else None,
+        criteria_about={name: format.rubric.criteria[name].about for name in debate.criteria},
+        quotes=(format.quotes.verified, format.quotes.unverified) if format.quotes else None,
     )
 
 
@@ -407,11 +413,11 @@ def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: Judgin
     if verdict is None:
         return None
     label = wording.label_of(verdict)
-    scored = any(one.scores for one in rounds) or any(vote.scores for vote in judging.panel)
+    scored = any(round_report.scores for round_report in rounds) or any(vote.scores for vote in judging.panel)
     own: dict[str, Any] = {
         "decided": wording.decided(verdict, judging.scales),
         "totals": verdict.totals if scored else {},
-        "rounds_won": verdict.rounds_won if any(one.result for one in rounds) else {},
+        "rounds_won": verdict.rounds_won if any(round_report.result for round_report in rounds) else {},
         "label": label,
         "score": verdict.score if label is not None or not judging.labelled else None,
         "share": None if verdict.probability is None else verdict.probability / judging.scales.certain,

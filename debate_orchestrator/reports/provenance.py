@@ -81,8 +81,8 @@ def _recorded(debate: DebateState) -> Iterator[Note]:
 
 def _setup_notes(debate: DebateState) -> Iterator[Note]:
     """Who took part, in which order, and with what."""
-    rules, setup = debate.format, debate.opened.setup
-    if rules.report == "report":
+    format, setup = debate.format, debate.opened.setup
+    if format.report == "report":
         yield _info("cast", _cast(debate))
     yield from (_info("people", text) for text in _people(debate))
     yield from (_warning("reassigned", text) for text in _reassigned(debate))
@@ -301,13 +301,13 @@ def run_report(debate: DebateState) -> RunReport:
 
 
 def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
-    setup, rules = debate.opened.setup, debate.format
-    yield "Format", rules.name
-    if rules.round:
+    setup, format = debate.opened.setup, debate.format
+    yield "Format", format.name
+    if format.round:
         yield "Rounds asked for", str(setup.rounds)
     yield "Strictness", setup.strictness
     if len(arguing_sides(debate)) > 1 and not _at_once(debate):
-        yield "Spoke first", rules.name_of(setup.first)
+        yield "Spoke first", format.name_of(setup.first)
     yield "Feedback to the debaters", "on" if setup.feedback else "off"
     yield "Web search", "on" if setup.search else "off"
     if debate.judges:
@@ -332,8 +332,8 @@ def recorded_debate(course: EarlierCourse) -> RecordedDebate:
         strength=course.strength,
         totals=course.totals,
         rounds=tuple(
-            EarlierRoundReport(number=n, scores=one.scores, winner=one.winner)
-            for n, one in sorted(course.rounds.items())
+            EarlierRoundReport(number=n, scores=earlier.scores, winner=earlier.winner)
+            for n, earlier in sorted(course.rounds.items())
         ),
     )
 

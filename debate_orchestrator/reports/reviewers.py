@@ -94,7 +94,7 @@ def reviewer_report(debate: DebateState, found: GatheredReviews) -> ReviewerRepo
     scored = any(marks) or bool(judges)
     return ReviewerReport(
         count=len(reviews),
-        agreeing=None if panel is None or not reviews else sum(_named(one.final) == panel for one in reviews),
+        agreeing=None if panel is None or not reviews else sum(_named(gathered.final) == panel for gathered in reviews),
         winners=dict(Counter(_named(review.final) for review in reviews)),
         moved=sum(review.before != review.after for review in twice),
         gained=gained,
@@ -130,13 +130,13 @@ def _word(named: str) -> str:
 
 def _table(debate: DebateState, ballots: Sequence[Review]) -> PlainTable:
     scales, raters = wording.scales(debate.format), [*_judges(debate), *map(_reviewer, ballots)]
-    numbers = sorted({n for one in raters for n in one.rounds})
-    scored = any(reading and reading.scores for one in raters for reading in (*one.rounds.values(), one.final))
+    numbers = sorted({n for rater in raters for n in rater.rounds})
+    scored = any(reading and reading.scores for rater in raters for reading in (*rater.rounds.values(), rater.final))
     rows = [_panel_row(debate, numbers, scored=scored)] if debate.judges else []
-    for one in raters:
-        said = [_cell(one.rounds.get(n), scales) for n in numbers]
-        totals = [_totals(debate, one)] if scored else []
-        rows.append((one.name, one.what, *said, _cell(one.final, scales), *totals, one.before, one.after))
+    for rater in raters:
+        cells = [_cell(rater.rounds.get(n), scales) for n in numbers]
+        totals = [_totals(debate, rater)] if scored else []
+        rows.append((rater.name, rater.what, *cells, _cell(rater.final, scales), *totals, rater.before, rater.after))
     heads = ("Who", "As", *(f"Round {n}" for n in numbers), "Whole debate", *(["Total"] if scored else []))
     return plain_table((*heads, "Before", "After"), rows) if ballots else PlainTable(heads=heads, rows=())
 
@@ -144,10 +144,10 @@ def _table(debate: DebateState, ballots: Sequence[Review]) -> PlainTable:
 def _panel_row(debate: DebateState, numbers: Sequence[int], *, scored: bool) -> tuple[str, ...]:
     scales, verdict = wording.scales(debate.format), tally.verdict(debate)
     results = {result.round: result for result in tally.results(debate)}
-    said = [_cell(_of_result(results.get(n)), scales) for n in numbers]
+    cells = [_cell(_of_result(results.get(n)), scales) for n in numbers]
     whole = wording.decided(verdict, scales).partition(": ")[2] if verdict else "not decided"
     totals = [_points(verdict.totals) if verdict and any(verdict.totals.values()) else ""] if scored else []
-    return ("The panel", "verdict", *said, whole, *totals, "", "")
+    return ("The panel", "verdict", *cells, whole, *totals, "", "")
 
 
 def _of_result(result: RoundResult | None) -> BallotReading | None:
@@ -172,13 +172,13 @@ def _of_vote(vote: Vote | None) -> BallotReading | None:
     """What a judge's vote counts as."""
     if vote is None or vote.absent:
         return None
-    shares = [one.probability for one in vote.readings if vote.stable and one.probability is not None]
+    shares = [reading.probability for reading in vote.readings if vote.stable and reading.probability is not None]
     likely = mean(shares) if shares else None
     return BallotReading(winner=vote.winner, scores=vote.scores, label=vote.label, score=vote.score, probability=likely)
 
 
 def _reviewer(ballot: Review) -> _Rater:
-    before, after = (_held(one) for one in (ballot.before, ballot.after))
+    before, after = (_held(reading) for reading in (ballot.before, ballot.after))
     what = _SEEN if ballot.seen else _REVIEWER
     return _Rater(ballot.reviewer, what, ballot.rounds, ballot.final, before, after)
 
@@ -191,10 +191,10 @@ def _cell(reading: BallotReading | None, scales: Scales) -> str:
     return _COUNTED if reading is None else wording.reading_line(reading, scales)
 
 
-def _totals(debate: DebateState, one: _Rater) -> str:
+def _totals(debate: DebateState, rater: _Rater) -> str:
     """The sum of a judge's or reviewer's scores, of the debate as a whole too where that is scored."""
-    readings = [reading for reading in (*one.rounds.values(), one.final) if reading and reading.scores]
-    sums = {side: sum((one.scores[side] for one in readings), Fraction(0)) for side in debate.format.sides}
+    readings = [reading for reading in (*rater.rounds.values(), rater.final) if reading and reading.scores]
+    sums = {side: sum((rater.scores[side] for rater in readings), Fraction(0)) for side in debate.format.sides}
     return _points(sums) if readings else ""
 
 
@@ -208,20 +208,20 @@ def _scores(
     judges: Sequence[Marks],
     differences: Mapping[str, Fraction],
 ) -> PlainTable:
-    rules = debate.format
+    format = debate.format
     heads = ["Criterion"]
-    for side in rules.sides:
-        heads += [f"{rules.name_of(side)}, reviewers", f"{rules.name_of(side)}, judges"]
+    for side in format.sides:
+        heads += [f"{format.name_of(side)}, reviewers", f"{format.name_of(side)}, judges"]
     rows = []
     for name in debate.criteria:
-        cells = [_mean(group, side, name) for side in rules.sides for group in (given, judges)]
+        cells = [_mean(group, side, name) for side in format.sides for group in (given, judges)]
         apart = decimals(differences[name]) if name in differences else ""
-        rows.append((rules.rubric.criteria[name].title, *cells, apart))
+        rows.append((format.rubric.criteria[name].title, *cells, apart))
     return plain_table((*heads, "Mean difference"), rows)
 
 
 def _mean(raters: Sequence[Marks], side: str, name: str) -> str:
-    marks = [mark for one in raters for (_, whose, what), mark in one.items() if (whose, what) == (side, name)]
+    marks = [mark for rater in raters for (_, whose, what), mark in rater.items() if (whose, what) == (side, name)]
     return decimals(mean(marks)) if marks else ""
 
 
@@ -230,7 +230,7 @@ def _agreement(
 ) -> Iterator[str]:
     n = len(ballots)
     people = f"{n} reviewer{'s' * (n != 1)}"
-    counts = Counter(_named(one.final) for one in ballots)
+    counts = Counter(_named(ballot.final) for ballot in ballots)
     final = ", ".join(f"{_word(name)} {count}" for name, count in counts.most_common())
     if tally.verdict(debate) is None:
         yield f"{people[0].upper()}{people[1:]} ({final}); no panel has decided, so there is nothing to agree with."
@@ -239,7 +239,7 @@ def _agreement(
     else:
         agreeing = counts[panel]
         yield f"{agreeing} of {people} agree{'s' * (agreeing == 1)} with the panel on {_word(panel)} ({final})."
-    if seen := sum(one.seen for one in ballots):
+    if seen := sum(ballot.seen for ballot in ballots):
         yield f"{seen} of them knew the verdict before."
     if not scored:
         return
@@ -264,11 +264,11 @@ def _gained(debate: DebateState, twice: Sequence[Review]) -> dict[str, int]:
 def _swing(
     debate: DebateState, twice: Sequence[Review], gained: Mapping[str, int], by_swing: str | None
 ) -> Iterator[str]:
-    moved = Counter(str(one.after) for one in twice if one.before != one.after)
+    moved = Counter(str(ballot.after) for ballot in twice if ballot.before != ballot.after)
     to = ", ".join(f"{n} to {_held(side)}" for side, n in moved.items())
     total, n = sum(moved.values()), len(twice)
-    said = f"{total} of {n} mind{'s' * (n != 1)} that voted before and after moved"
-    yield f"{said}: {to}." if total else f"{said}."
+    sentence = f"{total} of {n} mind{'s' * (n != 1)} that voted before and after moved"
+    yield f"{sentence}: {to}." if total else f"{sentence}."
     gains = ", ".join(f"{debate.format.name_of(side)} {n:+d}" for side, n in gained.items())
     if by_swing in gained:
         yield f"By swing the reviewers' winner is {debate.format.name_of(str(by_swing))} ({gains})."
@@ -300,7 +300,7 @@ def score_differences(some: Sequence[Marks], others: Sequence[Marks]) -> dict[st
 def krippendorff_alpha(raters: Sequence[Marks]) -> Fraction | None:
     """Krippendorff's alpha of all marks; None where there are too few, or all marks are one."""
     items = [given for given in _items(raters).values() if len(given) > 1]
-    if sum(bool(one) for one in raters) < LEAST_RATERS or len(items) < LEAST_ITEMS:
+    if sum(bool(rater) for rater in raters) < LEAST_RATERS or len(items) < LEAST_ITEMS:
         return None
     every = [mark for given in items for mark in given]
     observed = sum((_squares(given) / (len(given) - 1) for given in items), Fraction(0)) / len(every)
@@ -310,7 +310,7 @@ def krippendorff_alpha(raters: Sequence[Marks]) -> Fraction | None:
 
 def _squares(marks: Sequence[Fraction]) -> Fraction:
     """The sum of squared distances over all ordered pairs."""
-    return 2 * (len(marks) * sum((one * one for one in marks), Fraction(0)) - sum(marks, Fraction(0)) ** 2)
+    return 2 * (len(marks) * sum((mark * mark for mark in marks), Fraction(0)) - sum(marks, Fraction(0)) ** 2)
 
 
 def _items(raters: Iterable[Marks]) -> dict[tuple[int, str, str], list[Fraction]]:

@@ -65,27 +65,27 @@ class ReviewForm:
     """What a ballot on one debate asks."""
 
     def __init__(self, debate: DebateState):
-        rules = debate.format
+        format = debate.format
         self.debate = debate
-        self.sides = rules.sides
+        self.sides = format.sides
         self.terms = ShapeContext(
-            sides=rules.sides,
+            sides=format.sides,
             criteria=debate.criteria,
-            least=rules.rubric.least,
-            most=rules.rubric.most,
+            least=format.rubric.least,
+            most=format.rubric.most,
             rounds=debate.rounds,
             strictness=debate.opened.setup.strictness,
-            scales={name: rules.rubric.scale(name) for name in debate.criteria},
+            scales={name: format.rubric.scale(name) for name in debate.criteria},
         )
         reached = {turn.round for turn in schedule.settled(debate)}
-        slots = [slot for slot in debate.plan.calendar if rules.votes(slot.phase)]
+        slots = [slot for slot in debate.plan.calendar if format.votes(slot.phase)]
         self.rounds: dict[int, Shape] = {}
         """Round to what is asked about it; only rounds that were held and that judges vote on."""
         for n in sorted(n for n in reached if n is not None):
             if shape := self._asked(slot for slot in slots if slot.round == n):
                 self.rounds[n] = shape
         self.final = self._asked(slot for slot in slots if slot.closing) or {
-            "winner": Field(kind="choice", of=(*rules.sides, TIE), about="who won the debate")
+            "winner": Field(kind="choice", of=(*format.sides, TIE), about="who won the debate")
         }
 
     def _asked(self, slots: Iterable[Slot]) -> Shape:
@@ -136,11 +136,11 @@ class ReviewForm:
     def ballot(self, value: Mapping[str, Any]) -> Review:
         """The ballot that a value is, about which there is no complaint."""
         given = {"before": None, "after": None, **_plain(value)}
-        parts = {int(n): one for n, one in given.get("rounds", {}).items()}
+        parts = {int(n): part for n, part in given.get("rounds", {}).items()}
         marks = {
             (n, side, name): Fraction(str(mark))
-            for n, one in {**parts, FINAL: given["final"]}.items()
-            for side, by_name in one.get("scores", {}).items()
+            for n, part in {**parts, FINAL: given["final"]}.items()
+            for side, by_name in part.get("scores", {}).items()
             for name, mark in by_name.items()
         }
         return Review(
@@ -149,7 +149,7 @@ class ReviewForm:
             seen=given["seen"],
             before=given["before"],
             after=given["after"],
-            rounds={n: self._read(one) for n, one in sorted(parts.items())},
+            rounds={n: self._read(part) for n, part in sorted(parts.items())},
             final=self._read(given["final"]),
             marks=marks,
             why=given["why"],
@@ -182,10 +182,10 @@ def _plain(value: Any) -> Any:
     """A value as JSON would have it: a round's number is a key, and so a text; so is the form's version."""
     if not isinstance(value, Mapping):
         return value
-    made = {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(made.get("ballot"), int) and not isinstance(made["ballot"], bool):
-        made["ballot"] = str(made["ballot"])
-    return made
+    plain = {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(plain.get("ballot"), int) and not isinstance(plain["ballot"], bool):
+        plain["ballot"] = str(plain["ballot"])
+    return plain
 
 
 def _is_name(name: str) -> bool:
@@ -226,14 +226,14 @@ def worded(form: ReviewForm, place: tuple[str, ...], about: str) -> QuestionText
     """The question about one field of a ballot, which is known by its place in the form; `about` says what it is."""
     final, of_round = place[0] == "final", place[0] == "rounds"
     name = place[1] if final else place[2] if of_round else place[0]
-    rules = form.debate.format
+    format = form.debate.format
     about = one_line(about)
     values = {
         "topic": one_line(form.debate.opened.setup.topic),
         "words": WORDS,
         "round": place[1] if of_round else FINAL,
-        "side": rules.name_of(place[-1]) if place[-1] in form.sides else place[-1].replace("_", " ").capitalize(),
-        "criteria": ", ".join(rules.rubric.criteria[criterion].title for criterion in form.terms.criteria),
+        "side": format.name_of(place[-1]) if place[-1] in form.sides else place[-1].replace("_", " ").capitalize(),
+        "criteria": ", ".join(format.rubric.criteria[criterion].title for criterion in form.terms.criteria),
         "about": about[:1].upper() + about[1:] or name.capitalize(),
     }
     found = review_texts().questions[f"{name}_final" if final else name]
@@ -272,17 +272,17 @@ def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: s
 
 
 def _head(form: ReviewForm, texts: ReviewTexts, journal: str) -> Iterator[str]:
-    rules, setup = form.debate.format, form.debate.opened.setup
+    format, setup = form.debate.format, form.debate.opened.setup
     for line in texts.form:
         yield from _comment(line.format(journal=one_line(journal)))
     yield "#"
     yield from _comment(f"Topic: {setup.topic}")
     for side in form.sides:
-        yield from _comment(f"{side}, {rules.name_of(side)}: {setup.positions[side]}")
+        yield from _comment(f"{side}, {format.name_of(side)}: {setup.positions[side]}")
     if any("scores" in shape for shape in (*form.rounds.values(), form.final)):
         yield "#"
         for name in form.terms.criteria:
-            yield from _comment(f"{name}, {scale(form, name)}: {rules.rubric.criteria[name].about}")
+            yield from _comment(f"{name}, {scale(form, name)}: {format.rubric.criteria[name].about}")
     yield ""
 
 

@@ -69,7 +69,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
 
 def _votes(report: ReportModel) -> Table | None:
     """A row for each vote, where there is more than one judge, or the judge voted twice."""
-    rounds = [(str(one.number), vote) for one in report.rounds for vote in one.votes]
+    rounds = [(str(judged.number), vote) for judged in report.rounds for vote in judged.votes]
     votes = [*rounds, *(("Final", vote) for vote in report.judging.panel)]
     twice = any(vote.twice for _, vote in votes)
     if len({vote.judge for _, vote in votes}) < 2 and not twice:
@@ -156,11 +156,21 @@ def _words(report: ReportModel) -> Table | None:
     """The words of each side by round, beside the scores: longer speeches may look stronger than they are."""
     sides = [side for side in report.arguing if any(turn.seat == side for turn in report.turns)]
     rows = [_words_row(sides, BEFORE, report.before, {}, ())]
-    for one in report.rounds:
+    for round_report in report.rounds:
         label: Phrase = ()
-        if one.winner is not None and wording.LABEL in report.judging.round_fields:
-            label = cell(report.judging.scales.labelled(one.label, one.score if one.label else None))
-        rows.append(_words_row(sides, str(one.number), (*one.speeches, *one.forced), one.scores, label))
+        if round_report.winner is not None and wording.LABEL in report.judging.round_fields:
+            label = cell(
+                report.judging.scales.labelled(round_report.label, round_report.score if round_report.label else None)
+            )
+        rows.append(
+            _words_row(
+                sides,
+                str(round_report.number),
+                (*round_report.speeches, *round_report.forced),
+                round_report.scores,
+                label,
+            )
+        )
     rows.append(_words_row(sides, AFTER, report.after, {}, ()))
     rows = [row for row in rows if row]
     if not rows:
@@ -230,17 +240,17 @@ def evidence_text(report: ReportModel) -> EvidenceText | None:
         return EvidenceText(None, (phrase("Nothing was cited."),))
     rows = [
         (
-            turn(one.turn),
-            page(one.url),
-            strong(literal(one.state)),
-            _found(one, report.as_of),
-            _kept(one),
-            _ratings(report, one),
+            turn(citation.turn),
+            page(citation.url),
+            strong(literal(citation.state)),
+            _found(citation, report.as_of),
+            _kept(citation),
+            _ratings(report, citation),
         )
-        for one in cited
+        for citation in cited
     ]
     heads = ("Turn", "Page", "Quote", "What was found", "Kept as", "How judges weigh the source")
-    verified = sum(one.state == VERIFIED for one in cited)
+    verified = sum(citation.state == VERIFIED for citation in cited)
     sentences = [phrase(f"Verified: {verified} of {len(cited)}; {report.evidence.looked_up_by}.")]
     if report.as_of:
         sentences.append(phrase("The topic binds both sides to what was known as of ", literal(report.as_of), "."))
@@ -257,7 +267,7 @@ def findings(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) -> 
     cited."""
     shape = clerk_turn.shape["checks"].fields
     known = {name: field for name, field in shape.items() if name in ("turn", "state", "why")}
-    late = {one.turn for one in report.evidence.citations if one.late} if report.evidence else set()
+    late = {citation.turn for citation in report.evidence.citations if citation.late} if report.evidence else set()
     rows = (clerk_turn.fields or {}).get("checks") or []
     return [phrase(fields.row(known, row), _LATE if row.get("turn") in late else "") for row in rows]
 

@@ -207,19 +207,21 @@ def summary(report: ReportModel) -> Table:
     else:
         heads += map(phrase, ["Label", "Score"] if judging.labelled else ["Winner"])
     rows = []
-    for one in report.rounds:
-        if one.winner is None:
+    for round_report in report.rounds:
+        if round_report.winner is None:
             continue
-        ballot = one.ballots[0].id if one.ballots else None
-        cells = [phrase(winner_word(one.winner))]
+        ballot = round_report.ballots[0].id if round_report.ballots else None
+        cells = [phrase(winner_word(round_report.winner))]
         if judging.scores_rounds:
-            cells = [phrase(decimals(one.scores[side]) if one.scores else "none") for side in sides] + cells
+            cells = [
+                phrase(decimals(round_report.scores[side]) if round_report.scores else "none") for side in sides
+            ] + cells
         elif judging.labelled:
-            score = judging.scales.of(one.score if one.label else None, " / ")
-            cells = [literal(one.label) if one.label else phrase(NO_DECISION), phrase(score)]
+            score = judging.scales.of(round_report.score if round_report.label else None, " / ")
+            cells = [literal(round_report.label) if round_report.label else phrase(NO_DECISION), phrase(score)]
         # Winners alone lead nowhere: the table would only repeat the transcript's links.
         linked = [resting(text, ballot) for text in cells] if judging.scores_rounds or judging.labelled else cells
-        rows.append((phrase(str(one.number)), *linked))
+        rows.append((phrase(str(round_report.number)), *linked))
     if report.verdict and judging.scores_rounds:
         totals = [decimals(report.verdict.totals[side]) if report.scored else "none" for side in sides]
         rows.append(tuple(map(strong, ("Total", *totals, winner_word(report.verdict.winner)))))
@@ -273,14 +275,14 @@ def earlier_verdict(report: ReportModel) -> EarlierVerdict | None:
 
 
 def _round_pairs(report: ReportModel, recorded: RecordedDebate, sides: list[str]) -> list[tuple[Phrase, ...]]:
-    then = {one.number: one for one in recorded.rounds}
-    now = {one.number: one for one in report.rounds if one.winner is not None}
+    then = {round_report.number: round_report for round_report in recorded.rounds}
+    now = {round_report.number: round_report for round_report in report.rounds if round_report.winner is not None}
     rows = []
     for n in sorted({*then, *now}):
         before, after = then.get(n), now.get(n)
         scores_before = [_points(before.scores.get(side) if before else None) for side in sides]
         scores_after = [_points(after.scores.get(side) if after else None) for side in sides]
-        winners = [_winner(one.winner) if one else _NONE for one in (before, after)]
+        winners = [_winner(round_report.winner) if round_report else _NONE for round_report in (before, after)]
         rows.append((phrase(str(n)), *scores_before, winners[0], *scores_after, winners[1]))
     return rows
 

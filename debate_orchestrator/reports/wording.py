@@ -19,7 +19,7 @@ from debate_orchestrator.core.votes import BallotReading, Vote, valid_votes
 from debate_orchestrator.util.numbers import decimals, percent
 from debate_orchestrator.util.sanitize import one_line
 
-SCORES, LABEL, WINNER, SCORE, PROBABILITY = "scores", "label", "winner", "score", "probability"
+SCORES, LABEL, SCORE, PROBABILITY = "scores", "label", "score", "probability"
 ENDS = ("the lowest", "the highest")
 """What the ends of a scale are called where the format does not name them."""
 _SPAN = re.compile(
@@ -60,9 +60,9 @@ BEHIND = "The declared winner is behind on points: the judges' declaration decid
 """What is said of such a winner on the screen."""
 
 
-def scales(rules: Format) -> Scales:
+def scales(format: Format) -> Scales:
     """How the numbers of a format's votes are shown."""
-    fields = [rules.shapes[phase.reply] for phase in rules.phases() if rules.votes(phase)]
+    fields = [format.shapes[phase.reply] for phase in format.phases() if format.votes(phase)]
     scores = [shape[SCORE].most for shape in fields if SCORE in shape]
     shares = [shape[PROBABILITY].most for shape in fields if PROBABILITY in shape]
     most = scores[-1] if scores else None
@@ -162,20 +162,20 @@ def decided(verdict: Verdict, scales: Scales) -> str:
     return f"Winner: {winner_word(verdict.winner)}" + (f" ({', '.join(asides)})" if asides else "")
 
 
-def outcome_line(verdict: Verdict, rules: Format) -> str:
+def outcome_line(verdict: Verdict, format: Format) -> str:
     """What was decided and the totals, where there are any, as the screen shows them."""
-    line = f"{decided(verdict, scales(rules))}."
-    if not measures(rules):
+    line = f"{decided(verdict, scales(format))}."
+    if not measures(format):
         return line
     scored = any(verdict.totals.values())
-    totals = " | ".join(f"{rules.name_of(side)}: {decimals(points)}" for side, points in verdict.totals.items())
+    totals = " | ".join(f"{format.name_of(side)}: {decimals(points)}" for side, points in verdict.totals.items())
     line = f"{line} {totals if scored else 'No round was scored.'}"
     return f"{line}. {BEHIND}" if "winner is behind on points" in verdict.remarks else line
 
 
-def measures(rules: Format) -> bool:
+def measures(format: Format) -> bool:
     """Whether a format scores its sides at all."""
-    return any(SCORES in shape for shape in rules.shapes.values())
+    return any(SCORES in shape for shape in format.shapes.values())
 
 
 def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) -> str:

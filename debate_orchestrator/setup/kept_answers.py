@@ -32,7 +32,7 @@ class Kept:
     def __init__(self, path: str, *, own: bool):
         self.path = path
         self.own = own
-        """Whether it is a file of the conversation's own, which nobody named."""
+        """Whether the conversation chose the file itself because no name was given."""
         self.lost = ""
         """Why it could not be kept; empty where it could."""
         self.saved = False
@@ -72,7 +72,7 @@ class Kept:
 
 
 def fresh() -> Kept:
-    """A file of its own in the working directory, for a conversation that nobody named one for."""
+    """A file of its own in the working directory, for a conversation without a named file."""
     names = (f"{_STEM}{'' if n == 1 else f'-{n}'}{_ENDING}" for n in itertools.count(1))
     return Kept(next(name for name in names if not os.path.lexists(name)), own=True)
 
@@ -99,7 +99,7 @@ def named(path: str) -> tuple[Kept, SetupState]:
     draft = load(path)
     if not _holds_setup(path):
         return fresh(), draft
-    kept = Kept(path, own=_is_own(Path(path)))  # ours, whoever names it
+    kept = Kept(path, own=_is_own(Path(path)))  # ours, even if the user names it
     kept.saved = True
     return kept, draft
 
@@ -144,7 +144,7 @@ class RecentAnswers:
         """Remembers an answer as the latest of its kind."""
         if not (answer := answer.strip()):
             return
-        others = [one for one in self._known.get(kind, []) if one != answer]
+        others = [earlier for earlier in self._known.get(kind, []) if earlier != answer]
         self._known[kind] = [*others, answer][-_MOST:]
         if self._path is None:
             return
@@ -167,5 +167,5 @@ def _lists(value: object) -> dict[str, list[str]]:
     """The lists of texts in a value that was read."""
     if not isinstance(value, Mapping):
         return {}
-    lists = {str(key): one for key, one in value.items() if isinstance(one, list)}
-    return {key: [text for text in one if isinstance(text, str)] for key, one in lists.items()}
+    lists = {str(key): items for key, items in value.items() if isinstance(items, list)}
+    return {key: [text for text in items if isinstance(text, str)] for key, items in lists.items()}

@@ -128,8 +128,8 @@ def _of_statement(topic: str) -> Pair | None:
         return None
     if {*what.lower().split()} & (_NEGATIVE | _words("should must is are that which who")):
         return None
-    said, denied = f"{_capital(who)} {verb} {what}.", f"{_capital(who)} {verb} not {what}."
-    return Pair(denied, said) if negated else Pair(said, denied)
+    positions, denied = f"{_capital(who)} {verb} {what}.", f"{_capital(who)} {verb} not {what}."
+    return Pair(denied, positions) if negated else Pair(positions, denied)
 
 
 def _capital(text: str) -> str:

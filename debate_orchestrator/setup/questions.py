@@ -15,7 +15,7 @@ from typing import Any
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.schema import ShapeContext, check, json_schema
-from debate_orchestrator.core.settings import Source
+from debate_orchestrator.core.settings import Source, unwanted
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import risks, settings
 from debate_orchestrator.setup.session import (
@@ -56,8 +56,8 @@ def question_texts() -> QuestionTexts:
 class Questionnaire:
     """The questions in the words and the limits of a format."""
 
-    def __init__(self, words: QuestionTexts, rules: Format, default_output: str):
-        self.words, self.rules, self.default_output = words, rules, default_output
+    def __init__(self, words: QuestionTexts, format: Format, default_output: str):
+        self.words, self.format, self.default_output = words, format, default_output
 
     # What comes next
 
@@ -83,15 +83,6 @@ class Questionnaire:
         keys = dict.fromkeys((now.key, *left))
         return tuple(self.question(draft, key) for key in [*keys][:_MOST_TOGETHER])
 
-    def trail(self, draft: SetupState) -> tuple[str, ...]:
-        """The questions that were answered before the one that comes next, in their order."""
-        behind: list[str] = []
-        for key, done in self._steps(draft):
-            if not done:
-                break
-            behind.append(key)
-        return tuple(behind)
-
     def _steps(self, draft: SetupState) -> Iterator[tuple[str, bool]]:
         """Every question in its order, and the moderator's work where some is needed; and whether it is done."""
         talk, settled = draft.talk, draft.given
@@ -104,29 +95,29 @@ class Questionnaire:
         if talk.positions == "auto" and not positions:
             yield _POSITIONS, False
         if talk.positions == "own":
-            yield from ((f"position_{side}", side in positions) for side in self.rules.sides)
+            yield from ((f"position_{side}", side in positions) for side in self.format.sides)
         yield "positions_ok", talk.positions_ok
-        limits = self.rules.rounds
+        limits = self.format.rounds
         if limits.insist > 1:
             yield "rounds", "rounds" in settled
         number = settled.get("rounds", 1)
         if number != settings.AUTO and number > limits.most:
             yield "insist", bool(settled.get("insist"))
-        if len(self.rules.rubric.strictness) > 1:
+        if len(self.format.rubric.strictness) > 1:
             yield "strictness", "strictness" in settled
         yield "output", "output" in settled
 
     def question(self, draft: SetupState, key: str) -> Ask:
-        """A question as it is put, also once more: one that comes next, or one of the trail."""
+        """A question as it is put, also once more: one that comes next, or one that was answered."""
         wording = self.words.questions[key]
         values = self._values(draft, key)
         filled = {name: sanitize.one_line(str(value)).rstrip(".") for name, value in values.items()}
         filled |= {name: values[name] for name in ("argued", "keys") if name in values}
         choices = {value: about.format(**filled) for value, about in wording.choices.items()}
         if key == "strictness":
-            choices = {name: one.about for name, one in self.rules.rubric.strictness.items()}
+            choices = {name: mode.about for name, mode in self.format.rubric.strictness.items()}
         options = {label.format(**filled): about.format(**filled) for label, about in wording.options.items()}
-        if key == "rounds" and not self.rules.can_run_dry:
+        if key == "rounds" and not self.format.can_run_dry:
             options.pop(settings.AUTO, None)
         return Ask(
             key=key,
@@ -140,7 +131,7 @@ class Questionnaire:
 
     def _values(self, draft: SetupState, key: str) -> dict[str, Any]:
         """What the wording of a question names."""
-        proposal, limits = draft.talk.proposal or {}, self.rules.rounds
+        proposal, limits = draft.talk.proposal or {}, self.format.rounds
         match key:
             case "framing":
                 return {name: proposal.get(name) or "" for name in ("recommended", "alternative")}
@@ -149,10 +140,10 @@ class Questionnaire:
             case "position_a" | "position_b":
                 return {"who": self.who(key.removeprefix("position_"))}
             case "positions_ok":
-                keys = " or ".join(f"position_{side}=..." for side in self.rules.sides)
+                keys = " or ".join(f"position_{side}=..." for side in self.format.sides)
                 return {"argued": " ".join(self.argued(draft)), "keys": keys}
             case "rounds":
-                auto = f", or {settings.AUTO}" if self.rules.can_run_dry else ""
+                auto = f", or {settings.AUTO}" if self.format.can_run_dry else ""
                 return {"default": limits.default, "most": limits.most, "auto": auto, "about": self._about_rounds()}
             case "insist":
                 cap = "4 or 5" if limits.most > 4 else limits.most
@@ -181,20 +172,20 @@ class Questionnaire:
 
     def confirmed(self, settled: dict[str, Any]) -> str:
         """The block that says what was settled."""
-        rules, lines = self.rules, []
-        for side in rules.sides:
+        format, lines = self.format, []
+        for side in format.sides:
             position = sanitize.one_line(settled["positions"][side])
             lines.append(self.words.side.format(who=self.who(side), position=position))
         shown_values = {
             "topic": settled["topic"],
-            "rounds": settled.get("rounds", rules.rounds.default),
-            "strictness": settled.get("strictness", tuple(rules.rubric.strictness)[-1]),
+            "rounds": settled.get("rounds", format.rounds.default),
+            "strictness": settled.get("strictness", tuple(format.rubric.strictness)[-1]),
             "output": settled["output"],
         }
         if shown_values["rounds"] == settings.AUTO:
-            shown_values["rounds"] = f"{settings.AUTO}, at most {rules.rounds.most}"
+            shown_values["rounds"] = f"{settings.AUTO}, at most {format.rounds.most}"
         flat = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
-        beyond = "".join(f"\n{line}" for line in (*settings.block_lines(settled, rules), *self.beyond(settled)))
+        beyond = "".join(f"\n{line}" for line in (*settings.block_lines(settled, format), *self.beyond(settled)))
         return self.words.confirmed.format(positions="\n".join(lines), beyond=beyond, **flat)
 
     def beyond(self, settled: dict[str, Any]) -> list[str]:
@@ -203,18 +194,18 @@ class Questionnaire:
 
     def who(self, side: str) -> str:
         """What a side is called, with what it stands for: `Researcher A (Pro)`."""
-        seat = self.rules.seats[side]
+        seat = self.format.seats[side]
         return f"{seat.name} ({seat.side})" if seat.side else seat.name
 
     def argued(self, draft: SetupState) -> list[str]:
         """Who will argue what, a sentence for each side."""
         positions = draft.given.get("positions", {})
-        flat = {side: sanitize.one_line(positions.get(side, "")).rstrip(".") for side in self.rules.sides}
-        sentences = [self.words.argues.format(name=self.rules.name_of(side), position=flat[side]) for side in flat]
+        flat = {side: sanitize.one_line(positions.get(side, "")).rstrip(".") for side in self.format.sides}
+        sentences = [self.words.argues.format(name=self.format.name_of(side), position=flat[side]) for side in flat]
         return [sentence[:-1] if sentence.endswith(("?.", "!.")) else sentence for sentence in sentences]
 
     def _about_rounds(self) -> str:
-        phases = self.rules.round
+        phases = self.format.round
         if {"challenge", "rebuttal"} <= {phase.name for phase in phases}:
             return self.words.quick
         titles = dict.fromkeys(phase.title for phase in phases if phase.on is None)
@@ -226,7 +217,7 @@ class Questionnaire:
     def checked(self, draft: SetupState) -> tuple[SetupState, list[str]]:
         """The draft without the answers, written by hand into its file, that would have been refused; and why."""
         errors: list[str] = []
-        draft = checked_state(draft, self.rules.sides)
+        draft = checked_state(draft, self.format.sides)
         if draft.talk.proposal is not None and check(self.words.shapes["topic"], draft.talk.proposal, _NO_TERMS):
             draft = with_progress(draft, proposal=None)
         for key in ("rounds", "strictness"):
@@ -240,7 +231,7 @@ class Questionnaire:
 
     # Taking answers
 
-    def put(self, draft: SetupState, *questions: Ask) -> SetupState:
+    def mark_asked(self, draft: SetupState, *questions: Ask) -> SetupState:
         """The draft once these questions were really put to the user."""
         return with_progress(draft, asked={question.key: question.text for question in questions})
 
@@ -261,7 +252,7 @@ class Questionnaire:
         if wording.choices or wording.default or key == "strictness":
             text = _ADDED.sub("", text)
         if text.lower() == "default" and wording.default:
-            text, source = str({"rounds": self.rules.rounds.default, "output": self.default_output}[key]), "default"
+            text, source = str({"rounds": self.format.rounds.default, "output": self.default_output}[key]), "default"
         if key.startswith("position_"):
             after = self._take_position(draft, text, source, key.removeprefix("position_"))
         else:
@@ -275,7 +266,7 @@ class Questionnaire:
             raise BadSettings([f"setup.{name}.moderator: {error}" for error in errors])
         if name == "topic":
             return with_progress(draft, proposal=value)
-        positions = {side: sanitize.one_line(value[side]) for side in self.rules.sides}
+        positions = {side: sanitize.one_line(value[side]) for side in self.format.sides}
         if errors := settings.duplicate_positions(positions):
             raise BadSettings(errors)
         return with_answers(draft, "derived", positions=positions)
@@ -360,11 +351,11 @@ class Questionnaire:
         return with_progress(after, positions=None, own={}, positions_ok=False, rejected=rejected)
 
     def _take_rounds(self, draft: SetupState, text: str, source: Source) -> SetupState:
-        if text.lower() == settings.AUTO and self.rules.can_run_dry:
+        if text.lower() == settings.AUTO and self.format.can_run_dry:
             return with_answers(without_answers(draft, "insist"), source, rounds=settings.AUTO)
-        number = settings.rounds(text, self.rules.rounds.insist)
+        number = settings.rounds(text, self.format.rounds.insist)
         if number is None:
-            raise BadSettings(settings.rounds_complaint(text, self.rules))
+            raise BadSettings(unwanted("rounds", text, self.format))
         same = draft.given.get("rounds") == number
         return with_answers(draft if same else without_answers(draft, "insist"), source, rounds=number)
 
@@ -374,7 +365,7 @@ class Questionnaire:
         return without_answers(draft, "rounds", "insist")
 
     def _take_strictness(self, draft: SetupState, text: str, source: Source) -> SetupState:
-        names = self.rules.rubric.strictness
+        names = self.format.rubric.strictness
         if text.lower() not in names:
             raise BadSettings(f"strictness: {short_repr(text)} is not {' or '.join(names)}.")
         return with_answers(draft, source, strictness=text.lower())

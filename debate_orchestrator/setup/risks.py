@@ -82,6 +82,15 @@ _EARLIER = frozenset(
         "a032f7b86dca1aafcd43d901ac80dca9fcebd73133167ee05137e39f3bc9c57e",  # adversarial
         "134981234071966dc59396641bafe7fa8e0594d5380b25317f01ed84d6941550",  # adversarial
         "cbfe0e207c040aa20a0b4a8355d38f11e3f7b9aa049460f14b893a9ec9315482",  # claim
+        "c07d298e763cfc5f57e364473d1466e8a171ec7988a69b589f5653429297b29b",  # adversarial
+        "c6106f56dd6da3616debd1c2af7fa963ef3946a47b6caa672121e713b90ba0e2",  # adversarial
+        "fc056b1b1619d2a0513699177861678b1fbb7f20600031485a358fbf9cc7c394",  # conversation
+        "77b440f57847481aa91cde4315a846e9f37499e5bd3b3a5e9846d9cea40d9d2e",  # panel
+        "391a97def5e3bcbae0a2da0821dc2562cda14dd18dcfc8aef748c12ec9a06400",  # question
+        "0fa8372134037a76421f838e5bc78cb892924fdea8fa5c30474d1c2e5ae72b59",  # question-blind
+        "7105d8f3529c647b6a9b93d453151b61cb56f3573411373b500b1f69522a180f",  # question-consultancy
+        "f021f4aff8dc4f55cd3e18496fcca7fac2801f345379b9774afe043bcad223b6",  # question-open
+        "91f8f97362fff0c4d5036e78545ce461650a68678a9a3062b778b0c1655ac812",  # transcript
     }
 )
 """The digests of formats as earlier versions shipped them, so that their journals need no consent; see `_digest`."""
@@ -115,24 +124,24 @@ class Risk(Value):
 def ordered(risks: Iterable[Risk]) -> list[Risk]:
     """The gravest last, where a question follows."""
     kinds = [kind for kind in _PHRASES if kind not in _GRAVE] + [*_GRAVE]
-    return sorted(risks, key=lambda one: kinds.index(one.kind))
+    return sorted(risks, key=lambda risk: kinds.index(risk.kind))
 
 
 def told(risks: Iterable[Risk]) -> list[str]:
     """Items of a list for a person, in that order; of many files the first few are told, and the others counted.
     BadSettings where there is more than can be shown."""
     in_order = ordered(risks)
-    grave = [one for one in in_order if one.kind in _GRAVE]
-    rows = sum(-(-len(f"  - {one.said}") // _COLUMNS) for one in grave)
-    if rows > _MOST or any(one.kind == "program" and len(one.what) > model_spec.LONGEST_COMMAND for one in grave):
+    grave = [risk for risk in in_order if risk.kind in _GRAVE]
+    rows = sum(-(-len(f"  - {risk.said}") // _COLUMNS) for risk in grave)
+    if rows > _MOST or any(risk.kind == "program" and len(risk.what) > model_spec.LONGEST_COMMAND for risk in grave):
         what = f"{rows} rows of programs and servers" if rows > _MOST else "a program with a long command line"
         limit = f"at most {_MOST} rows, with command lines of at most {model_spec.LONGEST_COMMAND} characters"
         raise BadSettings(f"The setup does more than can be shown: {what}, and {limit} are allowed.")
     items = []
-    for kind, group in itertools.groupby(in_order, key=lambda one: one.kind):
+    for kind, group in itertools.groupby(in_order, key=lambda risk: risk.kind):
         own = list(group)
         few = own[:_FEW] if kind in _FOLDED else own
-        items += [f"  - {one.said}" for one in few]
+        items += [f"  - {risk.said}" for risk in few]
         if left := len(own) - len(few):
             items.append(f"  - {kind}: {left:,} more {_FOLDED[kind]} outside the working folder")
     return items
@@ -231,8 +240,8 @@ def _is_shipped(opened: Opened) -> bool:
 
 def _digest(format: Format) -> str:
     """A digest of what a format says beside the defaults, which later versions may add to, in its order."""
-    said = format.model_dump(mode="json", exclude_defaults=True)
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    data = format.model_dump(mode="json", exclude_defaults=True)
+    return hashlib.sha256(json.dumps(data).encode()).hexdigest()
 
 
 def _of_cast(cast: object) -> Iterator[Risk]:
@@ -287,15 +296,15 @@ def _real(path: str) -> str:
 def _texts(value: object) -> list[str]:
     """The texts in a value that may be one text or several."""
     values = value if isinstance(value, list | tuple) else [value]
-    return [one for one in values if isinstance(one, str)]
+    return [text for text in values if isinstance(text, str)]
 
 
 def _joined(found: list[Risk]) -> tuple[Risk, ...]:
     """Each thing once, with every key that asks for it."""
     keys: dict[str, list[str]] = {}
-    for one in found:
-        keys.setdefault(one.digest, []).append(one.where)
-    whole = {one.digest: one for one in found}
+    for risk in found:
+        keys.setdefault(risk.digest, []).append(risk.where)
+    whole = {risk.digest: risk for risk in found}
     return tuple(
         whole[digest].model_copy(update={"where": ", ".join(dict.fromkeys(asking))}) for digest, asking in keys.items()
     )

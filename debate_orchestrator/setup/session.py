@@ -52,8 +52,8 @@ def save(path: str, draft: SetupState, tell: Tell = ignore, *, whole: bool = Tru
 def _is_conversation(there: bytes) -> bool:
     """Whether a file is a conversation as `save` writes it, with nothing more, such as comments."""
     try:
-        said = parse_mapping_with_lines(there.decode(), "")[0]
-        return "setup" in said and to_yaml(said).encode() == there
+        data = parse_mapping_with_lines(there.decode(), "")[0]
+        return "setup" in data and to_yaml(data).encode() == there
     except (BadFile, ValueError):
         return False
 
@@ -106,7 +106,7 @@ class SetupProgress(Value):
     asked: dict[str, str] = {}
     """The questions that were put last, key to text, but for those answered since."""
     nonce: str = Field(default="", pattern=rf"{NONCE}|^$")
-    """What fences speech in the moderator's briefs; drawn by whoever drives the conversation."""
+    """What fences speech in the moderator's briefs; drawn by the caller that runs the conversation."""
     paid: tuple[Reply, ...] = ()
     """The replies of a moderator that was called, since they may have cost money."""
 

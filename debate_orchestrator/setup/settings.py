@@ -14,6 +14,7 @@ from debate_orchestrator.core.settings import (
     FORMER_NAMES,
     MODERATOR,
     MOST_JUDGES,
+    SOURCED,
     Settings,
     default_of,
     duplicate_positions,
@@ -30,10 +31,6 @@ __all__ = ["MODERATOR", "Settings", "duplicate_positions"]
 
 KEYS = (*Settings.model_fields, "setup")
 """What may stand in an answers file; `setup` is the conversation that `debate ask` keeps there."""
-SOURCED = ("topic", "positions", "rounds", "strictness", "output", "first", "format")
-"""Answers whose source is on record."""
-VOTING = ("mirror", "quorum", "blind", "each_round")
-"""Settings of how judges vote."""
 AUTO = "auto"
 """As many rounds as there is new ground for, up to the most that the format allows."""
 _SAMPLE_COLUMN = 27
@@ -52,7 +49,7 @@ def format_of(given: Mapping[str, Any], default: str) -> str:
 
 def settings_from(
     given: Mapping[str, Any],
-    rules: Format,
+    format: Format,
     default_output: str,
     filler: Callable[[str], str] = lambda seat: HOST,
     where: Callable[[str], str] = lambda key: "answers",
@@ -65,36 +62,36 @@ def settings_from(
         problems.append(with_hint("topic: there is none.", "--topic, or `topic: ...` in the answers file"))
     for name, declared in DECLARED.items():
         if declared.from_format is not None:
-            values.setdefault(name, declared.from_format(rules))
-    values |= {"format": format_of(given, rules.name), "output": given.get("output", default_output)}
+            values.setdefault(name, declared.from_format(format))
+    values |= {"format": format_of(given, format.name), "output": given.get("output", default_output)}
     if values.get("positions") == "auto":
         del values["positions"]
     elif values.get("positions") == {}:
-        problems.append(unwanted("positions", {}, rules))
+        problems.append(unwanted("positions", {}, format))
     if values["rounds"] == AUTO:
-        values |= {"rounds": rules.rounds.most, "until_dry": True}
+        values |= {"rounds": format.rounds.most, "until_dry": True}
     values["rounds"] = rounds(values["rounds"], 999) or values["rounds"]
     if isinstance(values["issues"], list):
         values["issues"] = tuple(values["issues"])
     context = values.get("context")
     values["context"] = [context] if isinstance(context, str) else () if context is None else context
-    values["cast"] = _seated(values.get("cast"), rules, filler, problems)
-    _seat_rapporteur(values, rules)
+    values["cast"] = _seated(values.get("cast"), format, filler, problems)
+    _seat_rapporteur(values, format)
     noted = values.get("sources") or {}
     if isinstance(noted, dict):
         noted = {key: noted.get(key, "file" if key in given else "default") for key in SOURCED}
     values["sources"] = noted
-    return _validated(values, rules, problems)
+    return _validated(values, format, problems)
 
 
-def _validated(values: Mapping[str, Any], rules: Format, problems: list[str]) -> Settings:
+def _validated(values: Mapping[str, Any], format: Format, problems: list[str]) -> Settings:
     """The settings of these values. Raises BadSettings with the problems and those that are found."""
     try:
-        settings = Settings.model_validate(values, context=rules)
+        settings = Settings.model_validate(values, context=format)
     except pydantic.ValidationError as error:
         for found in error.errors(include_url=False):
             if found["type"] == "value_error":
-                hint = _hint(str(found["loc"][0]), values, rules)
+                hint = _hint(str(found["loc"][0]), values, format)
                 problems += [with_hint(problem, hint) for problem in found["ctx"]["error"].args]
         raise BadSettings(problems) from None
     if problems:
@@ -102,14 +99,14 @@ def _validated(values: Mapping[str, Any], rules: Format, problems: list[str]) ->
     return settings
 
 
-def _hint(name: str, values: Mapping[str, Any], rules: Format) -> str:
+def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
     """What to try where a side has no position, or a judge was named for a format without one; empty for the rest."""
     given = values.get(name)
-    if name == "positions" and isinstance(given, dict) and given.keys() < set(rules.sides):
-        lacking = [side for side in rules.sides if side not in given]
+    if name == "positions" and isinstance(given, dict) and given.keys() < set(format.sides):
+        lacking = [side for side in format.sides if side not in given]
         flags = " and ".join(f"--position-{side}" for side in lacking)
         return f"{flags}, or positions.{lacking[0]} in the answers file"
-    if name == "cast" and isinstance(given, dict) and JUDGE in given and JUDGE not in rules.seated:
+    if name == "cast" and isinstance(given, dict) and JUDGE in given and JUDGE not in format.seated:
         return "`debate judge` to judge a debate that is over"
     return ""
 
@@ -120,49 +117,49 @@ def _unknown_key(key: object, where: str) -> str:
     return f"{where}: {short_repr(key)} is no key of an answers file. {hint or 'The keys are ' + ', '.join(KEYS) + '.'}"
 
 
-def _seated(cast: Any, rules: Format, filler: Callable[[str], str], problems: list[str]) -> Any:
+def _seated(cast: Any, format: Format, filler: Callable[[str], str], problems: list[str]) -> Any:
     """The cast with a tuple of models for each seat; anything that is no cast as it is. If a seat can't be filled, the
     reason is added to the problems."""
     if isinstance(cast, str):
-        cast = {seat: cast for seat in EVERYBODY if seat in rules.seated}
+        cast = {seat: cast for seat in EVERYBODY if seat in format.seated}
     if not (cast is None or isinstance(cast, dict)):
         return cast
     seated = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in (cast or {}).items()}
-    order = (*rules.seats_taken(rules.options), MODERATOR)
+    order = (*format.seats_taken(format.options), MODERATOR)
     if not seated.keys() <= set(order):
         return seated
     for seat in order:
         if seat in seated and not all(isinstance(model, str) for model in seated[seat]):
             problems += model_problems(seat, seated.pop(seat))
-        elif seat not in seated and seat in rules.seated:
+        elif seat not in seated and seat in format.seated:
             try:
                 model = FETCH if seat == CLERK else filler(seat)
             except BadSettings as error:
                 problems += [problem for problem in error.complaints if problem not in problems]
                 continue
-            seated[seat] = (model,) * (rules.panel if seat == JUDGE else 1)
+            seated[seat] = (model,) * (format.panel if seat == JUDGE else 1)
     return {seat: seated[seat] for seat in order if seat in seated}
 
 
-def _seat_rapporteur(values: dict[str, Any], rules: Format) -> None:
+def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
     """Seats the first judge's model as rapporteur where one is needed and none is named; where that judge is a person,
     a side's model. A rapporteur that has nothing to do is left out."""
     cast, options = values["cast"], {name for name in (ISSUES, BRIEF) if values[name] is True}
     if not isinstance(cast, dict):
         return
-    if RAPPORTEUR not in rules.seats_taken(options):
-        if RAPPORTEUR in rules.seats_taken(rules.options):
+    if RAPPORTEUR not in format.seats_taken(options):
+        if RAPPORTEUR in format.seats_taken(format.options):
             cast.pop(RAPPORTEUR, None)
     elif RAPPORTEUR not in cast and cast:
-        seated = [cast[seat][0] for seat in (JUDGE, *rules.sides) if cast.get(seat)]
+        seated = [cast[seat][0] for seat in (JUDGE, *format.sides) if cast.get(seat)]
         cast[RAPPORTEUR] = (next((model for model in seated if model != HUMAN), HUMAN),)
 
 
-def judging_settings(given: Mapping[str, Any], rules: Format, panel: int) -> Settings:
+def judging_settings(given: Mapping[str, Any], format: Format, panel: int) -> Settings:
     """The settings of a debate of which only these are known, and that its panel has that size. Raises BadSettings with
     every problem."""
-    cast = {JUDGE: [HOST] * max(1, min(panel, MOST_JUDGES))} if JUDGE in rules.seated else {}
-    return settings_from({"topic": "Any.", "cast": cast, **given}, rules, "any.md")
+    cast = {JUDGE: [HOST] * max(1, min(panel, MOST_JUDGES))} if JUDGE in format.seated else {}
+    return settings_from({"topic": "Any.", "cast": cast, **given}, format, "any.md")
 
 
 def rounds(value: Any, most: int) -> int | None:
@@ -171,11 +168,6 @@ def rounds(value: Any, most: int) -> int | None:
         return None
     text = str(value).strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= most else None
-
-
-def rounds_complaint(value: Any, rules: Format) -> str:
-    """The problem of a number of rounds that the format does not allow."""
-    return unwanted("rounds", value, rules)
 
 
 def message_line(key: str, text: str) -> str:
@@ -198,13 +190,13 @@ def _sample_lines(name: str, shown: SettingText) -> str:
     return f"# {name}: {shown.help}\n{line}\n"
 
 
-def block_lines(settled: Mapping[str, Any], rules: Format) -> list[str]:
+def block_lines(settled: Mapping[str, Any], format: Format) -> list[str]:
     """The lines of the block that confirms a setup for settings that are not the default; topic, positions, rounds,
     strictness and output are in the words of prompts/setup.yaml."""
     lines = []
     for name, shown in SETTING_TEXTS.items():
         value = settled.get(name)
-        if shown.label and value not in (None, default_of(name, rules)):
+        if shown.label and value not in (None, default_of(name, format)):
             text = "yes" if value is True else "no" if value is False else sanitize.one_line(str(value))
             lines.append(f"{shown.label}: {text}")
     return lines

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE
-from debate_orchestrator.core.settings import MOST_JUDGES
+from debate_orchestrator.core.settings import ESTIMATED, MOST_JUDGES
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import Estimate, estimate
 from debate_orchestrator.providers import discovery, pricing, registry
@@ -32,11 +32,6 @@ Cast = dict[str, Any]
 EXAMPLES = {"vendor": "anthropic:MODEL", "local": "ollama:MODEL", "key": "ANTHROPIC_API_KEY", "program": "claude"}
 _LISTED = 3
 """Models of one server that are choices; Tab completes the others."""
-_COUNTED = (
-    *("rounds", "insist", "strictness", "cast", "context", "search", "share_cache"),
-    *("mirror", "quorum", "each_round", "blind"),
-)
-"""Answers on which the estimate depends."""
 _PLACEHOLDER = "What is debated, in a sentence of about this length that is still to be written."
 T = TypeVar("T")
 
@@ -144,7 +139,7 @@ class Estimates:
     def of(self, given: Mapping[str, Any], rules: Format, changed: Callable[[], None]) -> Future[Estimate | None]:
         """The estimate of a debate with these answers, which name a cast; None where they would not do. `changed` is
         called when it is there."""
-        counted = {key: given[key] for key in _COUNTED if key in given}
+        counted = {key: given[key] for key in ESTIMATED if key in given}
         if not model_spec.is_rehearsal(given["cast"]):  # stand-ins beside models cost nothing, as people do
             free = {
                 who: model_spec.HUMAN for who in model_spec.specs_of(given["cast"]) if not model_spec.is_called(who)
@@ -218,7 +213,7 @@ class Casting:
 
     def _offered(self, found: Found, standing: Cast | None) -> list[tuple[str, str, Cast | None]]:
         """Name, meaning and cast of every choice for all seats at once, what was found first."""
-        rules = self._session.interview.rules
+        rules = self._session.interview.format
         offered: list[tuple[str, str, Cast | None]] = []
         if standing and {*seats(rules)} <= set(standing):
             offered.append(("keep", in_words(standing), standing))
@@ -231,14 +226,14 @@ class Casting:
     def _for_all(self, typed: str) -> Cast:
         """A cast of one alone."""
         who = self._checked("cast", typed)
-        return filled(self._session.interview.rules, lambda seat: who)
+        return filled(self._session.interview.format, lambda seat: who)
 
     def _checked(self, seat: str, typed: str) -> str:
         """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""
         if not typed:
             raise BadSettings(self._words.said["needed"])
         permissions = self._session.found().permissions
-        problems = registry.complaints({seat: (typed,)}) or registry.missing({seat: (typed,)}, permissions)
+        problems = registry.cast_problems({seat: (typed,)}) or registry.missing({seat: (typed,)}, permissions)
         if problems:
             raise BadSettings([problem.removeprefix("cast: ") for problem in problems])
         kind = model_spec.kind(typed)
@@ -251,7 +246,7 @@ class Casting:
         """One seat after the other; back returns to the one before."""
         cast: Cast = {}
         interview = self._session.interview
-        asked = seats(interview.rules)
+        asked = seats(interview.format)
         at = 0
         while at < len(asked):
             seat = asked[at]

@@ -80,14 +80,14 @@ class SetupSession:
         self.kept = kept
         named = format_of(draft.given, "")
         self.interview = self._questionnaire(named) if named else self._questionnaire()
-        self.draft, wrong = self.interview.checked(_cast_by_seat(draft, self.interview.rules))
+        self.draft, wrong = self.interview.checked(_cast_by_seat(draft, self.interview.format))
         kept.whole = draft.given.keys() <= self.draft.given.keys()
         return wrong
 
     def settings(self) -> Settings:
         """The answers as a debate uses them."""
         given = {**self.draft.given, "sources": dict(self.draft.sources)}
-        return settings_from(given, self.interview.rules, self.interview.default_output)
+        return settings_from(given, self.interview.format, self.interview.default_output)
 
     def keep(self, draft: SetupState | None = None) -> None:
         """Keeps the answers so far; says so, once, where that can't be."""
@@ -175,7 +175,7 @@ class SetupSession:
 
     def _provider(self, spec: str) -> registry.Provider:
         """The model, for a debate of which nothing is settled yet."""
-        rules = self.interview.rules
+        rules = self.interview.format
         positions = {side: f"{side}, to be settled" for side in rules.sides}
         given = {"topic": "to be settled", "positions": positions, "cast": spec}
         debate = fold([start.make_opening(settings_from(given, rules, REPORT))])
@@ -194,9 +194,9 @@ class SetupSession:
     def _cost_of(self, given: Mapping[str, Any]) -> str:
         """The status line: what the debate would take; the last known until that is worked out."""
         cast = given.get(_CAST)
-        if not isinstance(cast, dict) or not {*seats(self.interview.rules)} <= set(cast):
+        if not isinstance(cast, dict) or not {*seats(self.interview.format)} <= set(cast):
             return ""
-        coming = self._estimates.of(given, self.interview.rules, self.prompter.refresh)
+        coming = self._estimates.of(given, self.interview.format, self.prompter.refresh)
         if coming.done() or not self.prompter.moves:
             self._cost = cost_line(coming.result(), cast) or self._cost
         return self._cost
@@ -206,7 +206,7 @@ class SetupSession:
         cast = self.draft.given[_CAST]
         if is_free(cast) and not model_spec.is_rehearsal(cast):
             return self.words.said["free"]
-        found = self._estimates.of(self.draft.given, self.interview.rules, self.prompter.refresh).result()
+        found = self._estimates.of(self.draft.given, self.interview.format, self.prompter.refresh).result()
         key = "rehearses" if model_spec.is_rehearsal(cast) else "takes"
         return self.words.said[key].format(estimate=found.said()) if found else ""
 
@@ -217,7 +217,9 @@ def moderating_model(given: Mapping[str, Any]) -> str | None:
     cast = cast if isinstance(cast, dict) else {}
     order = (MODERATOR, JUDGE, *cast)
     named = [spec for seat in order if seat in cast for spec in model_spec.specs_of({seat: cast[seat]})]
-    callable_ = (spec for spec in named if model_spec.is_called(spec) and not registry.complaints({MODERATOR: (spec,)}))
+    callable_ = (
+        spec for spec in named if model_spec.is_called(spec) and not registry.cast_problems({MODERATOR: (spec,)})
+    )
     return next(callable_, None)
 
 

@@ -118,7 +118,7 @@ class Wizard(SetupSession):
         """The next question that is not answered and has no default."""
         if not self.draft.talk.heard:
             return "topic"
-        if not {*seats(self.interview.rules)} <= set(self.draft.given.get(_CAST, ())):
+        if not {*seats(self.interview.format)} <= set(self.draft.given.get(_CAST, ())):
             return _CAST
         while isinstance(now := self.interview.next(self.draft), Ask | Propose):
             if isinstance(now, Propose):
@@ -133,7 +133,7 @@ class Wizard(SetupSession):
         """Answers a question that need not be put. Whatever it answers is shown and confirmed before the debate."""
         draft, key = self.draft, ask.key
         if key == "topic_ok" and (draft.talk.proposal or {}).get("restated") == one_line(draft.talk.heard[-1]):
-            self.draft = self.interview.answer(self.interview.put(draft, ask), key, "yes")
+            self.draft = self.interview.answer(self.interview.mark_asked(draft, ask), key, "yes")
         elif key == "positions":
             own = self.moderator() is None and (draft.talk.rejected or not self._plain())
             if own and not draft.talk.rejected:
@@ -142,7 +142,9 @@ class Wizard(SetupSession):
         elif key in ("rounds", "output"):
             self.draft = self.interview.answer(draft, key, "default")
         elif key == "strictness":
-            self.draft = self.interview.answer(draft, key, tuple(self.interview.rules.rubric.strictness)[-1], "default")
+            self.draft = self.interview.answer(
+                draft, key, tuple(self.interview.format.rubric.strictness)[-1], "default"
+            )
         else:
             return False
         return True
@@ -160,7 +162,7 @@ class Wizard(SetupSession):
 
     def _plain(self) -> dict[str, str]:
         """The plain positions on the topic; empty where the person has to word them."""
-        return plain_positions(str(self.draft.given.get("topic", "")), self.interview.rules.sides)
+        return plain_positions(str(self.draft.given.get("topic", "")), self.interview.format.sides)
 
     def _before(self, key: str) -> str:
         """The question before that one."""
@@ -185,7 +187,7 @@ class Wizard(SetupSession):
         if key.startswith("setup."):
             self.moderate(key)
         elif key == _CAST:
-            cast = Casting(self).choose() if not self.rehearse else stand_ins(self.found(), self.interview.rules)
+            cast = Casting(self).choose() if not self.rehearse else stand_ins(self.found(), self.interview.format)
             moderator = {seat: who for seat, who in self.draft.given.get(_CAST, {}).items() if seat == MODERATOR}
             self.draft = with_answers(self.draft, "user", cast={**cast, **moderator})
         elif key == _CONTEXT:
@@ -198,7 +200,7 @@ class Wizard(SetupSession):
     def _ask(self, key: str) -> None:
         """Puts a question of the questionnaire and takes its answer. Raises BadSettings or BadFile."""
         ask = self.interview.question(self.draft, key)
-        self.draft = self.interview.put(self.draft, ask)
+        self.draft = self.interview.mark_asked(self.draft, ask)
         question = self._question(ask)
         answer = self.put(_kind(key), question, self._changes(ask))
         if answer == _EDIT and _EDIT in dict(question.choices):
@@ -271,7 +273,7 @@ class Wizard(SetupSession):
                 question = Question(wording.text, (wording.help,), now=one_line(restated))
                 self.draft = self.interview.reworded(self.draft, self.put("topic", question))
                 return
-            for side in self.interview.rules.sides:
+            for side in self.interview.format.sides:
                 position = f"position_{side}"
                 question = self._question(self.interview.question(self.draft, position))
                 self._take(position, self.put("position", question))
@@ -306,8 +308,8 @@ class Wizard(SetupSession):
     def _reformat(self) -> None:
         """Asks for another format; answers that it does not take are asked for again."""
         names = [name for name in resources.format_names() if name != rejudge.FORMAT]
-        choices = tuple((name, self._questionnaire(name).rules.about) for name in names)
-        question = Question(self.words.questions[_FORMAT].text, (), choices, self.interview.rules.name)
+        choices = tuple((name, self._questionnaire(name).format.about) for name in names)
+        question = Question(self.words.questions[_FORMAT].text, (), choices, self.interview.format.name)
         name = self.one_of(_FORMAT, question)
         self.prompter.tell(*self.take_up(self.kept, with_answers(self.draft, "user", format=name)))
 
@@ -359,7 +361,7 @@ class Wizard(SetupSession):
             "rounds": _summary(given.get("rounds", 1)),
             "strictness": _summary(given["strictness"]) if "strictness" in given else "",
             "output": _summary(given["output"]),
-            _FORMAT: self.interview.rules.title,
+            _FORMAT: self.interview.format.title,
         }
         choices = tuple((key, value) for key, value in values.items() if value)
         key = self.one_of("change", Question(self.words.questions["change"].text, (), choices, "rounds"))

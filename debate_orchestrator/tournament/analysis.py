@@ -135,7 +135,7 @@ def topic_winrate(rows: Rows) -> Table:
     return Table(
         "topic_winrate",
         "Win rate by topic",
-        "Where one side wins nearly always whoever argues it, the topic decides and not the debate; with both sides "
+        "Where one side wins nearly always for every model, the topic decides and not the debate; with both sides "
         "argued by every model it adds little to the strengths.",
         ("topic_id", "pro_wins", "con_wins", "ties", "total", "pro_rate", "category"),
         tuple(found),

@@ -53,7 +53,7 @@ class Tournament(NamedTuple):
 
     def must_belong(self, debate: ScheduledDebate, events: Sequence[Event]) -> None:
         """BadFile unless events are of this debate: they begin with its opening, whatever was drawn for it by chance,
-        and nobody from outside the tournament was put into a seat."""
+        and no model from outside the tournament was put into a seat."""
         opened, expected = events[0], self.opening(debate)
         drawn = {"nonce", "version", "prompts"}
         known = isinstance(opened, Opened) and opened.model_dump(exclude=drawn) == expected.model_dump(exclude=drawn)

@@ -208,7 +208,7 @@ def _model(where: str, given: Any, problems: list[str]) -> Model | None:
     if model_spec.kind(spec) in (model_spec.HOST, model_spec.HUMAN, model_spec.FETCH, model_spec.OFFLINE):
         problems.append(f"{where}: {short_repr(spec)} can't take part, since a tournament calls its models.")
     else:
-        wrong = registry.complaints({"a": (spec,)})
+        wrong = registry.cast_problems({"a": (spec,)})
         problems += [f"{where}: {problem.removeprefix('cast: a: ')}" for problem in wrong]
     price = _price(where, fields.get("price"), problems)
     return Model(name=name, spec=spec, price=price) if len(problems) == before else None

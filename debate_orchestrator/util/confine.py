@@ -29,7 +29,7 @@ def command(module: str) -> list[str]:
 
 def environment() -> dict[str, str]:
     """An environment that holds nothing but where Python finds its modules."""
-    return {"PYTHONPATH": os.pathsep.join(one for one in sys.path if one), "PYTHONUTF8": "1"}
+    return {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONUTF8": "1"}
 
 
 def confine(memory: int, *, cpu: int | None = None, reads: bool = False) -> None:

@@ -185,11 +185,11 @@ def strict_json(text: str) -> Any:
     number too long to be one, no half characters (the standard reader takes most of these without a word)."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
+        mapping = dict(pairs)
+        if len(mapping) < len(pairs):
             twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
             raise ValueError(f"the key {short_repr(twice)} stands twice")
-        return made
+        return mapping
 
     def refuse(word: str) -> Any:
         raise ValueError(f"{word} is not JSON")

@@ -83,19 +83,19 @@ _Change = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
 
 def _char(found: re.Match[str]) -> str:
     """What an escape stands for."""
-    kind, said = str(found.lastgroup), found[str(found.lastgroup)]
+    kind, digits = str(found.lastgroup), found[str(found.lastgroup)]
     if kind in _BASES:
-        code = int(said, _BASES[kind])
+        code = int(digits, _BASES[kind])
         return chr(code) if code <= 0x10FFFF else ""
     if kind == "char":
-        return said
+        return digits
     if kind == "name":
-        return _NAMES[said]
+        return _NAMES[digits]
     if kind == "pair":
-        high, low = (int(one, 16) for one in re.findall(f"u({_HEX}{{4}})", said))
+        high, low = (int(half, 16) for half in re.findall(f"u({_HEX}{{4}})", digits))
         return chr(0x10000 + (high - 0xD800) * 0x400 + low - 0xDC00)
     if kind == "bytes":
-        raw = bytes(int(one, 16) for one in re.findall(rf"{_BYTE}({_HEX}{{2}})", said))
+        raw = bytes(int(half, 16) for half in re.findall(rf"{_BYTE}({_HEX}{{2}})", digits))
         try:
             return raw.decode()
         except UnicodeDecodeError:
@@ -136,10 +136,10 @@ def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False
             text = text[:at]
         if not any(mark in text for mark in _MARKS):
             return
-        made = _ESCAPES[bare].sub(_char, text)
-        if made == text:
+        decoded = _ESCAPES[bare].sub(_char, text)
+        if decoded == text:
             return
-        text = cleaned(made)
+        text = cleaned(decoded)
     yield text
 
 
@@ -158,17 +158,17 @@ def places(text: str, space: str, depth: int, *, bare: bool = False) -> tuple[li
     cleaned = (_BARE, *_CLEANED[space]) if bare else _CLEANED[space]
     decoded: _Change = (_ESCAPES[bare], _char)
     for pattern, change in (*cleaned, *(decoded, *cleaned) * depth):
-        at, made, first, last = 0, list[str](), list[int](), list[int]()
+        at, pieces, first, last = 0, list[str](), list[int](), list[int]()
         for found in pattern.finditer(text):
             start, end = found.span()
-            said = change(found)
-            made += [text[at:start], said]
+            changed = change(found)
+            pieces += [text[at:start], changed]
             first += begins[at:start]
-            first += [begins[start]] * len(said)
+            first += [begins[start]] * len(changed)
             last += ends[at:start]
-            last += [ends[end - 1]] * len(said)
+            last += [ends[end - 1]] * len(changed)
             at = end
-        text = "".join(made) + text[at:]
+        text = "".join(pieces) + text[at:]
         begins, ends = first + begins[at:], last + ends[at:]
     return begins, ends
 
@@ -176,69 +176,69 @@ def places(text: str, space: str, depth: int, *, bare: bool = False) -> tuple[li
 class Search:
     """Strings to be found in a text, with one space or with nothing for white space in both."""
 
-    def __init__(self, space: str, forms: Collection[str]):
+    def __init__(self, space: str, spellings: Collection[str]):
         self._space = space
-        read = [(n, one) for form in forms for n, one in enumerate(readings(form, space))]
-        # What stands before a form may make an escape of its first characters.
+        read = [(n, reading) for spelling in spellings for n, reading in enumerate(readings(spelling, space))]
+        # What stands before a spelling may make an escape of its first characters.
         taken = [
-            (n, one.strip())
-            for form in forms
+            (n, reading.strip())
+            for spelling in spellings
             for mark in _MARKS
-            for n, one in enumerate(readings(mark + form, space))
+            for n, reading in enumerate(readings(mark + spelling, space))
             if n
         ]
-        self._forms = sorted({one for n, one in read + taken if len(one) >= (SHORTEST if n else 1)})
-        self._heads = {form[:size] for form in self._forms for size in (1, 2, 3)}
-        self._longest = max(map(len, self._forms), default=0)
+        self._spellings = sorted({reading for n, reading in read + taken if len(reading) >= (SHORTEST if n else 1)})
+        self._heads = {spelling[:size] for spelling in self._spellings for size in (1, 2, 3)}
+        self._longest = max(map(len, self._spellings), default=0)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where any of them begins and ends."""
-        for depth, bare, said in self._readings(text):
-            found = [form for form in self._forms if form in said]
+        for depth, bare, reading in self._readings(text):
+            found = [spelling for spelling in self._spellings if spelling in reading]
             begins, ends = places(text, self._space, depth, bare=bare) if found else ([], [])
-            for form in found:
-                at = said.find(form)
+            for spelling in found:
+                at = reading.find(spelling)
                 while at >= 0:
-                    after = at + len(form)
+                    after = at + len(spelling)
                     yield begins[at], ends[after - 1]
-                    at = said.find(form, after)
+                    at = reading.find(spelling, after)
 
     def begun(self, text: str, half: bool) -> Iterator[int]:
         """Where text begins that may become one of them as it goes on, or that is the larger `half` of one."""
-        for depth, bare, said in self._readings(text, goes_on=True):
-            certain = incomplete(said)
-            at = self._begun(said[:certain], half)
-            if at < (certain if half else len(said)):
+        for depth, bare, reading in self._readings(text, goes_on=True):
+            certain = incomplete(reading)
+            at = self._begun(reading[:certain], half)
+            if at < (certain if half else len(reading)):
                 yield places(text, self._space, depth, bare=bare)[0][at]
 
     def _readings(self, text: str, *, goes_on: bool = False) -> Iterator[tuple[int, bool, str]]:
         """The readings of a text with markup and without it, since a secret may have markup in it or stand in it."""
         ways = (False, True) if any(mark in text for mark in _MARKUP_BEGINS) else (False,)
-        for bare in ways if self._forms else ():
-            for depth, said in enumerate(readings(text, self._space, bare=bare, goes_on=goes_on)):
-                yield depth, bare, said
+        for bare in ways if self._spellings else ():
+            for depth, reading in enumerate(readings(text, self._space, bare=bare, goes_on=goes_on)):
+                yield depth, bare, reading
 
-    def _begun(self, said: str, half: bool) -> int:
-        for at in range(max(0, len(said) - self._longest + 1), len(said)):
-            if said[at : at + 3] in self._heads:
-                begun = said[at:]
-                alike = islice(self._forms, bisect_left(self._forms, begun), None)
+    def _begun(self, reading: str, half: bool) -> int:
+        for at in range(max(0, len(reading) - self._longest + 1), len(reading)):
+            if reading[at : at + 3] in self._heads:
+                begun = reading[at:]
+                alike = islice(self._spellings, bisect_left(self._spellings, begun), None)
                 lengths = map(len, takewhile(partial(_goes_on, begun), alike))
                 if any(not half or len(begun) >= max(SHORTEST, length / 2) for length in lengths):
                     return at
-        return len(said)
+        return len(reading)
 
 
-def _goes_on(begun: str, form: str) -> bool:
-    return form.startswith(begun)
+def _goes_on(begun: str, spelling: str) -> bool:
+    return spelling.startswith(begun)
 
 
 def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Spans in their order, those that overlap made one."""
-    made: list[tuple[int, int]] = []
+    joined: list[tuple[int, int]] = []
     for first, last in sorted(spans):
-        if made and first < made[-1][1]:
-            made[-1] = made[-1][0], max(last, made[-1][1])
+        if joined and first < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(last, joined[-1][1])
         else:
-            made.append((first, last))
-    return made
+            joined.append((first, last))
+    return joined

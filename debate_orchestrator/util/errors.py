@@ -17,8 +17,8 @@
         └── ProviderFailed      it will fail again until the cause is removed
             └── JournalWriteError the journal can't take a line for now
 
-Every error carries all its complaints at once. A complaint is one plain sentence on what is wrong, then, where there
-is one, what to try: `Try: name another output.` The command line maps these classes to exit codes.
+Every error carries all its problems at once. A problem is one plain sentence on what is wrong, then, where there is
+one, what to try: `Try: name another output.` The command line maps these classes to exit codes.
 """
 
 from __future__ import annotations
@@ -30,17 +30,8 @@ from debate_orchestrator.util.redact import redact
 
 
 def with_hint(problem: str, hint: str = "") -> str:
-    """One complaint: a whole sentence, and what to try, as in `name another output`, where there is a hint."""
+    """One problem: a whole sentence, and what to try, as in `name another output`, where there is a hint."""
     return f"{problem} Try: {hint.removesuffix('.')}." if hint else problem
-
-
-def complaint(where: str, got: str, expected: str, hint: str = "") -> str:
-    """One complaint put together from parts.
-
-    Deprecated: write the sentence, with `hint=` or `with_hint`. This function goes when its last caller has gone.
-    """
-    sentence = f"{where}: got {got}; expected {expected}."
-    return f"{sentence} {hint}" if hint else sentence
 
 
 def short_repr(value: object, most: int = 60) -> str:
@@ -114,7 +105,7 @@ class TransientError(Paused):
         after: float | None = None,
         unsure: bool = False,
         partial: object = None,
-        patience: float | None = None,
+        retry_for: float | None = None,
         tries: int | None = None,
     ):
         super().__init__(problems, hint=hint)
@@ -122,7 +113,7 @@ class TransientError(Paused):
         """Whether the call may have been billed."""
         self.tries = tries
         """Number of calls after which success is unlikely; None if only time counts."""
-        self.patience = patience
+        self.retry_for = retry_for
         """Seconds after which success is unlikely; None if only the debate's own limit counts."""
         self.after = after
         """Seconds to wait before the next attempt, if the provider said so."""

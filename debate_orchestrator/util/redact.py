@@ -98,8 +98,8 @@ def _redacted_values(value: Any, redacted: Redactor) -> Any:
     if isinstance(value, str):
         return redacted(value)
     if isinstance(value, dict):
-        return {key: _redacted_values(one, redacted) for key, one in value.items()}
-    return [_redacted_values(one, redacted) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _redacted_values(item, redacted) for key, item in value.items()}
+    return [_redacted_values(item, redacted) for item in value] if isinstance(value, list | tuple) else value
 
 
 def redactor() -> Redactor:
@@ -126,9 +126,9 @@ def secrets(name: str, value: str) -> Iterator[str]:
             yield key
     elif _HEADERS.search(name):
         for line in value.splitlines():
-            said = line.partition(":")[2]
-            yield from _counting(said)
-            yield from _counting(re.sub("[=:]", " ", said))
+            header = line.partition(":")[2]
+            yield from _counting(header)
+            yield from _counting(re.sub("[=:]", " ", header))
     elif _NAME.search(name):
         yield from filter(_looks_secret, {value.strip(), *_BETWEEN.split(value)})
 
@@ -140,8 +140,8 @@ def _passwords(value: str) -> Iterator[str]:
         for end in {address.find("@", 0, (address + "/").find("/")), address.rfind("@")}:
             user, colon, password = address[: max(end, 0)].partition(":")
             if colon and not _HOST.match(address):
-                for said in {password, unquote(password, errors="surrogateescape")}:
-                    yield from _counting(said)
+                for written in {password, unquote(password, errors="surrogateescape")}:
+                    yield from _counting(written)
             if "/" not in user:
                 yield from filter(_looks_secret, {user, unquote(user)})
 
@@ -165,9 +165,9 @@ def _looks_secret(value: str) -> bool:
 
 def _counting(value: str, *, paths: bool = True) -> Iterator[str]:
     """A value, and each of its words, as far as they are no ordinary text, and so of a login that it encodes."""
-    for one in {value.strip(), *re.split(r"[\s,;]+", value)}:
-        if not _ordinary(one, paths=paths):
-            yield one
+    for word in {value.strip(), *re.split(r"[\s,;]+", value)}:
+        if not _ordinary(word, paths=paths):
+            yield word
     for encoded in _BASIC.findall(value):
         with suppress(ValueError):
             login = base64.b64decode(f"{encoded}==", b"-_" if set("-_") & set(encoded) else None)
@@ -184,18 +184,18 @@ def _ordinary(value: str, shortest: int = SHORTEST, *, paths: bool = True) -> bo
 
 @lru_cache(maxsize=16)
 def _made(values: frozenset[str]) -> Redactor:
-    return Redactor(form for value in values for form in forms(value))
+    return Redactor(spelling for value in values for spelling in spellings(value))
 
 
-def forms(secret: str) -> set[str]:
+def spellings(secret: str) -> set[str]:
     """Every way in which a secret is looked for, besides escapes."""
     words = clean(secret, " ").split()
-    made = {" ".join(words), "".join(words)}
-    for one in (secret, *made):
-        raw = one.encode("utf-8", "surrogateescape")
-        made |= {raw.hex(), raw.hex().upper(), *_base64(raw)}
-    made.add("+".join(words))  # as forms on the web are sent
-    return {secret, *(one for one in made if len(one) >= SHORTEST)}
+    written = {" ".join(words), "".join(words)}
+    for text in (secret, *written):
+        raw = text.encode("utf-8", "surrogateescape")
+        written |= {raw.hex(), raw.hex().upper(), *_base64(raw)}
+    written.add("+".join(words))  # as forms on the web are sent
+    return {secret, *(text for text in written if len(text) >= SHORTEST)}
 
 
 def _base64(raw: bytes) -> Iterator[str]:
@@ -211,10 +211,13 @@ class Redactor:
     """Takes certain strings out of texts, whatever hidden characters are in them and however they are escaped. Long
     ones are found with white space in them too, as where a line was wrapped."""
 
-    def __init__(self, forms: Iterable[str]):
-        made = {one: "".join(clean(one, "").split()) for one in forms}
-        long = {bare for bare in made.values() if len(bare) >= _WORD}
-        self._searches = Search("", long), Search(" ", {one for one, bare in made.items() if bare not in long})
+    def __init__(self, spellings: Iterable[str]):
+        bare_of = {spelling: "".join(clean(spelling, "").split()) for spelling in spellings}
+        long = {bare for bare in bare_of.values() if len(bare) >= _WORD}
+        self._searches = (
+            Search("", long),
+            Search(" ", {spelling for spelling, bare in bare_of.items() if bare not in long}),
+        )
         # Every brief of a debate holds the schema and all earlier speeches again.
         self._redacted = lru_cache(maxsize=8192)(lambda text: self._replaced(text, len(text))[0])
 
@@ -223,14 +226,14 @@ class Redactor:
 
     def _replaced(self, text: str, stop: int) -> tuple[str, int]:
         """The text up to a place, redacted, and that place, which is an earlier one where a secret goes beyond it."""
-        made, end = list[str](), 0
+        pieces, end = list[str](), 0
         for first, last in merged(span for search in self._searches for span in search.spans(text)):
             if last > stop:
                 stop = min(stop, first)
                 break
-            made += [text[end:first], KEY]
+            pieces += [text[end:first], KEY]
             end = last
-        return "".join(made) + text[end:stop], stop
+        return "".join(pieces) + text[end:stop], stop
 
     def begun(self, text: str, *, half: bool = False) -> int:
         """The place in a text, if not its end, from which on it may be the beginning of something to be taken out, or
@@ -239,8 +242,8 @@ class Redactor:
 
     def split(self, text: str) -> tuple[str, str]:
         """The beginning of a text that goes on, redacted, and as it is what may become a secret as the text goes on."""
-        made, at = self._replaced(text, self.begun(text))
-        return made, text[at:]
+        redacted, at = self._replaced(text, self.begun(text))
+        return redacted, text[at:]
 
     def cut(self, text: str) -> str:
         """`text`, of which the end is missing: what may be the larger half of a secret at its end is one."""

@@ -1,4 +1,4 @@
-"""What somebody wrote, made safe to put before anybody else.
+"""Makes untrusted text safe to show to people and models.
 
 Speech is kept verbatim in the journal and tamed on its way out: into a prompt, a report, a terminal.
 Whatever a text contains, after `tame` it moves no cursor, hides nothing and reorders nothing; after
@@ -55,7 +55,7 @@ class _Plain(dict[int, str]):
         char = chr(code)
         digit = unicodedata.decimal(char, None)
         folded = unicodedata.normalize("NFKD", char).casefold() if digit is None else str(digit)
-        self[code] = "".join(_READ_AS.get(one, one) for one in folded)
+        self[code] = "".join(_READ_AS.get(character, character) for character in folded)
         return self[code]
 
 
@@ -120,30 +120,32 @@ def one_line(text: str) -> str:
 def fence(text: str, nonce: str) -> str:
     """`text`, tamed, and without any trace of the nonce that closes its block: in whatever case, in letters that
     look like its own, and whatever stands between them, visible or not."""
-    said = sanitize(text)
-    plain = said.translate(_PLAIN)
+    clean = sanitize(text)
+    plain = clean.translate(_PLAIN)
     traces = list(_traces(nonce).finditer(plain))
     if not traces:
-        return said
-    same = len(plain) == len(said)
-    ends = range(1, len(said) + 1) if same else list(accumulate(len(_PLAIN[ord(one)]) for one in said))
-    made, at = list[str](), 0
+        return clean
+    same = len(plain) == len(clean)
+    ends = range(1, len(clean) + 1) if same else list(accumulate(len(_PLAIN[ord(char)]) for char in clean))
+    pieces, at = list[str](), 0
     for trace in traces:
         first, last = bisect_right(ends, trace.start()), bisect_right(ends, trace.end() - 1)
-        made += [said[at:first], "[...]"]
+        pieces += [clean[at:first], "[...]"]
         at = last + 1
-    return "".join([*made, said[at:]])
+    return "".join([*pieces, clean[at:]])
 
 
 @lru_cache(maxsize=64)
 def _traces(nonce: str) -> re.Pattern[str]:
     """What finds a nonce in a text made plain."""
-    return re.compile(_BETWEEN.join(re.escape(one) for one in nonce.translate(_PLAIN)))
+    return re.compile(_BETWEEN.join(re.escape(char) for char in nonce.translate(_PLAIN)))
 
 
 def safe_url(url: str) -> str:
     """An address as it may stand in a line: without anything that is no part of one, and not too long."""
-    plain = "".join(one if one.isascii() and one.isprintable() and one not in ' <>"' else "%" for one in sanitize(url))
+    plain = "".join(
+        char if char.isascii() and char.isprintable() and char not in ' <>"' else "%" for char in sanitize(url)
+    )
     return plain if len(plain) <= LONGEST_ADDRESS else f"{plain[:LONGEST_ADDRESS]}..."
 
 

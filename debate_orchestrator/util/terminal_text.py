@@ -34,26 +34,26 @@ def moves(environment: Mapping[str, str]) -> bool:
     return environment.get("TERM", "").lower() not in _DUMB
 
 
-def chosen(options: Sequence[str], said: str, *, begun: bool = True) -> str | None:
+def chosen(options: Sequence[str], answer: str, *, begun: bool = True) -> str | None:
     """The option that was meant: by its name, its number, or, where `begun` lets it, a beginning that no other has;
     None where it is none of them."""
-    said = said.strip()
-    if said in options:
-        return said
-    alike = [one for one in options if one.lower() == said.lower()]
+    answer = answer.strip()
+    if answer in options:
+        return answer
+    alike = [option for option in options if option.lower() == answer.lower()]
     if len(alike) == 1:
         return alike[0]
-    if (n := numbered(said, len(options))) is not None:
+    if (n := numbered(answer, len(options))) is not None:
         return options[n - 1]
-    found = [one for one in options if begun and said and one.lower().startswith(said.lower())]
+    found = [option for option in options if begun and answer and option.lower().startswith(answer.lower())]
     return found[0] if len(found) == 1 else None
 
 
-def numbered(said: str, most: int) -> int | None:
+def numbered(answer: str, most: int) -> int | None:
     """The number from 1 to `most` that was typed; None where it is none of them."""
-    if not (said.isascii() and said.isdigit() and len(said) <= 6):
+    if not (answer.isascii() and answer.isdigit() and len(answer) <= 6):
         return None
-    return n if 1 <= (n := int(said)) <= most else None
+    return n if 1 <= (n := int(answer)) <= most else None
 
 
 def wrapped(text: str, columns: int) -> str:

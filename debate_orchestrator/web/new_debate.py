@@ -8,13 +8,13 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, JUDGE
-from debate_orchestrator.core.settings import Settings
+from debate_orchestrator.core.settings import SOURCED, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers import discovery, pricing
 from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
-from debate_orchestrator.setup.settings import SOURCED, settings_from
+from debate_orchestrator.setup.settings import settings_from
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings

@@ -154,7 +154,7 @@ class Run:
             self._shown = {block.id for block in blocks.outline(current.state)}
             if current.state.due:
                 cast = current.state.cast
-                if errors := registry.complaints(cast) + registry.missing(cast):
+                if errors := registry.cast_problems(cast) + registry.missing(cast):
                     raise BadSettings(errors)
                 if (note := changed_prompts(current.state)) is not None:
                     record_event(journal, current, note)

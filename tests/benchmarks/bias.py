@@ -51,9 +51,9 @@ Bias = Callable[[Seen, float], float]
 
 BIASES: dict[str, Bias] = {
     "none": lambda seen, size: 0.0,
-    "position: whoever is shown first": lambda seen, size: size * seen.first,
-    "length: whoever speaks more": lambda seen, size: size * (seen.words > (SHORT + LONG) * 3 / 2),
-    "side: whoever argues PRO": lambda seen, size: size * seen.pro,
+    "position: the side shown first": lambda seen, size: size * seen.first,
+    "length: the side that speaks more": lambda seen, size: size * (seen.words > (SHORT + LONG) * 3 / 2),
+    "side: the side that argues PRO": lambda seen, size: size * seen.pro,
 }
 MIXED = [BIASES[name] for name in list(BIASES)[1:]]
 

@@ -70,7 +70,7 @@ def test_only_seats_are_asked(to: tuple[str, ...]) -> None:
     debate = debated(1, until="1.opening.a")
     with pytest.raises(OutOfTurn, match="one of a, b, judge"):
         debate = apply(debate, raised(WHY, *to))
-    assert debate.questions == []
+    assert debate.questions == ()
 
 
 def test_nobody_is_asked_who_has_no_turn_left() -> None:

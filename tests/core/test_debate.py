@@ -169,7 +169,7 @@ def test_asking_settles_nothing() -> None:
     debate = fold([opened()])
     asked = Asked(turn="1.opening.a", brief="0", by="host")
     debate = apply(apply(debate, asked), asked)
-    assert (["1.opening.a"], [asked, asked]) == ([turn.id for turn in debate.due], debate.asked["1.opening.a"])
+    assert (["1.opening.a"], (asked, asked)) == ([turn.id for turn in debate.due], debate.asked["1.opening.a"])
     debate = apply(debate, spoke("1.opening.a"))
     with pytest.raises(OutOfTurn):
         debate = apply(debate, asked)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -21,6 +22,20 @@ from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.util.errors import OutOfTurn
 
 CHOICES = ["plain", "plain", "plain", "asked", "raised", "closed", "concede", "decline", "converge", "gave up"]
+
+
+def test_a_state_is_read_only() -> None:
+    """No mapping of a state or of its plan can be changed, nor a sequence in one, folded or applied."""
+    opening, *rest = record(1, 2)
+    debate = fold([opening])
+    for event in rest:
+        debate = apply(debate, event)
+
+    for state in (debate, fold([opening, *rest])):
+        held = [getattr(part, field.name) for part in (state, state.plan) for field in fields(part)]
+        nested = [value for mapping in held if isinstance(mapping, Mapping) for value in mapping.values()]
+        assert len(held) > 20 and nested
+        assert [value for value in (*held, *nested) if isinstance(value, dict | list | set)] == []
 
 
 def test_work_grows_with_the_journal() -> None:
@@ -82,7 +97,7 @@ def test_events_one_by_one_are_the_events_folded(data: st.DataObject, name: str)
     while due := debate.due:
         turn = data.draw(st.sampled_from(due))
         for event in turned(debate, data.draw(st.sampled_from(CHOICES)), turn):
-            before, copy = debate, deepcopy(debate)
+            before, copy = debate, fold(taken)
             try:
                 debate = apply(before, event)
             except OutOfTurn:
@@ -91,7 +106,7 @@ def test_events_one_by_one_are_the_events_folded(data: st.DataObject, name: str)
                 assert before == copy
             taken.append(event)
         folded = fold(taken)
-        assert folded == debate
+        assert folded == debate and hash(folded) == hash(debate)
         assert announcements(folded) == announcements(debate)
         if len(debate.questions) + len(debate.asked) > 6:
             break

@@ -37,9 +37,11 @@ def _vote(turn: TurnReport, scales: Scales) -> str:
     if turn.reading is None:
         return "No ballot that counts."
     fields = turn.fields or {}
-    said = next((str(fields[name]) for name in ("justification", "summary", "why", "reasons") if fields.get(name)), "")
+    reason = next(
+        (str(fields[name]) for name in ("justification", "summary", "why", "reasons") if fields.get(name)), ""
+    )
     vote = f"{wording.reading_line(turn.reading, scales)}."
-    return f"{vote} {opening(said, LONGEST - 40)[0]}" if said else vote
+    return f"{vote} {opening(reason, LONGEST - 40)[0]}" if reason else vote
 
 
 def _found(turn: TurnReport) -> str:

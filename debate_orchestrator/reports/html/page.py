@@ -117,16 +117,16 @@ def _path(report: ReportModel, row: DisputedClaim) -> Iterator[tuple[str, list[s
     """How a disputed claim went, as far as its turns tell: where it was made, then each challenge with its answer."""
     named = [turn for turn in report.places if turn in row.turns]
     answers = {link.to: link.turn for link in report.links if link.how == "answers" and link.turn in row.turns}
-    made = [turn for turn in named if turn.split(".")[1] not in (CHALLENGE, REBUTTAL)]
+    statements = [turn for turn in named if turn.split(".")[1] not in (CHALLENGE, REBUTTAL)]
     challenges = [turn for turn in named if turn.split(".")[1] == CHALLENGE]
-    if made:
-        yield "Made in", made
+    if statements:
+        yield "Made in", statements
     for challenge in challenges:
         yield "challenged in", [challenge]
         if challenge in answers:
             yield "answered in", [answers[challenge]]
     answered = {answers[challenge] for challenge in challenges if challenge in answers}
-    if more := [turn for turn in named if turn not in (*made, *challenges) and turn not in answered]:
+    if more := [turn for turn in named if turn not in (*statements, *challenges) and turn not in answered]:
         yield "taken up in", more
 
 

@@ -67,11 +67,11 @@ class HtmlWriter:
 
     def line(self, words: Phrase) -> Markup:
         """A phrase on its line."""
-        made = Markup()
+        markup = Markup()
         for strong, runs in groupby(words, key=lambda run: run.strong):
             text = Markup().join(map(self._run, runs))
-            made += Markup("<strong>{}</strong>").format(text) if strong else text
-        return made
+            markup += Markup("<strong>{}</strong>").format(text) if strong else text
+        return markup
 
     def _run(self, run: TextRun) -> Markup:
         match run.kind:
@@ -84,12 +84,12 @@ class HtmlWriter:
                 linked = self._page(run.to, run.text[: markup.LONGEST_LINK])
                 return linked + f" ({host})" if host and run.text else linked
             case "prose" | "cell":
-                said = self.prose(run.text)
+                shown = self.prose(run.text)
             case "own":
-                said = escape(run.text)
+                shown = escape(run.text)
             case _:
-                said = literal_html(run.text)
-        return self.to(run.to, said) if run.to else said
+                shown = literal_html(run.text)
+        return self.to(run.to, shown) if run.to else shown
 
     def _page(self, url: str, title: str) -> Markup:
         shown = literal_html(title) or literal_html(url[: markup.LONGEST_LINK]) or escape("a page without an address")
@@ -104,19 +104,19 @@ class HtmlWriter:
         round, name = self._places.get(turn_id, (0, turn_id))
         return self.to(turn_id, escape(f"round {round}, {name}" if round and not within else name))
 
-    def to(self, turn_id: str, said: str) -> Markup:
+    def to(self, turn_id: str, text: str) -> Markup:
         """Words that lead to a turn, if it is on the page."""
         if turn_id not in self._turns:
-            return escape(said)
-        return Markup('<a href="#{}">{}</a>').format(anchor(turn_id), said)
+            return escape(text)
+        return Markup('<a href="#{}">{}</a>').format(anchor(turn_id), text)
 
     def turns(self, turn_ids: Sequence[str]) -> Markup:
         """Links to turns, by round: `round 1: opening A, challenge B; round 2: ...`."""
-        made = []
+        anchors = []
         for round, ids in groupby(sorted(turn_ids, key=self._round), key=self._round):
-            links = Markup(", ").join(self.turn(one, within=True) for one in dict.fromkeys(ids))
-            made.append(Markup("round {}: {}").format(round, links) if round else links)
-        return Markup("; ").join(made)
+            links = Markup(", ").join(self.turn(turn_id, within=True) for turn_id in dict.fromkeys(ids))
+            anchors.append(Markup("round {}: {}").format(round, links) if round else links)
+        return Markup("; ").join(anchors)
 
     def _round(self, turn_id: str) -> int:
         return self._places.get(turn_id, (0, ""))[0]
@@ -143,7 +143,7 @@ class HtmlWriter:
 
     def cards(self, table: Table) -> Markup:
         """A table whose cells are long, as a list: each row under its first cell, the others by their heads."""
-        made = Markup()
+        markup = Markup()
         for first, *rest in table.rows:
             cells = [(head, cell) for head, cell in zip(table.heads[1:], rest, strict=True) if cell]
             given = Markup().join(
@@ -151,8 +151,8 @@ class HtmlWriter:
                 for head, cell in cells
             )
             title = Markup("<p><strong>{}</strong></p>").format(self.line(first))
-            made += Markup('<li>{}\n<dl class="particulars">\n{}</dl></li>\n').format(title, given)
-        return Markup('<ul class="cards">\n{}</ul>').format(made)
+            markup += Markup('<li>{}\n<dl class="particulars">\n{}</dl></li>\n').format(title, given)
+        return Markup('<ul class="cards">\n{}</ul>').format(markup)
 
     def block(self, parts: Iterable[FieldPart]) -> Markup:
         """A speech in fields, as paragraphs, quotes, lists and the speech itself."""
@@ -174,10 +174,10 @@ class HtmlWriter:
         named = Markup("<strong>{}:</strong> ").format(literal_html(part.label))
         return named + (self.items(part.items) if part.kind == "list" else self.line(part.words))
 
-    def items(self, said: Iterable[Phrase]) -> Markup:
+    def items(self, phrases: Iterable[Phrase]) -> Markup:
         """Lines as a list."""
-        made = Markup().join(Markup("<li>{}</li>").format(self.line(one)) for one in said)
-        return Markup("<ul>{}</ul>").format(made)
+        markup = Markup().join(Markup("<li>{}</li>").format(self.line(item)) for item in phrases)
+        return Markup("<ul>{}</ul>").format(markup)
 
 
 REL = "nofollow noopener noreferrer"
@@ -242,10 +242,10 @@ def _code(text: str) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    made = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST + 8}, renderer_cls=_Renderer)
-    made.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline"])
-    made.validateLink = lambda url: markup.host_of(url) is not None  # type: ignore[method-assign]
-    return made
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST + 8}, renderer_cls=_Renderer)
+    parser.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline"])
+    parser.validateLink = lambda url: markup.host_of(url) is not None  # type: ignore[method-assign]
+    return parser
 
 
 _FREE = {"text", "softbreak", "hardbreak", "inline", "fence", "code_block", "code_inline", "hr"}
@@ -301,7 +301,7 @@ def _paragraphs(tokens: Sequence[Token]) -> list[str]:
         if token.type == "paragraph_open":
             paragraph = sanitize.one_line("".join(map(_shown, tokens[n + 1].children or [])))
             (quoted if depth else own).append(paragraph)
-    return [one for one in own if one] or [one for one in quoted if one]
+    return [line for line in own if line] or [line for line in quoted if line]
 
 
 def _shown(token: Token) -> str:

@@ -157,7 +157,7 @@ def _tried(answers: Mapping[str, Any]) -> Settings:
     rehearsed = bool(seats) and all(spec == stand_in for spec in seats.values())
     filler = stand_in if rehearsed else model_spec.HOST
     settings = settings_from({**answers, **trial}, rules, "debate.md", lambda seat: filler)
-    if errors := registry.complaints(settings.cast) + registry.missing(settings.cast):
+    if errors := registry.cast_problems(settings.cast) + registry.missing(settings.cast):
         raise BadSettings(errors)
     return settings
 
