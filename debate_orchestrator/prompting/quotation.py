@@ -284,7 +284,7 @@ def _pairs(value: Any, key: str) -> Iterator[str]:
     elif isinstance(value, list):
         yield from _pairs(value[0], key) if value else ()
     elif isinstance(value, int | float | str) and not isinstance(value, bool):
-        yield key + skeleton(value if isinstance(value, str) else f"{value:g}")
+        yield key + skeleton(f"{value:g}" if isinstance(value, float) else str(value))
 
 
 def _flat(value: Any) -> str:
