@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Any
 
 from debate_orchestrator.core.private_text import without_private
-from debate_orchestrator.prompting.quotation import NOTHING_ASKED, Asked, is_own, is_quoted, names_field
+from debate_orchestrator.prompting.quotation import NOTHING_ASKED, Asked, is_own, names_field, without
 from debate_orchestrator.util.data import strict_json
 
 LONGEST_REPAIRED = 8_000
@@ -40,18 +40,18 @@ class PrivateAlone(ValueError):
     """A reply holds private working and nothing else."""
 
 
-def find_object(text: str, asked: Asked = NOTHING_ASKED) -> tuple[Any, list[str]]:
-    """The JSON object of a reply, and what was changed to read it, a short line each.
+def find_object(text: str, asked: Asked = NOTHING_ASKED) -> tuple[Any, list[str], str]:
+    """The JSON object of a reply, what was changed to read it, a short line each, and what stands beside it.
 
     By the fields `asked` for it is told from other objects in the reply. JSON that is no object is returned as it is.
-    Raises ValueError with the reason if there is no object, if the object may be a quotation, if there are several that
+    Raises ValueError with the reason if there is no object, if it stands on a quoted line, if there are several that
     differ, or if it can't be repaired without a guess; PrivateAlone if nothing is left beside private working.
     """
     bare = _without_fence(text.strip())
     try:
         value, reason = strict_json(bare), None
-        if isinstance(value, dict) and not is_quoted(value, asked, alone=True):
-            return value, [] if bare == text.strip() else [_FENCED]
+        if isinstance(value, dict):
+            return value, [] if bare == text.strip() else [_FENCED], ""
     except ValueError as error:
         value, reason = None, error
     public = bare if bare.startswith("{") and bare.endswith("}") else without_private(text.strip())
@@ -61,17 +61,15 @@ def find_object(text: str, asked: Asked = NOTHING_ASKED) -> tuple[Any, list[str]
     if len(found) > 1:
         raise ValueError(f"it holds {len(found)} JSON objects that differ")
     for candidate in (*_candidates(public), *(part for part, _ in found)):
-        if not is_own(candidate, public, asked):
-            reason = ValueError("words or values beside its JSON object may be the reply, and the object a quotation")
+        if asked.names and not is_own(candidate, public):
+            reason = ValueError("its JSON object stands on a quoted line")
         elif (read := _strict_or_repaired(candidate)) is not None:
-            if is_quoted(read[0], asked, alone=candidate == _without_fence(public)):
-                raise ValueError("its JSON object stands in a text of the debate, word for word")
             changes = [_PRIVATE] if public not in (bare, text.strip()) else []
             changes += [_AROUND] if candidate != _without_fence(public) else []
-            return read[0], [*changes, *read[1]]
+            return read[0], [*changes, *read[1]], without(candidate, public)
     if reason is not None:
         raise reason
-    return value, []
+    return value, [], ""
 
 
 def _without_fence(text: str) -> str:

@@ -36,6 +36,27 @@ _AROUND = frozenset({"score", "value", "points"})
 _MAXIMUM = frozenset({"max", "maximum", "max score", "out of", "of", "scale"})
 _REASONS = frozenset({"why", "reason", "reasons", "reasoning", "justification", "rationale", "explanation", "comment"})
 """Keys that may stand beside such a number."""
+_WRAPPERS = frozenset(
+    {
+        "answer",
+        "ballot",
+        "json",
+        "output",
+        "reply",
+        "response",
+        "result",
+        "verdict",
+        "final",
+        "my",
+        "the",
+        "your",
+        "judge",
+        "judges",
+        "round",
+        "debate",
+    }
+)
+"""Words of the key of an object around a reply."""
 _UNCLEAR = re.compile(r'["{}\[\]]|[?~]|!\w')
 """In an option: two values that a repair may have joined, a doubt, a negation."""
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
@@ -66,15 +87,22 @@ def normalize(
     """A reply of this shape with every value that has one meaning in the form that the shape asks for, and what was
     changed, a short line each. `sides` are the `side_phrases` of each side. `value` itself is left as it is."""
     reading = _Reading(terms, sides)
-    names = fields_asked(shape, terms)
-    if isinstance(value, dict) and len(value) == 1 and not set(value) & set(names):
-        ((outer, inner),) = value.items()
-        if isinstance(inner, dict) and set(inner) & set(names):
-            reading.note(short_repr(outer), "taken for a wrapper around the reply")
-            value = inner
     record = reading.record(shape, value, "")
     more = len(reading.changes) - MOST_CHANGES
     return record, [*reading.changes[:MOST_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
+
+
+def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> tuple[Any, list[str]]:
+    """What an object around a reply holds, with a note, if its only key is a plain name for a reply or one that it is
+    `called`; any other value as it is. Other keys may say that what they hold is not the reply."""
+    if not isinstance(value, dict) or len(value) != 1 or set(value) & set(names):
+        return value, []
+    ((outer, inner),) = value.items()
+    plain = _WRAPPERS | {word for name in called for word in phrase(name).split()}
+    words = [word for word in phrase(outer).split() if not word.isdigit()]
+    if not isinstance(inner, dict) or not words or not plain.issuperset(words):
+        return value, []
+    return inner, [f"{short_repr(outer)}: taken for a wrapper around the reply"]
 
 
 class _Reading:

@@ -17,13 +17,16 @@ from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.json_object import PrivateAlone, find_object
-from debate_orchestrator.prompting.normalize import normalize, side_phrases
-from debate_orchestrator.prompting.quotation import NOTHING_ASKED, Asked, is_quoted
+from debate_orchestrator.prompting.normalize import normalize, side_phrases, unwrapped
+from debate_orchestrator.prompting.quotation import NOTHING_ASKED, Asked, contradiction, extra_keys, is_quoted
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, short_repr
 
 LARGEST = 256 * 1024
 """Bytes that a reply may have: about 40,000 words, eighty times what any phase asks for."""
 
+_NEVER_QUOTES = (model_spec.REHEARSE, model_spec.HUMAN, model_spec.FETCH, model_spec.OFFLINE)
+"""Stand-ins, the forms that people fill in, and clerks of the program itself: what they write is their own."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -70,28 +73,32 @@ def parse_reply(debate: DebateState, turn: Turn, reply: Reply) -> Spoke | Declin
     if reply.ended == "cut":
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
-    ballot, changes = _read(debate, turn, shape, reply.text)
+    ballot, changes = _read(debate, turn, shape, reply)
     return Voted(turn=turn.id, ballot=ballot, reply=reply, changes=tuple(changes))
 
 
-def _read(debate: DebateState, turn: Turn, shape: Shape, text: str) -> tuple[dict[str, Any], list[str]]:
+def _read(debate: DebateState, turn: Turn, shape: Shape, reply: Reply) -> tuple[dict[str, Any], list[str]]:
     """A structured reply in the shape asked for, and what was changed to read it."""
     terms, sides = schedule.terms(debate, turn), _sides(debate, turn)
-    heard = () if turn.speaking else tuple(_heard(debate, turn))
+    may_quote = not turn.speaking and model_spec.kind(reply.by) not in _NEVER_QUOTES
+    heard = tuple(_heard(debate, turn)) if may_quote else ()
     asked = Asked(fields=fields_asked(shape, terms), terms=terms, sides=sides, heard=heard)
-    found, changes = _found(turn.id, text, asked)
+    found, changes, beside = _found(turn.id, reply.text, asked)
+    found, wrapped = unwrapped(found, asked.names, (turn.phase.reply, turn.phase.name))
     ballot, more = normalize(shape, found, terms, sides)
-    if is_quoted(ballot, asked, alone=True):
-        raise BadReply(
-            f"{turn.id}: the reply stands in a text of the debate, word for word.", hint="use your own words"
-        )
+    if is_quoted(ballot, asked, alone=not any(map(str.isalnum, beside))):
+        problem = f"{turn.id}: the words of the reply stand in a text of the debate."
+        raise BadReply(problem, hint="use your own words")
     if complaints := check(shape, ballot, terms):
         raise BadReply([f"{turn.id}: {complaint}" for complaint in complaints])
+    if reason := contradiction(beside, ballot, asked) or contradiction(extra_keys(found, asked), ballot, asked):
+        problem = f"{turn.id}: the JSON object may be a quotation, since {reason}."
+        raise BadReply(problem, hint="reply with the JSON object alone")
     # Asked once only: what its writer leaves as it is has its shape, and the report says what is wrong with it.
     first = turn.role == RAPPORTEUR and not debate.rejected.get(turn.id)
     if first and (found := decision.shortcomings(debate, turn, ballot)):
         raise Shortcomings([f"{turn.id}: {shortcoming}" for shortcoming in found])
-    return ballot, [*changes, *more]
+    return ballot, [*changes, *wrapped, *more]
 
 
 def _heard(debate: DebateState, turn: Turn) -> Iterator[str]:
@@ -144,7 +151,7 @@ def parse_structured(where: str, text: str) -> Any:
     return _found(where, text)[0]
 
 
-def _found(where: str, text: str, asked: Asked = NOTHING_ASKED) -> tuple[Any, list[str]]:
+def _found(where: str, text: str, asked: Asked = NOTHING_ASKED) -> tuple[Any, list[str], str]:
     try:
         return find_object(text, asked)
     except PrivateAlone:

@@ -21,12 +21,16 @@ from debate_orchestrator.core import tally
 from debate_orchestrator.util.errors import ExternalError
 
 STAND_IN = "rehearse:anthropic:claude-opus-5-5"
+NAMES_FIELDS = (
+    "It is, by scores, strongest and weakest points, winner, justification, feedback, convergence and strength."
+)
+"""A position that names what a ballot holds, which makes no ballot a quotation of it."""
 
 
 async def winner(meant: str, n: int, folder: str) -> tuple[str | None, int]:
     """The winner of one debate, None where it stopped undecided, and the replies that were asked for again."""
     cast = {"a": STAND_IN, "b": STAND_IN, "judge": [sloppy_judges.judge(meant, n)]}
-    given = {"topic": "Is it so?", "positions": {"a": "It is.", "b": "It is not."}, "rounds": 1, "cast": cast}
+    given = {"topic": "Is it so?", "positions": {"a": NAMES_FIELDS, "b": "It is not."}, "rounds": 1, "cast": cast}
     given |= {"issues": False, "brief": False}
     try:
         result = await debates.run(given | {"output": f"{folder}/{n}.md"})
