@@ -54,7 +54,7 @@ def test_in_a_pipe(debate: Run, flags: tuple[str, ...]) -> None:
 
     assert ran.code == 0
     assert "\x1b" not in ran.out and "█" not in ran.out
-    assert "--- ROUND 2 OF 3 ---" in ran.out
+    assert "--- ROUND 2 OF 2 ---" in ran.out
 
 
 @pytest.mark.parametrize("pace", ["0", "nan", "1e9"])

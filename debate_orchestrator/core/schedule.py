@@ -159,8 +159,12 @@ def early_end(debate: DebateState) -> EndedEarly:
 
 def can_change_issues(debate: DebateState) -> bool:
     """Whether the rapporteur's list of issues can be changed now: it was drawn up last, and nothing that argues to it
-    was answered or called for."""
-    if len(debate.stages) < 2 or not any(turn.phase.option == ISSUES for turn in debate.stages[-2]):
+    was answered or called for. In a debate that is judged again it was argued to long ago."""
+    if (
+        debate.opened.course is not None
+        or len(debate.stages) < 2
+        or not any(turn.phase.option == ISSUES for turn in debate.stages[-2])
+    ):
         return False
     stage = debate.stages[-1]
     called = any(brief.called for turn in stage for brief in debate.asked.get(turn.id, ()))
