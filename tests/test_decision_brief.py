@@ -135,6 +135,28 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     assert "Left standing although it was sent back" in Path("r.md").read_text(encoding="utf-8")
 
 
+def test_a_brief_written_again_is_shown_what_the_program_found(debate: Run, opened: dict[str, Any]) -> None:
+    """Where the check of a brief has findings, the brief for the next draft holds these, and what the program found in
+    the last one."""
+    wrong = {"recommendation": puppets.brief()["recommendation"] | {"sure": 90}}
+    fault = {"findings": [{"kind": "unclear", "where": "weighing", "problem": "It says nothing."}]}
+
+    def draft(turn: dict[str, Any]) -> Any:
+        return say(turn, **wrong) if turn["turn"] == "final.brief.rapporteur" else say(turn)
+
+    told = opened
+    while "final.brief-check.rapporteur" not in [turn["turn"] for turn in told["turns"]]:
+        puppets.answer(told["turns"], draft, rounds=1)
+        told = debate("step", told["journal"], "--json").json
+    Path(told["turns"][0]["reply"]).write_text(json.dumps(fault), encoding="utf-8")
+    (turn,) = debate("step", told["journal"], "--json").json["turns"]
+
+    assert turn["turn"] == "final.brief-revised.rapporteur"
+    found = Path(turn["brief"]).read_text(encoding="utf-8").rpartition("<<< FOUND")[2].partition("\nEND ")[0]
+    assert "one and the same advice" in found
+    assert "It says nothing." in Path(turn["brief"]).read_text(encoding="utf-8")
+
+
 def test_the_user_changes_the_list_before_it_is_argued_to(debate: Run, opened: dict[str, Any]) -> None:
     """Ids that stay and new questions, in a new order, are the list in every brief after it; the rapporteur's cases
     stay, and report and journal say that the user changed it. Once a speech is in, the list stands."""
