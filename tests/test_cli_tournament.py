@@ -141,9 +141,12 @@ def test_an_added_program_is_asked_about(debate: Run, spec: Path) -> None:
 
 
 def test_a_cap_and_then_a_higher_one(debate: Run, spec: Path, server: Server) -> None:
-    """At the cap the run ends with exit code 3 and the command that goes on, which pays for nothing twice."""
+    """At the cap the run ends with exit code 3 and the command that goes on, which pays for nothing twice; with --json
+    stdout has one object, with the debates that are left."""
     ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--max-cost", "0.2")
     spent = len(server.requests)
+    told = debate("tournament", "resume", "out", "--json")
+    assert told.code == 3 and told.json["status"] == "stopped" and told.json["problems"] and "resume out" in told.err
     again = debate("tournament", "resume", "out", "--max-cost", "none")
 
     assert ran.code == 3 and "exceeds the cap of $0.20" in ran.err and "debate tournament resume out" in ran.err

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from debate_orchestrator.cli import flags
+from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.interrupts import STOPPING, heeded
-from debate_orchestrator.cli.output import print_json, remark, say
+from debate_orchestrator.cli.output import print_errors, print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
@@ -262,16 +262,20 @@ def end(run: TournamentRun, numbers: dict[str, Any], options: Options, resume: s
 
     folder = run.tournament.folder
     left = numbers["debates"] - numbers["complete"]
+    stopped = _left_over(run, left, resume) if left and not interrupted else None
     if options.json:
         status = "done" if not left else "interrupted" if interrupted else "stopped"
-        stopped = {key: list(standing.why) for key, standing in run.standings.items() if standing.why}
-        print_json({"status": status, "folder": folder, **numbers, "problems": stopped})
+        problems = {key: list(standing.why) for key, standing in run.standings.items() if standing.why}
+        print_json({"status": status, "folder": folder, **numbers, "problems": problems})
     if not options.quiet:
         remark(status_line(numbers))
     if interrupted and left:
         raise KeyboardInterrupt(f"interrupted; what was answered is saved. Go on with `{resume}`.")
-    if left:
-        raise _left_over(run, left, resume)
+    if stopped is not None and options.json:  # stdout has its one object already
+        print_errors(stopped.complaints)
+        return exit_code(stopped)
+    if stopped is not None:
+        raise stopped
     if not options.json:
         undecided = f", {numbers['undecided']} of them undecided" if numbers["undecided"] else ""
         say(f"{numbers['complete']:,} debates are complete{undecided}: {folder}")
