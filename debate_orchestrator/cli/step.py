@@ -13,14 +13,17 @@ from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
 from debate_orchestrator.cli.output import print_errors, print_json, remark, say
 from debate_orchestrator.cli.people import people_errors
+from debate_orchestrator.core import decision
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.issues import changed_issues, current_issues, in_new_order
 from debate_orchestrator.host.step import DueTurn, StepResult, take_step, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
 from debate_orchestrator.prompting.replies import LARGEST, decode
+from debate_orchestrator.reports.wording import ISSUES_CHANGED
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadReply, BadSettings
+from debate_orchestrator.util.sanitize import one_line
 
 EXAMPLE = "debate step debate-report.journal.jsonl --json"
 
@@ -30,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL", nargs="?", help=about)
     about = "a reply that lies elsewhere; TURN=- reads standard input"
     parser.add_argument("given", nargs="*", metavar="TURN=FILE", help=about)
-    about = "change the list of issues before anybody argues to it: ids that stay and new questions, in their order"
+    about = "change the list of issues before it is argued to: ids that stay and new questions, in their order"
     parser.add_argument("--issues", nargs="+", metavar="I3", help=about)
     parser.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
     flags.add_waiting(parser, "the replies that are due")
@@ -64,8 +67,17 @@ def run(arguments: argparse.Namespace) -> int:
         folder = TurnsFolder(debate.files.turns, remark)
         options = {"one_agent": arguments.one_agent, "permissions": flags.permitted(arguments)}
         result = take_step(debate.journal, debate.current, folder, replies, **options)
-        result = result.model_copy(update={"complaints": (*errors, *result.complaints)})
+        show = (*_changed_list(debate.current.state, arguments), *result.show)
+        result = result.model_copy(update={"complaints": (*errors, *result.complaints), "show": show})
         return print_step(result, debate, arguments)
+
+
+def _changed_list(state: DebateState, arguments: argparse.Namespace) -> list[str]:
+    """The list of issues as it is now, where this step changed it, so that the user sees what was understood."""
+    listed = decision.issue_list(state) if arguments.issues else None
+    if listed is None:
+        return []
+    return [ISSUES_CHANGED, *(f"{name}. {one_line(question)}" for name, question in listed.issues.items())]
 
 
 def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:

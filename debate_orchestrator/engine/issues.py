@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from debate_orchestrator.core import decision, schedule
 from debate_orchestrator.core.events import IssuesChanged
 from debate_orchestrator.core.settings import MOST_ISSUES, line_problems
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.util.errors import BadSettings, OutOfTurn, short_repr
+from debate_orchestrator.util.errors import BadSettings, OutOfTurn, short_repr, with_hint
 from debate_orchestrator.util.sanitize import one_line
+
+_ID = re.compile(r"I?(\d{1,3})", re.IGNORECASE | re.ASCII)
+_LEAST_WORDS = 3
 
 
 def current_issues(debate: DebateState) -> list[str]:
@@ -21,18 +25,25 @@ def current_issues(debate: DebateState) -> list[str]:
 
 
 def in_new_order(questions: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The list that is meant by ids of issues that stay (`I3`) and new questions, in their new order. Raises
-    BadSettings with everything that is wrong."""
+    """The list that is meant by ids of issues that stay (`I3`, or several as `I3,I1`) and new questions, in their new
+    order. A new question has three words at least, so that nothing mistyped becomes one. Raises BadSettings with
+    everything that is wrong."""
     found, errors = list[str](), list[str]()
-    for word in wanted:
-        number = word.strip().upper().removeprefix("I")
-        if not number.isdigit():
-            found.append(decision.without_number(word).strip())
-        elif len(number) < 4 and 1 <= int(number) <= len(questions):
-            found.append(questions[int(number) - 1])
+    for argument in wanted:
+        parts = [part for part in re.split(r"[,\s]+", argument.strip()) if part]
+        numbers = [_ID.fullmatch(part) for part in parts]
+        if parts and all(numbers):
+            for part, number in zip(parts, numbers, strict=True):
+                if number and 1 <= int(number[1]) <= len(questions):
+                    found.append(questions[int(number[1]) - 1])
+                else:
+                    errors.append(f"issues: there is no {short_repr(part)}; the list has I1 to I{len(questions)}.")
+        elif len(parts) < _LEAST_WORDS:
+            hint = "ids such as I3 of those that stay, and whole questions"
+            errors.append(with_hint(f"issues: {short_repr(argument)} is no id and no question.", hint))
         else:
-            errors.append(f"issues: there is no {short_repr(word)}; the list has I1 to I{len(questions)}.")
-    errors += [f"issues: {short_repr(text)} stands there twice." for text in found if found.count(text) > 1][:1]
+            found.append(decision.without_number(argument).strip())
+    errors += [f"issues: {short_repr(text)} appears twice." for text in found if found.count(text) > 1][:1]
     if errors:
         raise BadSettings(errors)
     return found

@@ -176,7 +176,8 @@ def without(part: str, text: str) -> str:
 
 
 def is_quoted(ballot: Any, asked: Asked, *, alone: bool) -> bool:
-    """Whether a ballot stands in one text that its writer was shown: half of its words, in their skeletons. In a ballot
+    """Whether a ballot stands in one text that its writer was shown: half of its keys, without which nothing there can
+    be quoted as a ballot, and half of its words, in their skeletons. In a ballot
     of few words, and in a reply that is no vote, the fields that decide must stand there too, behind their keys: a
     list may repeat a speaker's words. A ballot without words that is `alone` in its reply may be a second one like it.
     """
@@ -188,7 +189,8 @@ def is_quoted(ballot: Any, asked: Asked, *, alone: bool) -> bool:
     long = sum(len(text) for text in texts if len(text) >= _WINDOW) >= _ENOUGH
     needs_pairs = not (long and VOTES & set(asked.fields))
     return any(
-        (_share(heard, texts) if long else _short_share(heard, texts)) >= 0.5
+        _names_keys(heard, ballot)
+        and (_share(heard, texts) if long else _short_share(heard, texts)) >= 0.5
         and (not needs_pairs or _holds_pairs(heard, ballot, asked))
         for heard in map(skeleton, asked.heard)
     )
@@ -266,6 +268,12 @@ def _share(heard: str, texts: list[str]) -> float:
 def _short_share(heard: str, texts: list[str]) -> float:
     few = [text for text in texts if text][:_MOST_SHORT]
     return sum(len(text) for text in few if text in heard) / sum(map(len, few))
+
+
+def _names_keys(heard: str, ballot: Mapping[str, Any]) -> bool:
+    """Whether half of the keys of an object stand in a text's skeleton."""
+    keys = [skeleton(key[:80]) for key in ballot]
+    return 2 * sum(key in heard for key in keys) >= len(keys)
 
 
 def _holds_pairs(heard: str, ballot: Mapping[str, Any], asked: Asked) -> bool:

@@ -88,7 +88,11 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
     ProviderFailed if debates are left."""
     if options.cluster is not None:
         from debate_orchestrator.cli.tournament.cluster import run_on_cluster
+        from debate_orchestrator.tournament.batches import has_batches
 
+        if has_batches(tournament.folder):
+            problem = "calls of this tournament are in batches, and workers would pay for them again."
+            raise BadSettings(problem, hint=f"`{command('tournament resume', tournament.folder)}`, which takes them")
         return run_on_cluster(tournament, options, options.cluster)
     from debate_orchestrator.tournament.folder import DEBATES, changed_prompts
     from debate_orchestrator.tournament.progress import Progress
