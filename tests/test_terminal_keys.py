@@ -21,8 +21,8 @@ from debate_orchestrator.core.events import QUESTION
 from debate_orchestrator.terminal import keys
 from debate_orchestrator.terminal.keys import QuestionPrompt, Session, in_foreground, split_keys
 
-SLOW = ("demo", "--pace", "300")
-FIRST = "A job queue holds units"
+SLOW = ("demo", "--name", "free-transit", "--pace", "300")
+FIRST = "Once a bus is scheduled to run"
 NAMES = {"a": "Researcher A", "b": "Researcher B", "judge": "Judge"}
 Asked = list[tuple[str, tuple[str, ...]]]
 
@@ -251,12 +251,12 @@ def test_resized_in_the_middle() -> None:
             sent = len(viewer.glass.raw)
             viewer.see(lambda sent=sent: len(viewer.glass.raw) > sent + 200)  # type: ignore[misc]
         viewer.press("x")
-        viewer.see_text("Opening Statement — Researcher B")
+        viewer.see_text("Argument — Speaker B")
         viewer.press("q")
         viewer.see_end()
         text = " ".join(viewer.glass.text.split())
-        assert text.count("recovery of abandoned jobs.") == text.count(FIRST) == 1
-        assert "─" not in text.partition("Opening Statement — Researcher B")[0]
+        assert text.count("and let everyone aboard.") == text.count(FIRST) == 1
+        assert "─" not in text.partition("Argument — Speaker B")[0]
 
 
 @pytest.mark.slow

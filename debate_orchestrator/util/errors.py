@@ -13,6 +13,7 @@
     └── ExternalError           something outside failed; everything up to then is saved
         ├── Paused              work is left, and the debate can be resumed
         │   ├── OverBudget      a call would take the cost over its cap
+        │   ├── AnswerPending   a call goes on at the provider, and a later run takes its answer
         │   └── TransientError  a call got no answer, and another attempt may get one: it is retried for a while
         └── ProviderFailed      it will fail again until the cause is removed
             └── JournalWriteError the journal can't take a line for now

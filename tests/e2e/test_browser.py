@@ -224,11 +224,16 @@ def test_everybody_can_read_it(shown: Shown, scheme: str, rules: dict[str, Any])
 
 
 def test_the_first_screen_is_one_screen(page: Any, tmp_path: Path) -> None:
-    """At 1440 x 900 question, answer, reasons, open claims, what to do and what was not checked are seen at once."""
-    with Shown(page, written(story_of("postgres-queue"), tmp_path)) as shown:
-        shown.page.set_viewport_size({"width": 1440, "height": 900})
-        ends = "all => all.map(one => one.getBoundingClientRect().bottom)"
-        assert max(shown.page.eval_on_selector_all("h1, .answer, .strip, .brief, .brief > div, .weak", ends)) <= 900
+    """At 1440 x 900 question, answer, reasons, open claims, what to do and what was not checked are seen at once; above
+    a decision brief, question, answer, how sure, scores and the first cases."""
+    ends = "all => all.map(one => one.getBoundingClientRect().bottom)"
+    for name, parts in (
+        ("rewrite-in-rust", "h1, .answer, .strip, .brief, .brief > div, .weak"),
+        ("postgres-queue", "h1, .answer, .sure, .strip, .cases tr:nth-child(-n + 2)"),
+    ):
+        with Shown(page, written(story_of(name), tmp_path)) as shown:
+            shown.page.set_viewport_size({"width": 1440, "height": 900})
+            assert 0 < max(shown.page.eval_on_selector_all(parts, ends)) <= 900
 
 
 def test_turns_fold_and_are_filtered_without_a_script(page: Any, tmp_path: Path) -> None:

@@ -103,8 +103,8 @@ def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
             window.get_by_role("button", name="Start the debate").click()
             window.wait_for_url("**/d/*")
         windows[1].get_by_text("your debate is next").wait_for()
-        looked_at(windows[1])
         windows[0].locator(".writing", has_text="First comes").first.wait_for()
+        looked_at(windows[1])
         windows[1].locator(".writing", has_text="First comes").first.wait_for()
         for window in windows:
             window.get_by_text("Complete", exact=True).wait_for()
