@@ -1,4 +1,5 @@
 """Programs from npm, installed once into this user's cache; a test that can't have one is skipped, and says why.
+Where CI=true, it fails.
 
 Nothing here waits for ever: not for a network that does not answer, nor for another test that installs the same. What
 could not be installed is not tried again by the other tests of one run.
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
+from .tmux import missing
 
 PATIENCE = 150
 """Seconds that an installation may take."""
@@ -36,11 +37,11 @@ class CantBeHad(Exception):
 
 
 def program(package: str, version: str, name: str) -> Path:
-    """The program `name` of a pinned npm package; the test is skipped where it can't be had."""
+    """The program `name` of a pinned npm package; a test that can't have it is skipped, or fails where CI=true."""
     try:
         return _installed(package, version, name)
     except (OSError, CantBeHad) as error:
-        pytest.skip(f"{package} {version} could not be installed: {error}")
+        missing(f"{package} {version} could not be installed: {error}")
 
 
 def _installed(package: str, version: str, name: str) -> Path:

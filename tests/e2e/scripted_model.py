@@ -118,8 +118,8 @@ class Script:
     skill: str = "debate-orchestrator"
     agent: str = "general-purpose"
     """The type of its sub-agents."""
-    background: bool = False
-    """Whether its sub-agents are started in the background, as in the terminal client."""
+    background: bool | None = False
+    """Whether its sub-agents are started in the background; None at the terminal, where the model can't choose."""
     stops_at: str = ""
     """The turn before which it ends the session, if there is one."""
     written: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -228,8 +228,8 @@ def _agent(turn: dict[str, Any], talk: Conversation, script: Script) -> Block:
     if wording is None:
         raise Lost("the skill does not say how to put a turn to a sub-agent")
     prompt = wording[1].replace("<turn.brief>", turn["brief"])
-    kind = {"subagent_type": script.agent, "run_in_background": script.background}
-    return use("Agent", description=turn["turn"], prompt=prompt, **kind)
+    chosen = {} if script.background is None else {"run_in_background": script.background}
+    return use("Agent", description=turn["turn"], prompt=prompt, subagent_type=script.agent, **chosen)
 
 
 def _printed(call: Call) -> dict[str, Any]:

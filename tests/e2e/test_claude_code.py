@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,9 +21,11 @@ import yaml
 
 from debate_orchestrator.storage import journal
 
+from .claude_terminal import at_terminal
 from .ending import kill, started_by
 from .npm import program
 from .scripted_model import BRIEF, ISSUES, Conversation, Script, Served, serve
+from .tmux import awaited
 
 pytestmark = pytest.mark.slow
 
@@ -56,8 +59,9 @@ LISTED = {
     "unknowns": ["How many calls there will be in a year."],
 }
 SENTENCE = "Researcher A named the step on which it depends, and B's answer to it was that it might turn out otherwise."
-MOST_APPROVALS, MOST_CALLS, MOST_CHARACTERS = 2, 30, 13_000
-"""What a debate of two rounds may take: permissions asked for, requests to the host's model, output of `debate`."""
+MOST_APPROVALS, MOST_CALLS, MOST_BYTES = 2, 30, 13_000
+"""What a debate of two rounds may take: permissions asked for, requests to the host's model, bytes that
+`debate` prints."""
 SECONDS = 150
 """That a whole session may take; it takes about a quarter of them."""
 
@@ -85,10 +89,7 @@ def test_a_debate_runs_from_the_users_words_to_the_report(claude: Path, tmp_path
     """Claude Code finds the skill, puts its questions to the user in two dialogs, gives every turn to a sub-agent of
     its own, and ends with the summary; within the approvals, calls and characters that a debate may take. Its
     sub-agents run in the background or are awaited."""
-    project, environment = _project(tmp_path, os.pathsep.join([str(DEBATE.parent), os.environ["PATH"]]))
-    skills = project / ".claude" / "skills"
-    skills.mkdir(parents=True)
-    (skills / SKILL.name).symlink_to(SKILL)
+    project, environment = _project_with_the_skill(tmp_path)
     script = Script(_reply, background=background)
     with _served(script) as served:
         session = _talk([str(claude)], project, environment | {"ANTHROPIC_BASE_URL": served.url}, OPENING + TOPIC)
@@ -96,17 +97,35 @@ def test_a_debate_runs_from_the_users_words_to_the_report(claude: Path, tmp_path
     assert session.code == 0
     assert session.said[-1].startswith("Debate complete. Report written to report.md.")
     _the_skill_was_listed_before_it_was_used(served)
-    asked = [[one["question"] for one in printed["questions"]] for printed in script.printed if "questions" in printed]
-    assert session.dialogs == [*asked, [ISSUES["question"]]] and [len(questions) for questions in asked] == [4, 2]
+    _the_dialogs_put_every_question(session.dialogs, script)
     _every_turn_was_taken_by_a_sub_agent_of_its_own(project, script, served)
     _turns_due_together_were_handed_out_in_one_message(script, served)
     _the_report_and_the_journal_are_whole(project, environment)
     _no_file_holds_the_key(project)
-    host = sent(served, by_sub_agents=False)
-    output = [call.result for call in Conversation.of(host[-1]).calls if call.tool == "Bash"]
-    assert len(session.approved) <= MOST_APPROVALS, session.approved
-    assert len(host) <= MOST_CALLS
-    assert sum(map(len, output)) <= MOST_CHARACTERS
+    _it_took_no_more_than_a_debate_may(session.approved, served)
+
+
+def test_a_debate_runs_at_the_terminal(claude: Path, tmp_path: Path) -> None:
+    """Where a person sits before the full-screen client, permits by hand and chooses by keys, every sub-agent runs in
+    the background and its end is told by a notification; the debate comes to its report within the same limits."""
+    project, environment = _project_with_the_skill(tmp_path)
+    script = Script(_reply, background=None)
+    with _served(script) as served:
+        environment |= {"ANTHROPIC_BASE_URL": served.url}
+        with at_terminal([str(claude)], project, environment, CHOICES) as person:
+            person.say(OPENING + TOPIC)
+            person.attend("Debate complete. Report written to report.md.")
+            # The last sub-agent may end after its reply was taken.
+            awaited("the notification of every sub-agent", lambda: _notified(served) == _started_agents(served))
+            person.leave()
+
+    assert len(_notified(served)) == len(script.written)
+    _the_dialogs_put_every_question(person.dialogs, script)
+    _every_turn_was_taken_by_a_sub_agent_of_its_own(project, script, served)
+    _turns_due_together_were_handed_out_in_one_message(script, served)
+    _the_report_and_the_journal_are_whole(project, environment)
+    _no_file_holds_the_key(project)
+    _it_took_no_more_than_a_debate_may(person.approved, served)
 
 
 def test_a_plugin_brings_its_command_and_another_session_goes_on(claude: Path, tmp_path: Path) -> None:
@@ -139,11 +158,39 @@ def test_the_plugin_is_what_its_host_expects(claude: Path, tmp_path: Path) -> No
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+def _it_took_no_more_than_a_debate_may(approved: list[str], served: Served) -> None:
+    host = sent(served, by_sub_agents=False)
+    output = [call.result for call in Conversation.of(host[-1]).calls if call.tool == "Bash"]
+    assert len(approved) <= MOST_APPROVALS, approved
+    assert len(host) <= MOST_CALLS
+    assert 0 < sum(len(text.encode()) for text in output) <= MOST_BYTES
+
+
 def _the_skill_was_listed_before_it_was_used(served: Served) -> None:
     front = yaml.safe_load((SKILL / "SKILL.md").read_text(encoding="utf-8").split("---")[1])
     first = sent(served, by_sub_agents=False)[0]
     assert not Conversation.of(first).calls
     assert json.dumps(front["description"].strip())[1:-1] in json.dumps(first["messages"])
+
+
+def _the_dialogs_put_every_question(dialogs: list[list[str]], script: Script) -> None:
+    asked = [[one["question"] for one in printed["questions"]] for printed in script.printed if "questions" in printed]
+    assert dialogs == [*asked, [ISSUES["question"]]]
+    assert [len(questions) for questions in asked] == [4, 2]
+
+
+def _started_agents(served: Served) -> set[str]:
+    """The ids of the uses of `Agent`."""
+    host = sent(served, by_sub_agents=False)[-1]
+    return {call.id for call in Conversation.of(host).calls if call.tool == "Agent"}
+
+
+def _notified(served: Served) -> set[str]:
+    """The ids of the uses of `Agent` that the client told its model had ended."""
+    host = sent(served, by_sub_agents=False)[-1]
+    notes = re.findall(r"(?s)<task-notification>.*?</task-notification>", json.dumps(host["messages"]))
+    ended = [note for note in notes if "<status>completed</status>" in note]
+    return {id for note in ended for id in re.findall(r"<tool-use-id>(\w+)</tool-use-id>", note)}
 
 
 def _every_turn_was_taken_by_a_sub_agent_of_its_own(project: Path, script: Script, served: Served) -> None:
@@ -220,6 +267,15 @@ def _project(folder: Path, path: str) -> tuple[Path, dict[str, str]]:
         "ANTHROPIC_API_KEY": KEY,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     }
+    return project, environment
+
+
+def _project_with_the_skill(folder: Path) -> tuple[Path, dict[str, str]]:
+    """A project that has the skill, where `debate` is installed."""
+    project, environment = _project(folder, os.pathsep.join([str(DEBATE.parent), os.environ["PATH"]]))
+    skills = project / ".claude" / "skills"
+    skills.mkdir(parents=True)
+    (skills / SKILL.name).symlink_to(SKILL)
     return project, environment
 
 

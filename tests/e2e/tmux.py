@@ -89,7 +89,7 @@ def awaited(what: str, come: Callable[[], bool]) -> None:
 def screen(columns: int, rows: int, folder: Path) -> Iterator[Screen]:
     """A terminal of that size, in that folder."""
     if shutil.which("tmux") is None:
-        _missing("tmux is missing")
+        missing("tmux is missing")
     shell = f"cd {shlex.quote(str(folder))}; PS1='> ' exec bash --norc --noprofile -i"
     # A socket's path has to be short; what is killed may write on while its folder goes.
     with tempfile.TemporaryDirectory(prefix="debate-", ignore_cleanup_errors=True) as own:
@@ -97,7 +97,7 @@ def screen(columns: int, rows: int, folder: Path) -> Iterator[Screen]:
         try:
             one.ask("new-session", "-d", "-x", str(columns), "-y", str(rows), shell)
         except (subprocess.SubprocessError, OSError) as error:
-            _missing(f"tmux can't be started here: {error}")
+            missing(f"tmux can't be started here: {error}")
         try:
             one.see(">")
             yield one
@@ -106,7 +106,8 @@ def screen(columns: int, rows: int, folder: Path) -> Iterator[Screen]:
                 one.ask("kill-server")
 
 
-def _missing(what: str) -> NoReturn:
+def missing(what: str) -> NoReturn:
+    """Skips the test, or fails it where CI=true."""
     if os.environ.get("CI") == "true":
         pytest.fail(what)
     pytest.skip(what)
