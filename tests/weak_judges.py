@@ -51,7 +51,7 @@ def main(weakness: str, worths: str, log: str = "", seconds: str = "0") -> None:
     ballot = {
         "scores": {side: dict.fromkeys(CRITERIA, points[side]) for side in "ab"},
         "winner": "tie" if points["a"] == points["b"] else max(points, key=lambda side: points[side]),
-        "justification": "So it seems.",
+        "justification": "So it seems, as far as I can weigh what each of them showed.",
         "unsupported_claims": [],
     }
     print(json.dumps(ballot | {key: {"a": "This.", "b": "That."} for key in ("strongest", "weakest")}))
