@@ -99,7 +99,7 @@ def look(permissions: Permissions = NO_PERMISSIONS) -> Found:
 
 
 def seats(rules: Format) -> tuple[str, ...]:
-    """The seats of a format that a person chooses somebody for."""
+    """The seats of a format for which a person chooses who fills them."""
     return tuple(seat for seat in rules.seated if seat != CLERK)
 
 

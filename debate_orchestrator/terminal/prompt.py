@@ -341,7 +341,7 @@ def paged(text: str) -> bool:
         return False
     if not shutil.which(command[0]):
         return False
-    # `less` runs no commands and writes no files for whoever reads a debate in it, and says how to leave it.
+    # `less` runs no commands and writes no files on behalf of a debate that is read in it, and says how to leave it.
     quoted = f"{os.environ.get('LESS', '')} -Ps{_WAY_OUT}$ -Pm{_WAY_OUT}$ -PM{_WAY_OUT}$".strip()
     environment = os.environ | {"LESSSECURE": "1", "LESS": quoted}
     try:

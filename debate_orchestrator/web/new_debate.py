@@ -79,7 +79,7 @@ def formats() -> list[tuple[str, str]]:
 
 
 def seats(rules: Format) -> tuple[str, ...]:
-    """The seats that a person chooses somebody for."""
+    """The seats for which a person chooses who fills them."""
     return tuple(seat for seat in rules.seated if seat != CLERK)
 
 

@@ -162,7 +162,7 @@ class Exchange:
         try:
             parse(f"{self.database.where}: {debate}", data)
             if is_begun(path):
-                with JournalWriter(path):  # nobody else writes it meanwhile
+                with JournalWriter(path):  # its lock keeps other writers out
                     if not data.startswith(b"".join(self._lines(debate))):
                         raise DamagedJournal(f"{name_of(path)} has other lines than {self.database.where}.")
                     write_bytes_atomic(path, data)

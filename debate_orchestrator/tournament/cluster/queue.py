@@ -118,6 +118,6 @@ async def take(database: Database, tournament: str, at_once: int) -> None:
         delete_jobs="always",
         fetch_job_polling_interval=min(5.0, database.lease),
         update_heartbeat_interval=database.lease / 3,
-        # A worker that was away is forgotten late: it may come back and go on with debates that nobody took.
+        # A worker that was away is forgotten late: it may come back and go on with debates that no other worker took.
         stalled_worker_timeout=max(3_600.0, 10 * database.lease),
     )
