@@ -49,7 +49,7 @@ def opening(
     context = how.pop("context", ())
     settled = {"topic": topic, "positions": dict(zip("ab", positions, strict=True)), "cast": cast, **how}
     settled["context"] = tuple(file.name for file in context)
-    fixed = {"context": context, "nonce": NONCE, "seed": 1, "version": "0"}
+    fixed = {"context": context, "nonce": NONCE, "reply_key": "", "seed": 1, "version": "0"}
     return made.model_copy(update=fixed).with_settings(**settled)
 
 

@@ -15,12 +15,11 @@ from core.folding import opened
 from debate_orchestrator.core import private_text, reserved_line, visible_text
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import Quotes
-from debate_orchestrator.core.schema import Field, ShapeContext
 from debate_orchestrator.core.side_swap import SideSwap
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.evidence import match
-from debate_orchestrator.prompting import quotation, replies
-from debate_orchestrator.prompting.quotation import Asked
+from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.reply_code import Code
 from debate_orchestrator.reports import compare, markup, review_files
 from debate_orchestrator.reports.html import excerpts, writer
 from debate_orchestrator.setup import settings
@@ -91,21 +90,6 @@ def tried(function: Callable[[str], object], *spellings: str) -> Callable[[str],
     return run
 
 
-def beside(text: str, *heard: str) -> object:
-    """Whether a ballot and what stands around it in a reply may be a quotation of these texts."""
-    fields = {"winner": Field(kind="choice"), "score": Field(kind="number"), "why": Field(kind="text")}
-    terms = ShapeContext(sides=("a", "b"), criteria=(), least=1, most=10, rounds=1, strictness="strict")
-    sides = {"a": frozenset({"a", "researcher a"}), "b": frozenset({"b", "ben"})}
-    asked = Asked(fields=fields, terms=terms, sides=sides, heard=heard)
-    ballot = {"winner": "a", "score": 1, "why": f"{text[:20_000]} is what was shown in all of the rounds of it."}
-    rest = [quotation.contradiction(form.replace("{}", text), ballot, asked) for form in ("{}", "winner{}", "A{}")]
-    return (
-        rest,
-        quotation.is_quoted(ballot, asked, alone=False),
-        replies._found("x", f'{{"winner": "a"}} {text}', asked),
-    )
-
-
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "tame": sanitize.sanitize,
     "fenced": lambda text: sanitize.fence(text, NONCE),
@@ -127,8 +111,12 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "last line": lambda text: reserved_line.ends_with_line(f"{sanitize.sanitize(text)}\nX.", "X."),
     "exchange": lambda text: SideSwap(opened().format).text(text),
     "structured": tried(lambda text: replies.parse_structured("x", text), "{}", '{"a": "{}"}', "```json\n{}\n```"),
-    "beside a ballot": tried(beside, "{}"),
-    "heard ballot": lambda text: tried(lambda ballot: beside(ballot, text), "{}")(text),
+    "with a code": tried(
+        lambda text: replies._found("x", text, Code(field="code", text="BCDFGH")),
+        '{"code": "BCDFGH"} {}',
+        '{"code": "BCDFGH", "a": "{}",}',
+        "BCDFGH {}",
+    ),
     "date": lambda text: opened(1).setup.model_copy(update={"topic": f"As of 1{text}"}).as_of,
     "markdown": markup.block,
     "markdown back": markup.unescaped,

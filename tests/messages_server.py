@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import puppets
+import reply_codes
 from aiohttp import web
 from messages_cache import Cache, Counted, tokens
 
@@ -138,7 +139,7 @@ class Server:
             error = {"error": {"type": "error", "error": {"type": "api_error", "message": "no"}}}
             return {"custom_id": request["custom_id"], "result": {"type": trouble} | error}
         self.batch_paid.append(request["custom_id"])
-        text = self.say(request["params"]) or answer(request["params"])
+        text = coded(request["params"], self.say(request["params"]) or answer(request["params"]))
         usage = {"input_tokens": 1000, "output_tokens": 100}
         message = {"id": "m", "type": "message", "role": "assistant", "model": request["params"]["model"]}
         message |= {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "usage": usage}
@@ -148,7 +149,7 @@ class Server:
         self, http: web.Request, request: dict[str, Any], counted: Counted, trouble: dict[str, Any]
     ) -> web.StreamResponse:
         text = trouble.get("text")
-        text = text if text is not None else self.say(request) or answer(request)
+        text = text if text is not None else coded(request, self.say(request) or answer(request))
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await asyncio.sleep(self.first_byte)
         await response.prepare(http)
@@ -242,6 +243,11 @@ def schema_of(request: dict[str, Any]) -> dict[str, Any] | None:
     last = request["messages"][-1]["content"][-1]["text"]
     _, found, rest = last.partition("(a JSON Schema):")
     return json.JSONDecoder().raw_decode(rest.strip())[0] if found else None
+
+
+def coded(request: dict[str, Any], text: str) -> str:
+    """The answer with the code that its brief asks for."""
+    return reply_codes.coded(request["messages"][-1]["content"][-1]["text"], text)
 
 
 def answer(request: dict[str, Any], words: int = 60) -> str:

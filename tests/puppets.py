@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import reply_codes
 
 Say = Callable[[dict[str, Any]], str | dict[str, Any] | None]
 """A waiting turn to its reply; None leaves it to the stand-ins."""
@@ -110,5 +111,10 @@ def answer(turns: list[dict[str, Any]], say: Say | None = None, *, root: Path = 
     for turn in turns:
         said = say(turn) if say else None
         said = reply(turn, **terms) if said is None else said
-        text = said if isinstance(said, str) else json.dumps(said)
-        (root / turn["reply"]).write_text(text, encoding="utf-8")
+        hand_in(turn, said, root)
+
+
+def hand_in(turn: dict[str, Any], reply: str | dict[str, Any], root: Path = Path(".")) -> None:
+    """Puts a reply with the code of its brief beside the brief."""
+    brief = (root / turn["brief"]).read_text(encoding="utf-8")
+    (root / turn["reply"]).write_text(reply_codes.coded(brief, reply), encoding="utf-8")

@@ -6,7 +6,6 @@ module it names such judges for a cast. Whatever is drawn, the reply means WINNE
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import shlex
@@ -15,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import puppets
+import reply_codes
 
 AROUND = [
     "{}",
@@ -30,6 +30,8 @@ FAULTS: list[Callable[[str], str]] = [
     lambda text: text.replace("null", "None").replace("false", "False"),
     lambda text: text.replace('"winner":', "winner:"),
 ]
+FORGETS = 0.2
+"""How many of the first replies to a brief lack its code."""
 NAMES = {"a": ["A", "Researcher A", "Pro", "side a"], "b": ["B", "researcher b", "CON", "Researcher B (Con)"]}
 
 
@@ -39,15 +41,18 @@ def judge(winner: str, n: int) -> str:
 
 
 def main(winner: str, n: str) -> None:
-    """Judges one brief."""
-    (task,) = re.findall(r"^# Your task: (.+)$", sys.stdin.read(), re.MULTILINE)
-    print(written(task, winner, int(n)))
+    """Judges one brief. One judge of five forgets the code until it is asked again."""
+    brief = sys.stdin.read()
+    (task,) = re.findall(r"^# Your task: (.+)$", brief, re.MULTILINE)
+    again = "<<< COMPLAINTS" in brief
+    forgets = not again and random.Random(f"{n} {task}").random() < FORGETS
+    print(written(task, winner, int(n), "" if forgets else brief))
 
 
-def written(task: str, winner: str, n: int) -> str:
-    """The reply to a task as it is written."""
+def written(task: str, winner: str, n: int, brief: str = "") -> str:
+    """The reply to a task as it is written, with the code of the brief, if it asks for one."""
     chance = random.Random(f"{winner} {n} {task}")
-    text = json.dumps(reply(task, winner, chance))
+    text = reply_codes.coded(brief, reply(task, winner, chance))
     return chance.choice(AROUND).replace("{}", chance.choice(FAULTS)(text))
 
 

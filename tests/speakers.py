@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import puppets
+import reply_codes
 
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState, fold
@@ -42,10 +42,10 @@ class Speaker:
         self.most_at_once = max(self.most_at_once, self.speaking)
         await asyncio.sleep(0.05)
         self.speaking -= 1
-        said = self.say(brief)
+        said: str | dict[str, Any] | None = self.say(brief)
         if said is None:
-            made = puppets.reply({"turn": brief.turn, "seat": brief.turn.rpartition(".")[2]}, rounds=self.rounds)
-            said = made if isinstance(made, str) else json.dumps(made)
+            said = puppets.reply({"turn": brief.turn, "seat": brief.turn.rpartition(".")[2]}, rounds=self.rounds)
+        said = reply_codes.coded(brief.messages[-1].parts[-1], said)
         on_text(said)
         return Reply(text=said, brief=brief.digest, by=self.name, **self.more)
 

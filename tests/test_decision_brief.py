@@ -124,9 +124,7 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     puppets.answer(told["turns"], lambda turn: say(turn, **wrong), rounds=1)
     refused = debate("step", told["journal"], "--json")
     assert refused.code == 2 and "one and the same advice" in refused.json["complaints"][0]
-    Path(told["turns"][0]["reply"]).write_text(
-        json.dumps(puppets.brief(**wrong) | {"trust": "Still nothing."}), encoding="utf-8"
-    )
+    puppets.hand_in(told["turns"][0], puppets.brief(**wrong) | {"trust": "Still nothing."})
     told = finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
     kinds = [
         event.kind for event in read(told["journal"]).events if getattr(event, "turn", "") == "final.brief.rapporteur"
@@ -148,7 +146,7 @@ def test_a_brief_written_again_is_shown_what_the_program_found(debate: Run, open
     while "final.brief-check.rapporteur" not in [turn["turn"] for turn in told["turns"]]:
         puppets.answer(told["turns"], draft, rounds=1)
         told = debate("step", told["journal"], "--json").json
-    Path(told["turns"][0]["reply"]).write_text(json.dumps(fault), encoding="utf-8")
+    puppets.hand_in(told["turns"][0], fault)
     (turn,) = debate("step", told["journal"], "--json").json["turns"]
 
     assert turn["turn"] == "final.brief-revised.rapporteur"

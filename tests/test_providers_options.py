@@ -253,7 +253,8 @@ def test_a_server_without_options_debates_well(debate: Run, here: Path) -> None:
 
     def said(body: dict[str, Any]) -> Answer:
         last = body["messages"][-1]["content"]
-        return chunks([{"content": messages_server.answer({"messages": [{"content": [{"text": last}]}]})}])
+        request = {"messages": [{"content": [{"text": last}]}]}
+        return chunks([{"content": messages_server.coded(request, messages_server.answer(request))}])
 
     with answering(server_that(everything, said)) as server:
         spec = f"openai:x@{server.url}"

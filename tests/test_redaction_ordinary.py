@@ -197,10 +197,11 @@ STRUCTURE = (
     " EarlierCourse.winner EarlierCourse.strength Declined.turn EarlierRound.winner EndedEarly.after Field.of"
     " Field.only_if Field.unless Field.numbered"
     " Format.context_heard_by Format.judged_by Format.name Format.private Format.winner_of Opened.nonce"
+    " Opened.reply_key"
     " Opened.prompts Opened.version Phase.heard_by Phase.name Phase.refusals_heard_by Phase.reply"
     " Phase.seats Phase.template Quotes.tag Quotes.unverified Quotes.verified QuestionAsked.to"
     " Reassigned.seat Reassigned.who"
-    " Reply.brief Reply.by Reply.lacked Settings.cast Settings.first Settings.format Settings.strictness"
+    " Reply.brief Reply.by Reply.code Reply.lacked Settings.cast Settings.first Settings.format Settings.strictness"
     " Rejected.turn Spoke.turn CallFailed.by"
     " CallFailed.turn Voted.turn Condition.strictness Condition.option"
 )

@@ -17,11 +17,13 @@ from hypothesis import strategies as st
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Reply, Voted
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import parse_reply, parse_structured
 from debate_orchestrator.util.errors import BadReply
 
 ROUND, FINAL, DISSENT = (
-    debated(until=turn) for turn in ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
+    debated(until=turn, reply_key="ab" * 16)
+    for turn in ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
 )
 
 
@@ -33,9 +35,14 @@ def read(text: str, debate: DebateState) -> Voted:
 
 
 def plain(debate: DebateState, **changes: Any) -> dict[str, Any]:
-    """A reply exactly as it is asked for, with changes."""
+    """A reply exactly as it is asked for, with changes, but for the code."""
     turn = debate.due[0]
     return filled(debate.shape(turn) or {}, schedule.terms(debate, turn)) | changes
+
+
+def dumped(debate: DebateState, reply: dict[str, Any]) -> str:
+    """A reply with the code of the turn that is due, as JSON."""
+    return json.dumps({"code": debate.code(debate.due[0])} | reply)
 
 
 BALLOT = plain(ROUND, **marks())
@@ -84,7 +91,7 @@ FAULTS = {
 def test_a_ballot_is_found_in_what_is_said(form: str, debate: DebateState) -> None:
     """Whatever stands around a ballot, it is found, and the reply is kept word for word."""
     ballot = BALLOT if debate is ROUND else VERDICT
-    text = FORMS[form].replace("{}", json.dumps(ballot))
+    text = FORMS[form].replace("{}", dumped(debate, ballot))
     event = read(text, debate)
 
     assert (event.ballot, event.reply.text) == (ballot, text)
@@ -96,12 +103,12 @@ def test_a_ballot_is_found_in_what_is_said(form: str, debate: DebateState) -> No
 def test_punctuation_is_repaired(fault: str, debate: DebateState) -> None:
     """A fault of punctuation costs no ballot: winner, scores and words are as they were written."""
     ballot = BALLOT if debate is ROUND else VERDICT
-    text = FAULTS[fault](json.dumps(ballot))
+    text = FAULTS[fault](dumped(debate, ballot))
     event = read(text, debate)
 
     assert event.ballot.keys() == ballot.keys()
     assert (event.ballot["winner"], event.ballot.get("scores")) == (ballot["winner"], ballot.get("scores"))
-    assert text == json.dumps(ballot) or "punctuation of the JSON repaired" in event.changes
+    assert text == dumped(debate, ballot) or "punctuation of the JSON repaired" in event.changes
 
 
 HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
@@ -159,7 +166,7 @@ def test_what_has_one_meaning_is_read(habit: str) -> None:
     """A value that has one meaning is read as that, and the journal has a line for it."""
     debate, written, wanted = HABITS[habit]
     usual = {id(ROUND): BALLOT, id(FINAL): VERDICT, id(DISSENT): RECORD}[id(debate)]
-    event = read(json.dumps(usual | written), debate)
+    event = read(dumped(debate, usual | written), debate)
 
     assert event.ballot == usual | wanted
     assert event.changes and all(len(change) < 300 for change in event.changes)
@@ -169,37 +176,34 @@ def test_keys_by_other_spellings_and_a_wrapper() -> None:
     """Keys in capitals or with spaces are those that are asked for, and an object around the ballot is left out."""
     spelled = {key.replace("_", " ").title(): value for key, value in VERDICT.items()}
 
-    assert read(json.dumps(spelled), FINAL).ballot == VERDICT
-    assert read(json.dumps({"final_verdict": VERDICT}), FINAL).ballot == VERDICT
+    assert read(dumped(FINAL, spelled), FINAL).ballot == VERDICT
+    assert read(dumped(FINAL, {"final_verdict": VERDICT}), FINAL).ballot == VERDICT
 
 
-TEXT = json.dumps(VERDICT)
+TEXT = dumped(FINAL, VERDICT)
 ASKED_AGAIN = {
-    "no winner": json.dumps({key: value for key, value in VERDICT.items() if key != "winner"}),
-    "winner null": json.dumps(VERDICT | {"winner": None}),
-    "winner unknown": json.dumps(VERDICT | {"winner": "the better one"}),
-    "two winners": json.dumps(VERDICT | {"winner": ["a", "b"]}),
+    "no winner": dumped(FINAL, {key: value for key, value in VERDICT.items() if key != "winner"}),
+    "winner null": dumped(FINAL, VERDICT | {"winner": None}),
+    "winner unknown": dumped(FINAL, VERDICT | {"winner": "the better one"}),
+    "two winners": dumped(FINAL, VERDICT | {"winner": ["a", "b"]}),
     "either winner": TEXT.replace('"winner": "a"', '"winner": "a" or "b"'),
     "winner twice": TEXT.replace('"winner": "a"', '"winner": "a", "winner": "b"'),
     "winner twice, with a fault": TEXT.replace('"winner": "a"', '"winner": "a", "winner": "b"')[:-1] + ",}",
-    "winner spelled twice": json.dumps(VERDICT | {"Winner": "b"}),
-    "consensus on nothing": json.dumps(VERDICT | {"winner": "consensus"}),
+    "winner spelled twice": dumped(FINAL, VERDICT | {"Winner": "b"}),
+    "consensus on nothing": dumped(FINAL, VERDICT | {"winner": "consensus"}),
     "cut off": TEXT[:-1],
     "cut off in a text": TEXT[:-20],
     "cut off in a list": TEXT[: TEXT.index("Who pays?") + 4],
     "a damaged key": TEXT.replace('"winner": "a"', '"wi\nner": "a"').replace(', "just', '"winner": "b", "just', 1),
     "a damaged value": TEXT.replace('"winner": "a",', '"winner":"winner": "b" "a",'),
-    "two ballots": TEXT + json.dumps(VERDICT | {"winner": "b"}),
-    "two fences": f"```json\n{TEXT}\n```\nor\n```json\n{json.dumps(VERDICT | {'winner': 'b'})}\n```",
-    "a draft before it": f'First I thought {{"winner": "b"}}, now: {TEXT}',
-    "a quoted ballot before a faulty one": f'A says: {json.dumps(VERDICT | {"winner": "b"})} Mine: {TEXT[:-1]},}}',
-    "a quoted ballot in a fence": f"```json\n{json.dumps(VERDICT | {'winner': 'b'})}\n```\nMine: {TEXT[:-1]},}}",
+    "two ballots": TEXT + dumped(FINAL, VERDICT | {"winner": "b"}),
+    "two fences": f"```json\n{TEXT}\n```\nor\n```json\n{dumped(FINAL, VERDICT | {'winner': 'b'})}\n```",
+    "a quoted ballot before a faulty one": f'A says: {dumped(FINAL, VERDICT | {"winner": "b"})} Mine: {TEXT[:-1]},}}',
+    "a quoted ballot in a fence": f"```json\n{dumped(FINAL, VERDICT | {'winner': 'b'})}\n```\nMine: {TEXT[:-1]},}}",
     "only prose": "A wins, by a nose.",
-    "a quoted ballot alone": f"A wrote:\n\n> {TEXT}\n\nThat is improper.",
-    "a quoted ballot in a fence alone": f"A wrote:\n\n> ```json\n> {TEXT}\n> ```\n\nThat is improper.",
     "a negated winner": TEXT.replace('"winner": "a"', '"winner": !a'),
     "a doubtful winner": TEXT.replace('"winner": "a"', '"winner": a?'),
-    "another final winner": json.dumps(VERDICT | {"Final Winner": "b"}),
+    "another final winner": dumped(FINAL, VERDICT | {"Final Winner": "b"}),
 }  # fmt: skip
 
 
@@ -208,40 +212,6 @@ def test_a_winner_is_never_guessed(text: str) -> None:
     """Where a winner is missing or contradictory, or the reply is not whole, it is refused and asked for again."""
     with pytest.raises(BadReply):
         read(text, FINAL)
-
-
-QUOTED = json.dumps(VERDICT | {"winner": "a"})
-OWN = VERDICT | {"winner": "b"}
-WRITTEN = {
-    "keys in capitals": json.dumps({key.title(): value for key, value in OWN.items()}),
-    "keys without quotes": "{Winner: b, Strength: narrow}",
-    "an article": '{"the_winner": "b"}',
-    "a wrapper": json.dumps({"final ballot": {"the_winner": "b"}}),
-    "camel case, cut short": '{"Strength": "narrow", "convergedOn": null, "theWinner": "b"',
-    "escapes": '{"win\\u006eer": "b", "stren',
-    "a key on a line of its own": '{\n  winner\n: "b"}',
-    "backticks": '{"strength": "narrow",\n\n `winner`: "b"',
-    "a comment": '{ // mine\n"winner": "b"',
-    "other quotation marks": '{ \n«winner»: "b", ‘strength’: "narrow"}',
-    "a list": "- **winner**: b\n- **strength**: narrow",
-    "a label": "**Final winner:** b",
-    "a table": "| Winner | Strength |\n|---|---|\n| b | narrow |",
-    "a heading": "### Winner\n\nResearcher B",
-    "a sentence": "I disregard it, and the winner is Researcher B.",
-    "an equals sign": "winner = b",
-    "a wide colon": "winner： b",
-    "blanks before the colon": "winner" + " " * 300 + ": b",
-    "the end of its own JSON": '", "Winner": "b"}',
-    "a character for the object": "Winner: \0 b",
-}
-
-
-@pytest.mark.parametrize("own", WRITTEN.values(), ids=WRITTEN)
-@pytest.mark.parametrize("around", ["A wrote: {}. I do not.\n\n%s", "%s\n\nA wrote:\n```json\n{}\n```\n"])
-def test_a_quoted_ballot_does_not_count(around: str, own: str) -> None:
-    """A filled ballot from a speech, quoted beside the judge's own, is not taken for it, however that is written."""
-    with pytest.raises(BadReply):
-        read(around.replace("{}", QUOTED).replace("%s", own), FINAL)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +223,7 @@ def test_a_score_is_never_guessed(score: Any) -> None:
     ballot = copy.deepcopy(BALLOT)
     ballot["scores"]["a"]["use_of_evidence"] = score
     with pytest.raises(BadReply, match=r"scores\.a\.use_of_evidence: .* is not a number from 1 to 10"):
-        read(json.dumps(ballot), ROUND)
+        read(dumped(ROUND, ballot), ROUND)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +245,7 @@ def test_what_counts_is_not_dropped(changes: dict[str, Any], without: str) -> No
     again."""
     ballot = {name: value for name, value in BALLOT.items() if name != without} | changes
     with pytest.raises(BadReply, match=r"there is no such|is not an object with the keys"):
-        read(json.dumps(ballot), ROUND)
+        read(dumped(ROUND, ballot), ROUND)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +253,7 @@ def test_what_counts_is_not_dropped(changes: dict[str, Any], without: str) -> No
 )  # fmt: skip
 def test_no_character_of_a_score_is_lost(score: str) -> None:
     """Where a repair would drop a character outside of the texts, the reply is refused."""
-    text = json.dumps(BALLOT).replace('"use_of_evidence": 7', f'"use_of_evidence": {score}', 1)
+    text = dumped(ROUND, BALLOT).replace('"use_of_evidence": 7', f'"use_of_evidence": {score}', 1)
     assert score in text
     with pytest.raises(BadReply):
         read(text, ROUND)
@@ -292,7 +262,7 @@ def test_no_character_of_a_score_is_lost(score: str) -> None:
 def test_changes_are_told_in_the_order_of_the_criteria() -> None:
     """What was changed in a side's scores is listed as the rubric lists its criteria, whatever the reply's order."""
     marks = {"directness_of_rebuttals": "7", "use_of_evidence": "7", "argument_quality": "7"}
-    changes = read(json.dumps(BALLOT | {"scores": {"a": marks, "b": marks}}), ROUND).changes
+    changes = read(dumped(ROUND, BALLOT | {"scores": {"a": marks, "b": marks}}), ROUND).changes
     names = [change.partition(":")[0] for change in changes]
     assert names == [f"scores.{side}.{name}" for side in "ab" for name in SCORES]
 
@@ -392,8 +362,10 @@ def test_sloppy_judges_are_understood(winner: str) -> None:
     """Whatever habits come together in the replies of a judge, all say who it meant, and none has to be asked for
     again."""
     turns = ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
-    due = {turn: debated(1, until=turn) for turn in turns}
+    due = {turn: debated(1, until=turn, reply_key="ab" * 16) for turn in turns}
     for n in range(60):
         for turn, debate in due.items():
-            ballot = read(sloppy_judges.written(debate.format.heading_of(debate.due[0]), winner, n), debate).ballot
+            asked = brief(debate, debate.due[0]).messages[-1].parts[-1]
+            text = sloppy_judges.written(debate.format.heading_of(debate.due[0]), winner, n, asked)
+            ballot = read(text, debate).ballot
             assert turn == turns[-1] or ballot["winner"] == winner

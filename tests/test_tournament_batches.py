@@ -16,6 +16,7 @@ import pytest
 from chat_batches import ChatBatches
 from contests import OPUS, runner, statuses
 from messages_server import Server, serving
+from reply_codes import coded
 from started import started
 
 from debate_orchestrator.core.costs import costs_of
@@ -228,7 +229,8 @@ def chat_reply(body: dict[str, Any]) -> str:
     """A ballot of the shape that a request asks for, or a speech."""
     if "response_format" not in body:
         return "This is what is said."
-    return json.dumps(fitting(body["response_format"]["json_schema"]["schema"], body["model"]))
+    ballot = fitting(body["response_format"]["json_schema"]["schema"], body["model"])
+    return coded(body["messages"][-1]["content"], ballot)
 
 
 def test_openai_takes_batches(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,7 @@ def main(weakness: str, worths: str, log: str = "", seconds: str = "0") -> None:
         "justification": "So it seems, as far as I can weigh what each of them showed.",
         "unsupported_claims": [],
     }
+    ballot |= dict(re.findall(r'^Put "(\w+)": "(\w+)" into the object', brief, re.MULTILINE))
     print(json.dumps(ballot | {key: {"a": "This.", "b": "That."} for key in ("strongest", "weakest")}))
 
 

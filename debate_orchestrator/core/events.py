@@ -36,6 +36,7 @@ from debate_orchestrator.core.values import FREE, Text, Value
 
 NONCE = r"^[A-Za-z0-9]{1,64}$"
 """What may fence speech: nothing that could end a line or a block of its own."""
+REPLY_KEY = r"^[0-9a-f]{0,64}$"
 MOST_CONTEXT = 400_000
 """Bytes of material that a debate may carry, since it is in every brief; of a journal's, characters."""
 MOST_FILES = 200
@@ -119,6 +120,8 @@ class Reply(Value):
     found: tuple[FoundPage, ...] = ()
     lacked: tuple[str, ...] = ()
     """What was asked of the provider that it could not do: `structured output`, `search`."""
+    code: str | None = None
+    """Of a recorded reply, the code that it was asked for then, empty for none; None for this debate's own."""
 
 
 Points = Annotated[float, Field(ge=0, le=LARGEST_SCORE * (MOST_ROUNDS + 1))]
@@ -207,6 +210,9 @@ class Opened(Value):
     seed: int = Field(ge=-LARGEST_SEED, le=LARGEST_SEED)
     nonce: str = Field(pattern=NONCE)
     """What fences speech in every brief of this debate."""
+    reply_key: str = Field(default="", pattern=REPLY_KEY)
+    """What the codes of structured replies are worked out from; it is in no brief. Empty in journals of versions that
+    asked for no codes."""
     hearing: Literal[1, 2] = 1
     """The rules by which its speeches are heard. 1, as in journals that do not say: a reserved line counts wherever it
     stands alone on a line, and private working is what the format's own tag marks. 2: a reserved line counts as a

@@ -91,6 +91,7 @@ def opened(
         templates=dict(templates),
         seed=0,
         nonce=_NONCE,
+        reply_key=_NONCE,
         hearing=HEARING,
     )
 

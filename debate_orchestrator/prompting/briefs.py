@@ -18,14 +18,15 @@ from debate_orchestrator.core import decision, hearing, schedule, tally, transcr
 from debate_orchestrator.core.events import Answer, Rejected, Voted
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import json_schema
-from debate_orchestrator.core.state import DebateState, Plan
+from debate_orchestrator.core.state import DebateState, Plan, filler
 from debate_orchestrator.core.transcript import TranscriptEntry
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.fields import empty_form
-from debate_orchestrator.util import sanitize
+from debate_orchestrator.prompting.reply_code import Code, code_for, with_code, without_value
+from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.numbers import percent
 from debate_orchestrator.util.redact import redact_values, redactor
 
@@ -49,6 +50,8 @@ class Brief(Value):
     messages: tuple[Message, ...]
     wants: Literal["text", "json"]
     json_schema: dict[str, Any] | None = None
+    code: Code | None = None
+    """What the reply must hold, as its schema and the last message say."""
     words: int | None = None
     """About how many words are asked for, if a number is given."""
     most_words: int | None = None
@@ -61,8 +64,13 @@ class Brief(Value):
     @property
     def digest(self) -> str:
         """The sha256 of everything that the seat is shown."""
-        shown = self.model_dump_json(exclude={"turn", "words", "most_words", "tokens", "search"})
+        shown = self.model_dump_json(exclude={"turn", "code", "words", "most_words", "tokens", "search"})
         return hashlib.sha256(shown.encode()).hexdigest()
+
+    @property
+    def shared_schema(self) -> dict[str, Any] | None:
+        """The schema of the reply without this turn's code, for an API that puts it before what it caches."""
+        return None if self.json_schema is None else without_value(self.json_schema, self.code)
 
     def redacted(self) -> Brief:
         """The same without the secrets of the environment, as it is sent."""
@@ -79,7 +87,8 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None) -> Br
 
     Only for a due turn: a judge's brief made later would hold results that were counted since.
     """
-    context = _context(debate, turn)
+    code = code_for(debate, turn, model_spec.real(filler(debate, turn.seat)))
+    context = _context(debate, turn, code)
     dialogue = debate.format.history == "dialogue" and not turn.judging
     messages: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", context))]
     for heard in context["heard"]:
@@ -101,6 +110,8 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None) -> Br
             "nonce": debate.opened.nonce,
         }
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
+    if code is not None:
+        last = f"{last}\n\n{_render('shared/code.md.j2', {'entry': code.entry})}"
     messages.append(("user", last))
     return Brief(
         turn=turn.id,
@@ -108,6 +119,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None) -> Br
         messages=_merged(messages),
         wants="json" if context["schema"] else "text",
         json_schema=context["schema"],
+        code=code,
         words=turn.phase.words,
         most_words=turn.phase.most_words,
         tokens=turn.phase.tokens,
@@ -146,7 +158,8 @@ def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -
     values = {"brief": rendering.plain_data(brief), "turn": _turn(debate, turn), "reply_name": reply_name}
     values |= {"nonce": debate.opened.nonce, "names": _names(debate), "form": None}
     if (shape := debate.shape(turn)) is not None:
-        values["form"] = json.dumps(empty_form(shape, schedule.terms(debate, turn)), indent=1)
+        form = empty_form(shape, schedule.terms(debate, turn))
+        values["form"] = json.dumps(({brief.code.field: brief.code.text} if brief.code else {}) | form, indent=1)
     return _render("shared/handout.md.j2", values) + "\n"
 
 
@@ -177,7 +190,7 @@ def names(debate: DebateState) -> dict[str, templates.KnownNames]:
     return names_of
 
 
-def _context(debate: DebateState, turn: Turn) -> dict[str, Any]:
+def _context(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[str, Any]:
     """Everything a template of this turn may name."""
     format, setup, exchange = debate.format, debate.opened.setup, debate.exchange
     shape = debate.shape(turn)
@@ -209,7 +222,7 @@ def _context(debate: DebateState, turn: Turn) -> dict[str, Any]:
             {"question": renamed(entry.text), "new": entry.new} for entry in schedule.questions_put_to(debate, turn)
         ],
         "search": setup.search and turn.speaking and shape is None,
-        "schema": json_schema(shape, schedule.terms(debate, turn)) if shape is not None else None,
+        "schema": with_code(json_schema(shape, schedule.terms(debate, turn)), code) if shape is not None else None,
         "until_dry": setup.until_dry,
         "own_issues": isinstance(setup.issues, tuple),
         **_issues(debate, renamed),

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any
 
 from debate_orchestrator.core.private_text import without_private
-from debate_orchestrator.prompting.quotation import NOTHING_ASKED, Asked, is_own, names_field, without
+from debate_orchestrator.prompting.reply_code import Code, take_code
 from debate_orchestrator.util.data import strict_json
 
 LONGEST_REPAIRED = 8_000
@@ -22,9 +23,12 @@ _MOST_NESTED, _MOST_BARE_KEYS, _MOST_STRAY_QUOTES = 32, 100, 200
 """Brackets that are open at once, keys without quotes, and quotation marks within texts, of an object to repair."""
 _MOST_STARTS = 200
 """Opening braces of a text from which an object is looked for."""
+_MOST_PARTS = 20
+"""Parts of a text between braces that are repaired."""
 
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _ESCAPED_SPACE = re.compile(r"\\[nrtbf]")
+_BRACE = re.compile(r"[{}]")
 _BRACKET = re.compile(r"[][{}()]")
 _BARE_KEY = re.compile(r"[{,]\s{0,20}[^\W\d]\w{0,80}\s{0,20}:")
 _STRAY_QUOTE = re.compile(r"""(?<![\s{[,:\\])["'](?!\s{0,20}[,:\]}])""")
@@ -40,36 +44,78 @@ class PrivateAlone(ValueError):
     """A reply holds private working and nothing else."""
 
 
-def find_object(text: str, asked: Asked = NOTHING_ASKED) -> tuple[Any, list[str], str]:
-    """The JSON object of a reply, what was changed to read it, a short line each, and what stands beside it.
+Found = tuple[Any, list[str]]
+"""An object, and what was changed to read it, a short line each."""
 
-    By the fields `asked` for it is told from other objects in the reply. JSON that is no object is returned as it is.
-    Raises ValueError with the reason if there is no object, if it stands on a quoted line, if there are several that
-    differ, or if it can't be repaired without a guess; PrivateAlone if nothing is left beside private working.
+
+def find_object(text: str) -> Found:
+    """The JSON object of a reply. JSON that is no object is returned as it is.
+
+    Raises ValueError with the reason if there is no object, if there are several that differ, or if it can't be
+    repaired without a guess; PrivateAlone if nothing is left beside private working.
     """
     bare = _without_fence(text.strip())
     try:
         value, reason = strict_json(bare), None
         if isinstance(value, dict):
-            return value, [] if bare == text.strip() else [_FENCED], ""
+            return value, _changes(text, bare)
     except ValueError as error:
         value, reason = None, error
+    public = _public(text, bare)
+    for part in _outermost(public):
+        if (read := _strict_or_repaired(part)) is not None:
+            if any(other not in ({}, read[0]) for _, other in _strict_objects(public.replace(part, " "))):
+                raise ValueError("it holds JSON objects that differ")
+            return read[0], [*_changes(text, part, public), *read[1]]
+    if reason is not None:
+        raise reason
+    return value, []
+
+
+def find_own(text: str, code: Code) -> list[Found]:
+    """The JSON objects of a reply that hold the code, without it, whatever stands beside them; empty if there is none.
+
+    Raises ValueError if one of them can't be repaired without a guess; PrivateAlone if nothing is left beside private
+    working.
+    """
+    public = _public(text, _without_fence(text.strip()))
+    own = _with_code([(part, (value, [])) for part, value in _strict_objects(public)], code)
+    rest = _without(own, public)
+    parts = dict.fromkeys((*_balanced(rest), *_outermost(rest)))
+    coded = [part for part in parts if code.text.casefold() in part.casefold()][:_MOST_PARTS]
+    own |= _with_code([(part, read) for part in coded if (read := _strict_or_repaired(part)) is not None], code)
+    if re.search(rf"\{{[^{{}}]*{code.field}[^{{}}\w]*{code.text}", _without(own, rest), re.IGNORECASE):
+        raise ValueError("the object with the code has faults")
+    return [(value, [*_changes(text, part, public), *changes]) for part, (value, changes) in own.items()]
+
+
+def _with_code(read: Iterable[tuple[str, Found]], code: Code) -> dict[str, Found]:
+    """The objects that hold the code, without it, by the text that each is written as."""
+    return {part: (own, changes) for part, (value, changes) in read if (own := take_code(value, code)) is not None}
+
+
+def _without(parts: Iterable[str], text: str) -> str:
+    for part in parts:
+        text = text.replace(part, " ")
+    return text
+
+
+def _public(text: str, bare: str) -> str:
+    """A reply without private working, unless it is in the braces of one object."""
     public = bare if bare.startswith("{") and bare.endswith("}") else without_private(text.strip())
     if text.strip() and not _without_fence(public):
         raise PrivateAlone("the reply is private working alone")
-    found = _objects(public, asked)
-    if len(found) > 1:
-        raise ValueError(f"it holds {len(found)} JSON objects that differ")
-    for candidate in (*_candidates(public), *(part for part, _ in found)):
-        if asked.names and not is_own(candidate, public):
-            reason = ValueError("its JSON object stands on a quoted line")
-        elif (read := _strict_or_repaired(candidate)) is not None:
-            changes = [_PRIVATE] if public not in (bare, text.strip()) else []
-            changes += [_AROUND] if candidate != _without_fence(public) else []
-            return read[0], [*changes, *read[1]], without(candidate, public)
-    if reason is not None:
-        raise reason
-    return value, [], ""
+    return public
+
+
+def _changes(text: str, part: str, public: str = "") -> list[str]:
+    """What was left out around a part of a text, of which `public` is what is not private."""
+    whole = text.strip()
+    bare = _without_fence(whole)
+    if part == bare:
+        return [] if bare == whole else [_FENCED]
+    changes = [_PRIVATE] if public not in (bare, whole) else []
+    return changes + ([_AROUND] if part != _without_fence(public) else [])
 
 
 def _without_fence(text: str) -> str:
@@ -78,12 +124,26 @@ def _without_fence(text: str) -> str:
     return fenced[1].strip() if fenced else text
 
 
-def _candidates(text: str) -> list[str]:
+def _outermost(text: str) -> list[str]:
     """The parts of a text that may be its object: what its only code fence holds, then all between the outer braces."""
     pieces = text.split("```")  # in turn outside and inside of a fence
     fenced = [inside for inside in pieces[1:-1:2] if "{" in inside]
     parts = [*fenced, text] if len(fenced) == 1 else [text]
     return [part[part.find("{") : part.rfind("}") + 1] for part in parts if "{" in part and "}" in part]
+
+
+def _balanced(text: str) -> list[str]:
+    """The longest parts of a text between braces that belong together, whatever quotation marks say."""
+    opened, spans = list[int](), list[tuple[int, int]]()
+    for brace in _BRACE.finditer(text):
+        if brace[0] == "{":
+            opened.append(brace.start())
+        elif opened:
+            start = opened.pop()
+            while spans and spans[-1][0] > start:
+                spans.pop()
+            spans.append((start, brace.end()))
+    return [text[start:end] for start, end in spans]
 
 
 def _strict_or_repaired(text: str) -> tuple[dict[str, Any], list[str]] | None:
@@ -134,22 +194,18 @@ def _words(text: str) -> list[str]:
     return ["null" if word == "none" else word for word in _WORD.findall(plain)]
 
 
-def _objects(text: str, asked: Asked) -> list[tuple[str, dict[str, Any]]]:
-    """The different JSON objects of a text that have one of these fields, or whose only value has, and are not part of
-    another, each with the text that it is written as."""
+def _strict_objects(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """The objects in a text that are JSON as they stand, and not part of another, each with the text that it is written
+    as."""
     found: list[tuple[str, dict[str, Any]]] = []
-    fields, decoder, end = asked.field_names, json.JSONDecoder(), 0
-    starts = [match.start() for match in re.finditer(r"\{", text)] if asked.names else []
-    for start in starts[:_MOST_STARTS]:
+    decoder, end = json.JSONDecoder(), 0
+    for start in [match.start() for match in re.finditer(r"\{", text)][:_MOST_STARTS]:
         if start < end:
             continue
         try:
             _, stop = decoder.raw_decode(text, start)
-            value = strict_json(text[start:stop])
+            found.append((text[start:stop], strict_json(text[start:stop])))
+            end = stop
         except (ValueError, RecursionError):
             continue
-        inner = next(iter(value.values())) if len(value) == 1 else None
-        if any(names_field(key, fields) for key in (*value, *(inner if isinstance(inner, dict) else ()))):
-            found += [] if any(value == other for _, other in found) else [(text[start:stop], value)]
-            end = stop
     return found

@@ -1,32 +1,28 @@
 """From a reply to an event: the other half of `briefs`, which makes what the reply answers.
 
-A speech is taken as it is. A structured reply is read in three steps: `json_object` finds the object in what was said,
-`normalize` reads its values, and `check` refuses what then does not have the shape asked for, with all complaints at
-once. What the first two changed is recorded beside the reply.
+A speech is taken as it is. A structured reply is read in three steps: `json_object` finds the object with the turn's
+code in what was said, `normalize` reads its values, and `check` refuses what then does not have the shape asked for,
+with all complaints at once. What the first two changed is recorded beside the reply.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from debate_orchestrator.core import decision, hearing, schedule, transcript
+from debate_orchestrator.core import decision, hearing, schedule
 from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.json_object import PrivateAlone, find_object
+from debate_orchestrator.prompting.json_object import Found, PrivateAlone, find_object, find_own
 from debate_orchestrator.prompting.normalize import normalize, side_phrases, unwrapped
-from debate_orchestrator.prompting.quotation import NOTHING_ASKED, Asked, contradiction, extra_keys, is_quoted
-from debate_orchestrator.util import model_spec
+from debate_orchestrator.prompting.reply_code import Code, code_for
 from debate_orchestrator.util.errors import BadReply, short_repr
 
 LARGEST = 256 * 1024
 """Bytes that a reply may have: about 40,000 words, eighty times what any phase asks for."""
 
-_NEVER_QUOTES = (model_spec.REHEARSE, model_spec.HUMAN, model_spec.FETCH, model_spec.OFFLINE)
-"""Stand-ins, the forms that people fill in, and clerks of the program itself: what they write is their own."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -80,36 +76,23 @@ def parse_reply(debate: DebateState, turn: Turn, reply: Reply) -> Spoke | Declin
 def _read(debate: DebateState, turn: Turn, shape: Shape, reply: Reply) -> tuple[dict[str, Any], list[str]]:
     """A structured reply in the shape asked for, and what was changed to read it."""
     terms, sides = schedule.terms(debate, turn), _sides(debate, turn)
-    may_quote = not turn.speaking and model_spec.kind(reply.by) not in _NEVER_QUOTES
-    heard = tuple(_heard(debate, turn)) if may_quote else ()
-    asked = Asked(fields=fields_asked(shape, terms), terms=terms, sides=sides, heard=heard)
-    found, changes, beside = _found(turn.id, reply.text, asked)
-    found, wrapped = unwrapped(found, asked.names, (turn.phase.reply, turn.phase.name))
-    ballot, more = normalize(shape, found, terms, sides)
-    if is_quoted(ballot, asked, alone=not any(map(str.isalnum, beside))):
-        problem = f"{turn.id}: the words of the reply stand in a text of the debate."
-        raise BadReply(problem, hint="use your own words")
+    names, called = fields_asked(shape, terms), (turn.phase.reply, turn.phase.name)
+    readings: list[tuple[Any, list[str]]] = []
+    for found, changes in _found(turn.id, reply.text, code_for(debate, turn, reply.by, reply.code)):
+        bare, wrapped = unwrapped(found, names, called)
+        ballot, more = normalize(shape, bare, terms, sides)
+        readings.append((ballot, [*changes, *wrapped, *more]))
+    if any(ballot != readings[0][0] for ballot, _ in readings):
+        problem = f"{turn.id}: the reply holds {len(readings)} JSON objects with the code, and they differ."
+        raise BadReply(problem, hint="reply with the JSON object alone")
+    ballot, changes = readings[0]
     if complaints := check(shape, ballot, terms):
         raise BadReply([f"{turn.id}: {complaint}" for complaint in complaints])
-    if reason := contradiction(beside, ballot, asked) or contradiction(extra_keys(found, asked), ballot, asked):
-        problem = f"{turn.id}: the JSON object may be a quotation, since {reason}."
-        raise BadReply(problem, hint="reply with the JSON object alone")
     # Asked once only: what its writer leaves as it is has its shape, and the report says what is wrong with it.
     first = turn.role == RAPPORTEUR and not debate.rejected.get(turn.id)
     if first and (found := decision.shortcomings(debate, turn, ballot)):
         raise Shortcomings([f"{turn.id}: {shortcoming}" for shortcoming in found])
-    return ballot, [*changes, *wrapped, *more]
-
-
-def _heard(debate: DebateState, turn: Turn) -> Iterator[str]:
-    """The texts of others that the taker of a turn is shown, as it is shown them."""
-    setup = debate.opened.setup
-    yield from (setup.topic, *setup.positions.values())
-    yield from (file.text for file in debate.opened.context)
-    yield from (question.text for question in schedule.questions_put_to(debate, turn))
-    for entry in transcript.entries_for(debate, turn):
-        yield entry.text
-        yield from (text for page in entry.found for text in (page.title, page.quote))
+    return ballot, changes
 
 
 def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
@@ -148,14 +131,19 @@ def _private_alone(where: str, tag: str = "") -> BadReply:
 
 def parse_structured(where: str, text: str) -> Any:
     """The JSON object in a reply. Raises BadReply if there is none that can be read without a guess."""
-    return _found(where, text)[0]
+    return _found(where, text, None)[0][0]
 
 
-def _found(where: str, text: str, asked: Asked = NOTHING_ASKED) -> tuple[Any, list[str], str]:
+def _found(where: str, text: str, code: Code | None) -> list[Found]:
+    """The objects in a reply that are its writer's own: those with the code, or the only one if no code is needed."""
     try:
-        return find_object(text, asked)
+        found = [find_object(text)] if code is None else find_own(text, code)
     except PrivateAlone:
         raise _private_alone(where) from None
     except ValueError as error:
         problem = f"{where}: the reply is not JSON ({error}): {short_repr(text.strip(), 40)}."
         raise BadReply(problem, hint="reply with the JSON object alone") from None
+    if not found and code is not None:
+        problem = f"{where}: no JSON object in the reply has the code of this turn."
+        raise BadReply(problem, hint=f"put {code.entry} into the object")
+    return found

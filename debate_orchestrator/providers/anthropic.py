@@ -168,7 +168,7 @@ def options_of(brief: Brief, spec: str) -> list[Option]:
     """What is asked of the server besides an answer, with the words in which servers refuse it."""
     options = []
     if brief.json_schema is not None:
-        structured = {"output_config": {"format": {"type": "json_schema", "schema": brief.json_schema}}}
+        structured = {"output_config": {"format": {"type": "json_schema", "schema": brief.shared_schema}}}
         options.append(Option(_STRUCTURED, (structured, {}), _STRUCTURED_SIGNS))
     if brief.search:
         options.append(Option(_SEARCH, ({"tools": [_SEARCH_TOOL]}, {}), ("web_search", "tool")))

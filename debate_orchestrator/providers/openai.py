@@ -124,7 +124,9 @@ class Completions(api.ApiModel):
             Option(_USAGE, ({"stream_options": {"include_usage": True}}, {}), _SIGNS[_USAGE], reported=False),
         ]
         if brief.json_schema is not None:
-            schema = {"name": "reply", "strict": True, "schema": brief.json_schema}
+            # The vendor puts the schema before what it caches. Other servers make a grammar of it.
+            shape = brief.shared_schema if self.server.address is None else brief.json_schema
+            schema = {"name": "reply", "strict": True, "schema": shape}
             strict = {"type": "json_schema", "json_schema": schema}
             forms: tuple[dict[str, Any], ...] = (
                 {"response_format": strict},

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from debate_orchestrator.core.events import Declined, Opened, Rejected, Reply, Spoke, Voted
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.state import turn_code
 from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.prompting.reply_code import needs_code
 from debate_orchestrator.providers.registry import Permissions, Piece
 from debate_orchestrator.storage import journal
 from debate_orchestrator.util.errors import BadSettings, ProviderFailed
@@ -28,7 +30,9 @@ class Replay:
         recorded: dict[str, list[Reply]] = {}
         for event in events:
             if isinstance(event, Spoke | Declined | Voted | Rejected):
-                recorded.setdefault(event.turn, []).append(event.reply)
+                code = turn_code(opened.reply_key, event.turn) if needs_code(event.reply.by) else ""
+                code = code if event.reply.code is None else event.reply.code
+                recorded.setdefault(event.turn, []).append(event.reply.model_copy(update={"code": code}))
         self._left = {turn: replies[-_MOST_REPLIES:] for turn, replies in recorded.items()}
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:

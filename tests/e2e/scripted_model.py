@@ -18,6 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import PurePath
 from typing import Any
 
+from reply_codes import coded
+
 Block = dict[str, Any]
 """One content block of a message."""
 BRIEF = re.compile(r"\S+\.brief\.md")
@@ -186,7 +188,7 @@ class Script:
         turn, place = re.search(r"\(turn ([\w.-]+)\)", text), re.search(r"file `([^`]+)` in the folder of this", text)
         if not turn or not place:
             raise Lost(f"this brief names no turn, or no place for its reply: {text[:500]}")
-        words = self.reply(turn[1], name)
+        words = coded(text, self.reply(turn[1], name))
         self.written.setdefault(turn[1], {})[name] = words
         return [use("Write", file_path=str(PurePath(brief).with_name(place[1])), content=words)]
 

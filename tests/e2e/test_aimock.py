@@ -18,6 +18,7 @@ from conftest import Run
 
 from debate_orchestrator.core.events import CallFailed, Spoke
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.state import turn_code
 from debate_orchestrator.storage.journal import read
 
 from .npm import program
@@ -34,12 +35,24 @@ SETUP = (
     "--rounds=1",
     "--output=r.md",
 )
+
+
+def _coded(turn: str, reply: dict[str, Any]) -> str:
+    return json.dumps({"code": turn_code("ab" * 16, turn)} | reply)
+
+
 SAID = {
     "# Your task: Opening Statement": "This is what is said, and this is why it is so, and why it matters.",
-    "# Your task: Judge Verdict": json.dumps(puppets.ballot(rounds=1)),
-    "# Your task: Final Verdict": json.dumps(puppets.final()),
-    "# Your task: Dissent Record": json.dumps(puppets.dissent()),
+    "# Your task: Judge Verdict": _coded("1.verdict.judge", puppets.ballot(rounds=1)),
+    "# Your task: Final Verdict": _coded("final.verdict.judge", puppets.final()),
+    "# Your task: Dissent Record": _coded("final.dissent.judge", puppets.dissent()),
 }
+
+
+@pytest.fixture(autouse=True)
+def known_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server says what it was told before the debate, so the codes have to be known by then."""
+    monkeypatch.setattr("debate_orchestrator.engine.start.secrets.token_hex", lambda size: "ab" * size)
 
 
 @pytest.fixture(scope="module")
