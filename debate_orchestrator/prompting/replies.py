@@ -108,6 +108,8 @@ def _heard(debate: DebateState, turn: Turn) -> Iterator[str]:
     yield from (file.text for file in debate.opened.context)
     yield from (question.text for question in schedule.questions_put_to(debate, turn))
     for entry in transcript.entries_for(debate, turn):
+        if entry.turn.seat == turn.seat:
+            continue  # a brief that is written again repeats most of the one before
         yield entry.text
         yield from (text for page in entry.found for text in (page.title, page.quote))
 
