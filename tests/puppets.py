@@ -61,10 +61,24 @@ def issues(count: int = 8) -> dict[str, Any]:
     return {"cases": ["You are few.", "You are many."], "issues": questions, "unknowns": []}
 
 
+def advice() -> dict[str, Any]:
+    """The rapporteur's advice before the debate."""
+    return {
+        "advice": "Move at once.",
+        "sure": 60,
+        "by_case": [{"if": "you are few", "then": "Stay."}, {"if": "you are many", "then": "Move."}],
+        "considerations": [{"heading": f"Point {n}", "text": "It was so in 2019, from memory."} for n in range(4)],
+        "objections": [{"heading": f"Doubt {n}", "text": "It may be otherwise."} for n in range(2)],
+        "would_change": ["More than 10 incidents a month.", "Fewer than two who can run it."],
+        "do_next": ["This week: count incidents; under 10 is a pass.", "Next week: try it."],
+    }
+
+
 def brief(**changes: Any) -> dict[str, Any]:
     """A brief that its own table and the record bear out; it follows the side that lost."""
     why = [
         {
+            "heading": f"Point {n}",
             "consideration": f"Reason {n}.",
             "side": "b",
             "mark": "not challenged",
@@ -73,18 +87,19 @@ def brief(**changes: Any) -> dict[str, Any]:
         }
         for n in range(4)
     ]
-    advice = {"do": "Stay for a year.", "sure": 70, "why_not_more": "the load is unknown", "sides_with": "b"}
-    many, others = ("you are many", "Move.", 80), ("otherwise", "Stay.", 70)
+    do = "Stay for a year. Count what that costs."
+    cases = [("you are many", "Move.", 80), ("you are new", "Wait.", 75), ("otherwise", "Stay.", 70)]
+    against = {"Cost": "Waiting costs more each month.", "Skills": "People who know it leave."}
     return {
-        "recommendation": advice,
-        "by_case": [dict(zip(("if", "then", "sure"), case, strict=True)) for case in (many, others)],
-        "weighing": "The cost is certain and the gain is not.",
+        "recommendation": {"do": do, "sure": 70, "why_not_more": "the load is unknown", "sides_with": "b"},
+        "by_case": [dict(zip(("if", "then", "sure"), case, strict=True)) for case in cases],
         "why": why,
-        "best_case_against": "Waiting costs more each month.",
+        "objections": [{"heading": heading, "text": text} for heading, text in against.items()],
         "not_argued": [{"issue": "Hiring was left out.", "points_to": "staying"}],
-        "would_change": ["More than 10 incidents a month."],
-        "do_next": ["Count last month's incidents."],
+        "would_change": ["More than 10 incidents a month.", "Fewer than two who can run it."],
+        "do_next": ["This week: count last month's incidents.", "Next month: look again."],
         "trust": "Nothing was checked.",
+        "changed": "The debate turned the advice round.",
     } | changes
 
 
@@ -93,6 +108,8 @@ def reply(turn: dict[str, Any], *, rounds: int = 3, strict: bool = True) -> str 
     match turn["turn"].split("."):
         case ["start", "issues", *_]:
             return issues()
+        case ["start", "advice", *_]:
+            return advice()
         case ["final", "verdict", *_]:
             return final()
         case ["final", "dissent", *_]:

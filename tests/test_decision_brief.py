@@ -17,6 +17,7 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report, closing_line
 from debate_orchestrator.setup.settings import settings_from
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
 
 RULES: Format = loader.load("adversarial")
@@ -42,6 +43,8 @@ def say(turn: dict[str, Any], **changes: Any) -> str | dict[str, Any] | None:
     match turn["turn"].split("."):
         case ["start", "issues", _]:
             return puppets.issues()
+        case ["start", "advice", _]:
+            return puppets.advice()
         case ["final", "brief", _]:
             return puppets.brief(**changes)
         case ["final", "brief-check", _]:
@@ -73,12 +76,14 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     assert found and rest.rpartition("\n---\n")[0].strip() == without.strip()  # what follows the last rule is the seal
     page = head.partition("## Decision Brief")[2]
     for line in (
-        "**Recommendation:** Stay for a year.",
-        "**How sure:** 70 %.",
-        "| you are many | Move. | 80 % |\n| otherwise | Stay. | 70 % |",
-        "1. Reason 0.",
-        "*What the debate made of each reason:* 1 not challenged (round 1: [opening B](#opening-statement--",
-        "1. Count last month's incidents.",
+        "### Recommendation\n\n**Stay for a year.** Count what that costs.",
+        "**How sure:** 70 %. Why not more: the load is unknown.",
+        "| you are many | Move. | 80 % |\n| you are new | Wait. | 75 % |\n| otherwise | Stay. | 70 % |",
+        "1. **Point 0.** Reason 0. *(not challenged)*",
+        "- **Cost.** Waiting costs more each month. *This is the strongest objection.*\n- **Skills.** People",
+        "1. **This week:** count last month's incidents.",
+        "The debate turned the advice round. ([The advice before the debate](#advice-before-the-debate).)",
+        "*Where the debate shows each reason:* 1 (round 1: [opening B](#opening-statement--",
         "Researcher A (Pro) argued better",
         "The recommendation goes against that, and comes closest to Researcher B (Con).",
     ):
@@ -102,6 +107,29 @@ def test_json_has_issues_and_brief_as_data(debate: Run, opened: dict[str, Any]) 
         [],
     )
     assert "recommend" in Path("r.html").read_text(encoding="utf-8").casefold()
+
+
+def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str, Any]) -> None:
+    """The advice is due beside the issues, in no debater's or judge's brief, and in the rapporteur's; the JSON report
+    has its fields, and the page has it once, with what the debate changed. A report of a debate under way lacks it."""
+    assert [turn["turn"] for turn in opened["turns"]] == ["start.issues.rapporteur", "start.advice.rapporteur"]
+    puppets.answer(opened["turns"], say, rounds=1)
+    told = debate("step", opened["journal"], "--json").json
+    assert debate("report", told["journal"], "--to", "early.md").code == 0
+    assert "Move at once." not in Path("early.md").read_text(encoding="utf-8")
+    told = finish(debate, told, say, rounds=1)
+    hearing = {
+        path.name for path in Path("r.turns").glob("*.brief.md") if "Move at once." in path.read_text(encoding="utf-8")
+    }
+    assert hearing == {"final.brief.rapporteur.brief.md", "final.brief-check.rapporteur.brief.md"}
+    assert debate("report", told["journal"], "--to", "r.json").code == 0
+    data = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    (advice,) = [turn for turn in data["turns"] if turn["id"] == data["brief"]["advice"]]
+    assert advice["fields"] == puppets.advice()
+    assert data["brief"]["changed"] == "The debate turned the advice round."
+    page = Path("r.html").read_text(encoding="utf-8").partition('id="brief"')[2]
+    changed, found, rest = page.partition("The debate turned the advice round.")
+    assert found and rest.count('id="t-start.advice.rapporteur"') == 1 and changed.count("start.advice") == 0
 
 
 def test_the_rapporteur_sees_the_result_and_no_ballot(debate: Run, opened: dict[str, Any]) -> None:
@@ -255,3 +283,26 @@ def test_settings_that_no_debate_can_go_by(format: str, given: dict[str, Any], p
     """A format without these phases refuses them, and a list must be one of questions."""
     with pytest.raises(BadSettings, match=problem):
         settings_from({**ANSWERS, **given}, loader.load(format), "r.md")
+
+
+def test_a_debate_of_an_earlier_version_goes_on_without_advice(debate: Run, here: Path) -> None:
+    """A shipped journal whose format has no advice, cut before its brief, asks for that brief in its own shape, without
+    a word of advice, takes the reply that it got then, and its report is told with the old fields."""
+    shipped = resources.folder("examples") / "friday-deploys" / "debate-report.journal.jsonl"
+    lines = shipped.read_text(encoding="utf-8").splitlines(keepends=True)
+    cut = next(n for n, line in enumerate(lines) if '"turn": "final.brief.rapporteur"' in line.replace('":"', '": "'))
+    Path("old.journal.jsonl").write_text("".join(lines[:cut]), encoding="utf-8")
+
+    (turn,) = debate("step", "old.journal.jsonl", "--json").json["turns"]
+    assert turn["turn"] == "final.brief.rapporteur"
+    text = Path(turn["brief"]).read_text(encoding="utf-8")
+    assert "your advice before the debate" not in text and "best_case_against" in text and "not argued (" not in text
+
+    written = {event.turn: event for event in read(str(shipped)).events if event.kind == "voted"}
+    for due in ("final.brief.rapporteur", "final.brief-check.rapporteur", "final.brief-revised.rapporteur"):
+        Path(f"old.turns/{due}.reply.json").write_text(written[due].reply.text, encoding="utf-8")
+        told = debate("step", "old.journal.jsonl", "--json").json
+        assert told["complaints"] == []
+    assert told["status"] == "done"
+    page = Path("old.md").read_text(encoding="utf-8").partition("## Final Verdict")[0]
+    assert "certificates" in page.casefold() and "What the Debate Changed" not in page

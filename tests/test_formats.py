@@ -169,7 +169,8 @@ def test_the_agenda_says_how_a_stage_comes_about() -> None:
     shown = loader.unrolled(loader.load("adversarial"), 2, "lenient")
     assert shown[0] == ("before", "alone, only if asked for (blind)", ["start.blind.judge"])
     assert shown[1] == ("before", "alone, only if asked for (issues)", ["start.issues.rapporteur"])
-    shown = shown[2:]
+    assert shown[2] == ("before", "with the one before, only if asked for (brief)", ["start.advice.rapporteur"])
+    shown = shown[3:]
     assert shown[0] == ("round 1", "in turn", ["1.opening.a"])
     assert shown[2] == ("round 1", "at once", ["1.challenge.a", "1.challenge.b"])
     assert shown[5] == ("round 1", "only on convergence, those it names", ["1.divergence.a", "1.divergence.b"])

@@ -1,4 +1,5 @@
-"""The list of issues and the decision brief: what they hold, and what in a brief the record does not bear out."""
+"""What the rapporteur writes: the list of issues, its advice before the debate and the decision brief, and what in a
+brief the record does not bear out."""
 
 from __future__ import annotations
 
@@ -19,6 +20,8 @@ UNTOUCHED = "untouched"
 """What a ballot says of an issue that neither side has dealt with."""
 OTHERWISE = "otherwise"
 """The condition of a brief's last case, which holds where none of the others does."""
+NOT_ARGUED = "not argued"
+"""The mark of a consideration that no side put forward: it is the rapporteur's own."""
 _NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
 """A number that was written before a question."""
 SPARE = 1.1
@@ -94,6 +97,17 @@ def _stood(ballots: Sequence[Voted]) -> list[Mapping[str, str]]:
 def untouched(debate: DebateState) -> tuple[str, ...]:
     """The issues that neither side has dealt with so far, the weightiest first."""
     return tuple(issue for issue, standing in standings(debate).items() if standing == UNTOUCHED)
+
+
+def advice(debate: DebateState) -> Voted | None:
+    """The reply in which the rapporteur gave its advice before the debate; None where there is none (yet)."""
+    return next((reply for reply in _replies(debate, BRIEF) if not debate.turns[reply.turn].closing), None)
+
+
+def is_sealed(debate: DebateState, turn: Turn) -> bool:
+    """Whether a turn must not be seen yet, since no seat hears it and a person may have one: the rapporteur's advice,
+    until the debate is complete."""
+    return turn.phase.option == BRIEF and not turn.closing and not debate.complete
 
 
 def decision_brief(debate: DebateState) -> Voted | None:
@@ -172,6 +186,13 @@ def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
 
 def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterator[str]:
     side, mark, sides = reason["side"], reason["mark"], debate.format.sides
+    if mark == NOT_ARGUED:
+        if side is not None or reason["turns"]:
+            yield f"it is marked {mark}, so side is null and no turn is cited; otherwise give it another mark."
+        return
+    if side is None:
+        yield f"it is marked {mark}, and no side is named that put it forward."
+        return
     other = next((name for name in sides if name != side), side)
     cited = {turn.rpartition(".")[2] for turn in reason["turns"]}
     if mark == "not challenged" and side not in cited:
@@ -200,7 +221,7 @@ def _dissent_problems(reason: Mapping[str, Any], rows: Sequence[Mapping[str, Any
 def _contradiction(mark: str, row: Mapping[str, Any], number: int) -> Iterator[str]:
     """Where a row of the dissent record says something else than a mark."""
     status = row.get("status")
-    if mark == "not challenged":
+    if mark in ("not challenged", NOT_ARGUED):
         yield f"it is marked {mark}, and row {number} of the dissent record says that it was disputed ({status})."
     elif mark == "granted" and status == "unresolved":
         yield f"it is marked granted, and row {number} of the dissent record says that it is unresolved."

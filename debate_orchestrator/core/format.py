@@ -75,10 +75,9 @@ _BRIEF: dict[str, tuple[str, ...]] = {
     "recommendation": ("do", "sure", "why_not_more", "sides_with"),
     "by_case": ("if", "then", "sure"),
     "why": ("consideration", "side", "mark", "turns"),
-    "not_argued": ("issue", "points_to"),
-    **dict.fromkeys(("weighing", "best_case_against", "would_change", "do_next", "trust"), ()),
+    **dict.fromkeys(("would_change", "do_next", "trust"), ()),
 }
-"""The fields of a decision brief, and those within them, that reports show."""
+"""The fields of every decision brief, and those within them, that reports show."""
 _ANSWERED = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
 """What a phase may answer, to the field in which it is found and the part of the debate where both have their place."""
 _CONVERGENCE = {"detected": "flag", "side": "choice", "criteria": "choices"}
@@ -294,6 +293,11 @@ class Format(Value):
         for seat in (CLERK, RAPPORTEUR):
             if seat in phase.seats and phase.reply == "text":
                 yield ("seats",), f"{which} has a {seat} speak; a {seat} gives a structured reply"
+        if phase.with_previous and (phase.on or set(phase.seats) != {RAPPORTEUR}):
+            yield (
+                ("with_previous",),
+                f"{which} is due with the one before it; only the rapporteur's can be, without `on`",
+            )
         if phase.least_words and phase.most_words and phase.least_words > phase.most_words:
             problem = f"{which} asks for at least {phase.least_words} words and at most {phase.most_words}"
             yield ("least_words",), problem
@@ -337,6 +341,8 @@ class Format(Value):
             for key, inner in _BRIEF.items():
                 if lacking := [key] * (key not in shape) or [n for n in inner if n not in shape[key].fields]:
                     yield (key,), f"a decision brief without {', '.join(lacking)}; reports show that"
+            if not {"best_case_against", "objections"} & set(shape):
+                yield ("recommendation",), "a decision brief without best_case_against or objections; reports show one"
         for key, kind in kinds.items():
             if (field := shape.get(key)) is None:
                 continue

@@ -106,6 +106,8 @@ class Phase(Value):
     """Who takes a turn: `a`, `b`, `judge`."""
     order: Literal["in turn", "at once"] = "in turn"
     """In turn, the second speaker has heard the first; at once, neither hears the other."""
+    with_previous: bool = False
+    """For the rapporteur: due together with the last turns of the phase before it, without hearing them."""
     panel: Literal["every judge", "first judge"] = "every judge"
     when: Condition = Default(default_factory=Condition)
     on: Literal["convergence", "findings"] | None = None
@@ -272,6 +274,11 @@ class Slot(Value):
         """The id of the turn that `seat` takes here: `2.rebuttal.a`, `final.verdict.judge`, `start.verdict.judge`."""
         prefix = str(self.round) if self.round is not None else "final" if self.closing else "start"
         return f"{prefix}.{self.phase.name}.{seat}"
+
+    def joins(self, previous: Slot) -> bool:
+        """Whether its turns are due together with the last ones of the slot before it."""
+        together = (self.round, self.closing) == (previous.round, previous.closing)
+        return self.phase.with_previous and together
 
     def stages(self, order: Sequence[str], panel: Sequence[str], *, mirror: bool = False) -> list[tuple[str, ...]]:
         """The seats that take a turn here, stage by stage, with the sides in this speaking order. With `mirror`

@@ -6,7 +6,8 @@ reached when all before it are settled, and no answer decides anything about the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -39,12 +40,28 @@ def next_stage(debate: DebateState) -> tuple[Stage, CalendarPosition]:
         if stage and not slot.closing and tally.gave_up(debate, debate.stages[-1]):
             ended = True
         skipped = ended and not slot.closing
-        left = [] if skipped else _seats(debate, slot)[stage:]
-        if left:
-            return tuple(_turn(slot, seat) for seat in left[0]), CalendarPosition(n, stage + 1, ended)
-        ended = ended or slot.turn_id("") == debate.closed_after or _refused(debate, n) or _ran_dry(debate, n)
-        n, stage = n + 1, 0
+        stages = [] if skipped else _seats(debate, slot)
+        joining = _joining(calendar, n) if stages else ()
+        if left := stages[stage:]:
+            turns = [_turn(slot, seat) for seat in left[0]]
+            if len(left) == 1:
+                turns += [_turn(other, seat) for other in joining for seats in _seats(debate, other) for seat in seats]
+            return tuple(turns), CalendarPosition(n, stage + 1, ended)
+        after = n + 1 + len(joining)
+        ended = ended or any(_ends(debate, place) for place in range(n, after))
+        n, stage = after, 0
     return (), CalendarPosition(n, stage, ended)
+
+
+def _joining(calendar: Sequence[Slot], place: int) -> Sequence[Slot]:
+    """The slots whose turns are due together with the last ones of the slot at this place."""
+    return tuple(takewhile(lambda slot: slot.joins(calendar[place]), calendar[place + 1 :]))
+
+
+def _ends(debate: DebateState, place: int) -> bool:
+    """Whether the rounds are over once the phase at this place is."""
+    closed = debate.plan.calendar[place].turn_id("") == debate.closed_after
+    return closed or _refused(debate, place) or _ran_dry(debate, place)
 
 
 def _ran_dry(debate: DebateState, place: int) -> bool:

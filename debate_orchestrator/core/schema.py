@@ -29,6 +29,8 @@ LONGEST_OPTION = 200
 """Characters that an option of a choice may have."""
 LARGEST = 1_000_000
 """The largest absolute value that a number in a reply may have."""
+SPARE_WORDS = 4
+"""By how many words a text may go beyond those it was asked for before it is sent back."""
 _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 
 
@@ -95,6 +97,8 @@ class Field(Value):
     whole: bool = False
     words: int | None = None
     """The most words that a text may have."""
+    asked_words: int | None = None
+    """The most words that are asked for. A reply beyond them is still one; the rapporteur's is sent back once."""
     numbered: str = ModelField(default="", pattern=r"^[A-Z]?$")
     """The letter by which the items of a list are called, with their number: `I` for I1, I2, ..."""
     per_side: bool = False
@@ -262,16 +266,24 @@ def empty_value(field: Field) -> Any:
     return [] if field.kind in ("choices", "turns", "list") and not (field.per_side or field.per_issue) else None
 
 
-def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any]) -> list[str]:
-    """The lists of a reply that passes `check`, and have fewer or more items than were asked for. That alone makes no
-    reply useless."""
-    lists = {name: field for name, field in shape.items() if field.kind == "list"}
-    sizes = {name: len(value[name]) for name in lists if isinstance(value.get(name), list)}
-    return [
-        f"{name}: it has {size} items; write {_limits(lists[name])}."
-        for name, size in sizes.items()
-        if not (lists[name].least or 0) <= size <= (lists[name].most or MOST_ITEMS)
-    ]
+def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: str = "") -> list[str]:
+    """What in a reply that passes `check` is longer or shorter than was asked for: the items of its lists, and the
+    words of its texts. That alone makes no reply useless."""
+    found: list[str] = []
+    for name, field in shape.items():
+        held, place = value.get(name), f"{where}{name}"
+        if field.kind == "list" and isinstance(held, list):
+            if not (field.least or 0) <= len(held) <= (field.most or MOST_ITEMS):
+                found.append(f"{place}: it has {len(held)} items; write {_limits(field)}.")
+            for n, item in enumerate(held if field.fields else (), start=1):
+                found += beyond_limits(field.fields, item, f"{place}[{n}].")
+        elif field.kind == "record" and isinstance(held, Mapping):
+            found += beyond_limits(field.fields, held, f"{place}.")
+        elif field.asked_words is not None and isinstance(held, str):
+            words = len(held.split())
+            if words > SPARE_WORDS + field.asked_words:
+                found.append(f"{place}: it has {words} words; write at most {field.asked_words}.")
+    return found
 
 
 def _limits(field: Field) -> str:

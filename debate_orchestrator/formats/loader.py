@@ -95,6 +95,7 @@ def unrolled(format: Format, rounds: int, strictness: str, panel: int = 1) -> li
         how = (
             f"only on {slot.phase.on}{', those it names' * (slot.phase.on == 'convergence')}" if slot.phase.on else how
         )
+        how = "with the one before" if slot.phase.with_previous else how
         how = f"{how}, only if asked for ({slot.phase.option})" if slot.phase.option else how
         stages += [(part, how, [slot.turn_id(seat) for seat in seats]) for seats in taken]
     return stages

@@ -302,8 +302,9 @@ def _for_judge(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[
 
 def _for_rapporteur(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[str, Any]:
     """What templates of the rapporteur's turn may name: the result, and no ballot."""
-    verdict = tally.verdict(debate)
+    verdict, advice = tally.verdict(debate), decision.advice(debate)
     return {
+        "own_advice": advice.turn if advice else None,
         "declined": [shown["turn"] for shown in common["heard"] if shown["declined"]],
         "totals": tally.totals(debate),
         "result": {"winner": verdict.winner, "strength": verdict.strength} if verdict else None,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Usage
-from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase, Slot
 from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.pricing import Caching
@@ -85,13 +85,18 @@ def _planned(debate: DebateState) -> tuple[list[_Planned], list[float]]:
     """Every call that the debate may make, and the seconds from its start at which each stage should begin."""
     calls: list[_Planned] = []
     starts = [0.0]
+    previous: Slot | None = None
     for slot in debate.plan.calendar:
         certain = slot.phase.on is None
-        for seats in slot.stages(debate.plan.speaking_order, debate.judges, mirror=debate.mirrors(slot.phase)):
-            stage = len(starts) - 1
+        joins = previous is not None and slot.joins(previous)
+        stages = slot.stages(debate.plan.speaking_order, debate.judges, mirror=debate.mirrors(slot.phase))
+        for seats in stages:
+            stage = len(starts) - (2 if joins else 1)
             calls += [_Planned(slot.turn_id(seat), family(debate, slot.phase, seat), stage, certain) for seat in seats]
             taken = max((seconds(filler(debate, seat), slot.phase) for seat in seats), default=0.0)
-            starts.append(starts[-1] + (taken if certain else 0.0))
+            ends = starts[stage] + (taken if certain else 0.0)
+            starts[stage + 1 :] = [max(ends, *starts[stage + 1 :])] if joins else [ends]
+        previous = previous if joins else slot if stages else None
     return calls, starts
 
 

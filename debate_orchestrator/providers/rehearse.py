@@ -113,8 +113,8 @@ def said(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] = {})
 def _reported(
     debate: DebateState, shape: Mapping[str, Field], terms: ShapeContext, turn: Turn, prefer: Mapping[str, str | bool]
 ) -> dict[str, Any]:
-    """The rapporteur's reply: a list of issues, a check that finds nothing unless that is preferred, or a brief that
-    the record bears out."""
+    """The rapporteur's reply: a list of issues, advice, a check that finds nothing unless that is preferred, or a brief
+    that the record bears out."""
     reply = filled(shape, terms, turn.id, {"mark": "not challenged"}, words=_WORDS_OF_A_REPORT)
     if "findings" in reply and not prefer.get("findings"):
         reply["findings"] = []
@@ -200,7 +200,7 @@ def _value(
     items = round(max(field.least or 0, min(_ITEMS, field.most or _ITEMS)))
     match field.kind:
         case "text":
-            most = field.words or words
+            most = field.words or field.asked_words or words
             text = _text(_field(about), min(most, words))
             return text if len(text.split()) <= most else " ".join(text.split()[:most])
         case "url":

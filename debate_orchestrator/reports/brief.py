@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
@@ -18,8 +19,13 @@ MARKED: dict[str, str] = {
     "granted": "granted by the other side",
     "weakened": "weakened by a challenge",
     "not challenged": "not challenged",
+    decision.NOT_ARGUED: "not argued in the debate",
 }
 """What each mark of a consideration means to a reader."""
+_SENTENCE = re.compile(r"\S.*?(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?]+[\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z])", re.DOTALL)
+"""A sentence that another one follows."""
+_WHEN = re.compile(r"((?:[^\s:]+ ){0,5}[^\s:]+):\s+(?=\S)")
+"""When a step is due, before what it is."""
 
 
 class IssueReport(Part):
@@ -62,16 +68,27 @@ class CaseReport(Part):
 class ConsiderationReport(Part):
     """A reason that carries the recommendation."""
 
+    heading: str = ""
+    """What it is about, in a few words; may be empty."""
     consideration: str
-    """The reason, in a sentence."""
-    side: str
-    """The side that put it forward."""
+    """The reason, in one to three sentences."""
+    side: str | None
+    """The side that put it forward; null where it is the rapporteur's own."""
     mark: str
-    """What the debate made of it: `held`, `granted`, `weakened` or `not challenged`."""
+    """What the debate made of it: `held`, `granted`, `weakened`, `not challenged` or `not argued`."""
     turns: tuple[str, ...]
     """The turns that show it."""
     dissent_row: int | None
     """The row of the dissent record about it, from 1; null where none is."""
+
+
+class ObjectionReport(Part):
+    """What speaks against the recommendation."""
+
+    heading: str
+    """What it is about, in a few words; may be empty."""
+    text: str
+    """The objection, as its ablest advocate would put it."""
 
 
 class NotArguedReport(Part):
@@ -107,11 +124,13 @@ class BriefReport(Part):
     by_case: tuple[CaseReport, ...]
     """In order of precedence; the last holds where none before it does."""
     weighing: str
-    """Why the considerations for it outweigh those against it."""
+    """Why the considerations for it outweigh those against it; empty where the considerations say so themselves."""
     why: tuple[ConsiderationReport, ...]
     """The considerations that carry it, the weightiest first."""
     best_case_against: str
-    """The other course, as its ablest advocate would put it."""
+    """The strongest objection, as its ablest advocate would put it."""
+    objections: tuple[ObjectionReport, ...]
+    """All objections, the strongest first."""
     not_argued: tuple[NotArguedReport, ...]
     """What the debate left out."""
     would_change: tuple[str, ...]
@@ -120,6 +139,10 @@ class BriefReport(Part):
     """Steps, the first doable at once."""
     trust: str
     """How far it is to be trusted: what was checked."""
+    changed: str
+    """What the debate changed in the rapporteur's own advice; empty where the brief does not say."""
+    advice: str | None
+    """The turn of that advice, which was given before the debate; null where there is none."""
     shortcomings: tuple[str, ...]
     """What in it its own table or the record does not bear out; it was asked for again because of that."""
 
@@ -144,7 +167,7 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
 
 def brief_turns(debate: DebateState) -> Collection[str]:
     """The turns in which the decision brief is written and checked."""
-    slots = [slot for slot in debate.plan.calendar if slot.phase.option == BRIEF]
+    slots = [slot for slot in debate.plan.calendar if slot.phase.option == BRIEF and slot.closing]
     return {slot.turn_id(seat) for slot in slots for seat in slot.phase.seats}
 
 
@@ -155,6 +178,9 @@ def brief_report(debate: DebateState) -> BriefReport | None:
         return None
     turn, brief = written.turn, _heard_fields(debate, written.ballot)
     advice, verdict = brief["recommendation"], tally.verdict(debate)
+    before, objections = decision.advice(debate), brief.get("objections") or ()
+    against = [ObjectionReport(**objection) for objection in objections]
+    against = against or [ObjectionReport(heading="", text=brief["best_case_against"])]
     winner = verdict.winner if verdict and verdict.winner in debate.format.sides else None
     sides_with = advice["sides_with"] if advice["sides_with"] in debate.format.sides else None
     return BriefReport(
@@ -168,13 +194,16 @@ def brief_report(debate: DebateState) -> BriefReport | None:
         held_exchanged=_held_exchanged(debate),
         judges_for=_judges_for(debate),
         by_case=tuple(CaseReport(condition=row["if"], then=row["then"], sure=row["sure"]) for row in brief["by_case"]),
-        weighing=brief["weighing"],
+        weighing=brief.get("weighing", ""),
         why=tuple(_consideration(debate, row) for row in brief["why"]),
-        best_case_against=brief["best_case_against"],
-        not_argued=tuple(NotArguedReport(**row) for row in brief["not_argued"]),
+        best_case_against=against[0].text,
+        objections=tuple(against),
+        not_argued=tuple(NotArguedReport(**row) for row in brief.get("not_argued") or ()),
         would_change=tuple(brief["would_change"]),
         do_next=tuple(brief["do_next"]),
         trust=brief["trust"],
+        changed=brief.get("changed", ""),
+        advice=before.turn if before else None,
         shortcomings=tuple(decision.left_standing(debate)),
     )
 
@@ -211,6 +240,24 @@ def result_line(brief: BriefReport, names: Mapping[str, str], strength: str | No
     if brief.differs and brief.sides_with:
         sentences.append(f"The recommendation goes against that, and comes closest to {names[brief.sides_with]}")
     return ". ".join(sentences) + "."
+
+
+def lead(text: str) -> tuple[str, str]:
+    """The first sentence of a text, and the rest of it."""
+    line = one_line(text)
+    first = _SENTENCE.match(line)
+    return (first[0], line[first.end() :].strip()) if first else (line, "")
+
+
+def step_parts(step: str) -> tuple[str, str]:
+    """When a step is due, with the colon after it, and what is to be done; `when` is empty where it does not say."""
+    found = _WHEN.match(one_line(step))
+    return (f"{found[1]}:", one_line(step)[found.end() :]) if found else ("", one_line(step))
+
+
+def heading(text: str) -> str:
+    """A heading that leads a paragraph, with a full stop after it."""
+    return one_line(text).rstrip(" .:") + "."
 
 
 def recommendation_line(brief: BriefReport) -> str:

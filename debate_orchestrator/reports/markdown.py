@@ -27,6 +27,20 @@ SHOWN_LAST |= {"label", "score", "probability", "unresolved_questions", "follow_
 """The same of a final ballot."""
 BEFORE, AFTER = "Before Round 1", "After the Last Round"
 """Headings over what stands outside the rounds."""
+_BRIEF_TITLES = (
+    "Decision Brief",
+    "Recommendation",
+    "Where the Answer Differs",
+    "Why",
+    "What Speaks Against It",
+    "Not Argued in the Debate",
+    "What Would Change the Answer",
+    "What to Do Next",
+    "How Far to Trust This",
+    "What the Debate Changed",
+    "Who Argued Better Is Another Question",
+)
+"""Headings of the decision brief."""
 BLIND = "# Debate to Be Reviewed"
 """How the debate begins as reviewers read it."""
 COMPARED = "# Debate Comparison"
@@ -93,6 +107,10 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
         values |= {
             "brief": report.brief,
             "marked": brief.MARKED,
+            "lead": brief.lead,
+            "step_parts": brief.step_parts,
+            "heading": brief.heading,
+            "advice_link": _advice_link(report, anchors),
             "result_line": verdict_text.result_line(report),
             "contents": _contents(report),
             "headline": verdict_text.headline(report),
@@ -179,6 +197,12 @@ def _links(report: ReportModel, anchors: dict[str, str], turns: list[str]) -> st
     return "; ".join(name + ", ".join(links) for name, links in named)
 
 
+def _advice_link(report: ReportModel, anchors: dict[str, str]) -> str:
+    """A link to the rapporteur's advice before the debate; empty where there is none."""
+    turn = report.brief.advice if report.brief else None
+    return f"[The advice before the debate](#{anchors[turn]})" if turn and turn in anchors else ""
+
+
 def _contents(report: ReportModel) -> str:
     """Links to the sections that a reader looks for first, on one line."""
     final = report.judging.final_fields
@@ -194,7 +218,7 @@ def _anchors(report: ReportModel) -> dict[str, str]:
     """Turn id to the fragment of its heading, as GitHub numbers headings that recur. The list of headings
     follows the template's order."""
     seen: dict[str, int] = {}
-    first = ("Debate Report", "Decision Brief") if report.brief else ("Debate Report",)
+    first = ("Debate Report", *(_BRIEF_TITLES if report.brief else ()))
     titles = ("Debate Transcript",) if report.bare else (*first, "Final Verdict", "Debate Transcript")
     for title in titles:
         markup.anchor(title, seen)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from debate_orchestrator.core import hearing, schedule, tally, transcript
+from debate_orchestrator.core import decision, hearing, schedule, tally, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Spoke, Voted
 from debate_orchestrator.core.fold import fold
@@ -164,7 +164,8 @@ class ReportModel(Part):
 def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None) -> ReportModel:
     """The report of a journal, and of the reviewers' ballots that lie beside it."""
     debate = fold(entry.event for entry in entries)
-    format, settled = debate.format, schedule.settled(debate)
+    format = debate.format
+    settled = [turn for turn in schedule.settled(debate) if not decision.is_sealed(debate, turn)]
     judging, votes = _judging(debate), _votes(debate)
     ballots = {turn: vote for vote in votes for turn in _ballot_turns(vote)}
     turns = {turn.id: _turn(debate, turn, ballots.get(turn.id)) for turn in settled}

@@ -79,6 +79,7 @@ def _escaped(text: str) -> str:
 
 _EARLIER = frozenset(
     {
+        "1ce91a471b29f1be401c90434aeb5f36fd5397d688a9ccd5cf88e9ad3731883d",  # adversarial
         "a032f7b86dca1aafcd43d901ac80dca9fcebd73133167ee05137e39f3bc9c57e",  # adversarial
         "134981234071966dc59396641bafe7fa8e0594d5380b25317f01ed84d6941550",  # adversarial
         "cbfe0e207c040aa20a0b4a8355d38f11e3f7b9aa049460f14b893a9ec9315482",  # claim

@@ -146,7 +146,7 @@ class Live:
         now, width = self._now(), self._width
         stage = self._debate.stages[-1]
         parts = [f"Round {stage[0].round} of {self._debate.rounds}"] if stage[0].round else []
-        parts.append(one_line(stage[0].phase.title))
+        parts.append(", ".join(dict.fromkeys(one_line(turn.phase.title) for turn in stage)))
         writing = [speech for speech in self._speeches.values() if speech.asked and not speech.settled]
         parts += [self._activity(speech, now) for speech in writing]
         rows = packed([*parts, _clock(now - self._began), *self._cost], width, "dim")[:_STATUS_ROWS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import hearing, schedule, transcript
+from debate_orchestrator.core import decision, hearing, schedule, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import JUDGE, Turn
@@ -32,7 +32,7 @@ def outline(debate: DebateState) -> Iterator[Block]:
         for k, line in enumerate(before):
             yield Block(f"before-{n}-{k}", announcement=line)
         for turn in stage:
-            if turn.id in debate.answers and not held:
+            if turn.id in debate.answers and not held and not decision.is_sealed(debate, turn):
                 yield Block(f"turn-{turn.id}", turn=turn)
         for k, line in enumerate(() if held else after):
             yield Block(f"after-{n}-{k}", announcement=line)
@@ -93,7 +93,7 @@ def status(debate: DebateState, *, running: bool, stopping: bool, complaints: li
     *_, stage = debate.stages
     rules, total = debate.format, costs_of(debate).total
     parts = [f"Round {stage[0].round} of {debate.rounds}"] if stage[0].round and debate.due else []
-    parts += [stage[0].phase.title] if debate.due else []
+    parts += [", ".join(dict.fromkeys(turn.phase.title for turn in stage))] if debate.due else []
     waiting = [rules.name_of(turn.seat) for turn in debate.due if filler(debate, turn.seat) == model_spec.HUMAN]
     hosted = [turn.id for turn in debate.due if filler(debate, turn.seat) == model_spec.HOST]
     if total.calls:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pydantic import ValidationError
 
-from debate_orchestrator.core import schedule
+from debate_orchestrator.core import decision, schedule
 from debate_orchestrator.core.events import QUESTION, Event, QuestionAsked
 from debate_orchestrator.core.fold import CurrentState, admits, fold
 from debate_orchestrator.core.phases import Turn
@@ -209,7 +209,8 @@ class Run:
         """Whether what is written in a turn may be seen before the turns beside it are settled."""
         assert self.current is not None
         stage = next((stage for stage in self.current.state.stages if turn in stage), ())
-        return not blocks.hides(self.current.state, stage)
+        state = self.current.state
+        return not blocks.hides(state, stage) and not decision.is_sealed(state, turn)
 
     def _tell_status(self) -> None:
         if self.current is not None:

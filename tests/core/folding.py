@@ -106,7 +106,7 @@ def _plain(field: Field, terms: ShapeContext) -> Any:
         "text": lambda: "So it is.",
         "url": lambda: "https://example.org/so",
         "flag": lambda: False,
-        "number": lambda: field.least or 0,
+        "number": lambda: int(field.least or 0) if field.whole else field.least or 0,
         "choice": lambda: options[0],
         "choices": lambda: options[:1],
         "turn": lambda: terms.turns[0],

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from folding import ADVERSARIAL, Script, absent, apply, events, fold, opened, play, voted
+from folding import ADVERSARIAL, Script, absent, apply, events, fold, heard, opened, play, voted
 
 from debate_orchestrator.core import decision, schedule, tally, transcript
 from debate_orchestrator.core.schema import check, json_schema
@@ -32,19 +32,22 @@ ROWS = [
 ]
 
 
-def reason(mark: str, *turns: str, side: str = "a", row: int | None = None) -> dict[str, Any]:
+def reason(mark: str, *turns: str, side: str | None = "a", row: int | None = None) -> dict[str, Any]:
     """A consideration of a brief."""
-    return {"consideration": "So it is.", "side": side, "mark": mark, "turns": list(turns), "dissent_row": row}
+    words = {"heading": "The point", "consideration": "So it is."}
+    return {**words, "side": side, "mark": mark, "turns": list(turns), "dissent_row": row}
 
 
 def brief(**changes: Any) -> dict[str, Any]:
     """A decision brief that the record bears out."""
-    cases = [{"if": "you are few", "then": "Wait.", "sure": 80}, {"if": "Otherwise.", "then": "Do it.", "sure": 60}]
+    cases = [("you are few", "Wait.", 80), ("you are new", "Wait.", 75), ("Otherwise.", "Do it.", 60)]
+    rows = [dict(zip(("if", "then", "sure"), case, strict=True)) for case in cases]
     advice = {"do": "Do it.", "sure": 60, "why_not_more": "no one measured it", "sides_with": "b"}
-    texts = {"weighing": "So.", "best_case_against": "No.", "trust": "Nothing was checked."}
-    lists = {"not_argued": [], "would_change": ["A test that fails."], "do_next": ["Count."]}
+    lists = {"not_argued": [], "would_change": ["A test that fails.", "A bill."], "do_next": ["Count.", "Look."]}
+    lists |= {"objections": [{"heading": "Cost", "text": "It costs."}, {"heading": "Time", "text": "It lasts."}]}
+    texts = {"trust": "Nothing was checked.", "changed": "Nothing."}
     marks = [reason("held", "1.challenge.b", "1.rebuttal.a") for _ in range(4)]
-    return {"recommendation": advice, "by_case": cases, "why": marks, **texts, **lists, **changes}
+    return {"recommendation": advice, "by_case": rows, "why": marks, **texts, **lists, **changes}
 
 
 def at(turn: str, script: Script | None = None, **setup: Any) -> DebateState:
@@ -54,12 +57,53 @@ def at(turn: str, script: Script | None = None, **setup: Any) -> DebateState:
 
 
 def test_the_rapporteur_comes_first_and_last() -> None:
-    """The issues are drawn up before round 1; the brief is written after the dissent record, then checked."""
+    """The issues and the advice are due together before round 1; the brief is written after the dissent record, then
+    checked."""
     played = play(fold([opened(2, issues=True, brief=True)]), {**ISSUES, "final.brief.rapporteur": brief()})[1]
-    assert played[0] == ("start.issues.rapporteur",)
+    assert played[0] == ("start.issues.rapporteur", "start.advice.rapporteur")
     assert played[-3:] == [("final.dissent.judge",), ("final.brief.rapporteur",), ("final.brief-check.rapporteur",)]
     plain = play(fold([opened(2)]))[1]
     assert [stage for stage in played if "rapporteur" not in stage[0]] == plain
+
+
+@pytest.mark.parametrize(
+    ("setup", "first"),
+    [
+        ({"brief": True}, ("start.advice.rapporteur",)),
+        ({"issues": ("What does it cost?",), "brief": True}, ("start.advice.rapporteur",)),
+        ({"issues": True}, ("start.issues.rapporteur",)),
+        ({"blind": True, "brief": True}, ("start.blind.judge", "start.advice.rapporteur")),
+    ],
+)
+def test_the_advice_is_due_with_the_phase_before_it(setup: dict[str, Any], first: tuple[str, ...]) -> None:
+    """It comes with the brief alone, beside what is due before round 1, and by itself where nothing is."""
+    debate, played = play(fold([opened(1, **setup)]), ISSUES)
+    assert played[0] == first and played[1] == ("1.opening.a",) and debate.complete
+
+
+def test_the_advice_is_heard_by_the_rapporteur_alone() -> None:
+    """No debater and no judge has it in the transcript, in whatever order the two replies came; the rapporteur's later
+    turns do. It is sealed until the debate is complete."""
+    debate = fold([opened(2, issues=True, brief=True)])
+    for turn in reversed(debate.due):
+        for event in events(debate, turn, ISSUES):
+            debate = apply(debate, event)
+    seen: dict[str, bool] = {}
+    while debate.due:
+        for turn in debate.due:
+            seen[turn.seat] = "start.advice.rapporteur" in heard(debate, turn.id)
+        debate = _step(debate)
+    assert seen == {"a": False, "b": False, "judge": False, "rapporteur": True}
+    early = at("1.opening.a")
+    assert decision.is_sealed(early, early.turns["start.advice.rapporteur"])
+    assert not decision.is_sealed(debate, debate.turns["start.advice.rapporteur"])
+
+
+def _step(debate: DebateState) -> DebateState:
+    """The debate after what is due now."""
+    for event in [event for turn in debate.due for event in events(debate, turn, ISSUES)]:
+        debate = apply(debate, event)
+    return debate
 
 
 def test_everybody_hears_the_issues_by_number() -> None:
@@ -141,6 +185,11 @@ def test_without_until_dry_all_rounds_are_played() -> None:
         (reason("not challenged", "2.constructive.b"), "no turn of a"),
         (reason("not challenged", "2.constructive.a", row=2), "disputed"),
         (reason("weakened", "1.challenge.b", row=3), "has 2 rows"),
+        (reason("not argued", side=None), ""),
+        (reason("not argued", side="a"), "side is null"),
+        (reason("not argued", "1.opening.a", side=None), "no turn is cited"),
+        (reason("not argued", side=None, row=1), "disputed"),
+        (reason("held", "1.challenge.b", "1.rebuttal.a", side=None), "no side is named"),
     ],
 )
 def test_a_mark_is_held_against_the_record(row: dict[str, Any], problem: str) -> None:
@@ -164,10 +213,11 @@ def test_turns_that_two_rows_cite_name_neither() -> None:
         ({}, ""),
         ({"by_case": brief()["by_case"][:1]}, "otherwise"),
         ({"by_case": brief()["by_case"][::-1]}, "otherwise"),
-        ({"by_case": [brief()["by_case"][0], {"if": "otherwise", "then": "Do it.", "sure": 70}]}, "70 %"),
-        ({"weighing": "word " * 600}, "words"),
+        ({"by_case": [*brief()["by_case"][:2], {"if": "otherwise", "then": "Do it.", "sure": 70}]}, "70 %"),
+        ({"by_case": [{**brief()["by_case"][0], "then": "word " * 17}, *brief()["by_case"][1:]]}, "by_case[1].then"),
+        ({"trust": "word " * 780}, "write at most 700"),
         ({"why": brief()["why"][:3]}, "at least 4"),
-        ({"do_next": ["Count."] * 5}, "at most 4"),
+        ({"do_next": ["Count."] * 6}, "at most 5"),
     ],
 )
 def test_headline_and_table_say_the_same(changes: dict[str, Any], problem: str) -> None:

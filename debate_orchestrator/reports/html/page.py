@@ -87,6 +87,9 @@ def _report(report: ReportModel, fields: FieldText) -> dict[str, Any]:
     """What a report has beside the transcript."""
     return {
         "marked": brief.MARKED,
+        "lead": brief.lead,
+        "step_parts": brief.step_parts,
+        "heading": brief.heading,
         "result_line": verdict_text.result_line(report),
         "decision": decision.decision(report),
         "splits": decision.splits(report),
