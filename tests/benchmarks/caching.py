@@ -26,6 +26,7 @@ from debate_orchestrator.core.fold import CurrentState, fold
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from messages_cache import Cache, Counted, tokens
+from reply_codes import coded
 
 from debate_orchestrator.core.events import Event, Opened, Reply
 from debate_orchestrator.core.phases import Turn, judges
@@ -111,7 +112,7 @@ class Counting:
         asked = Refusals().request(base, options)
         now = asyncio.get_running_loop().time()
         counted = self._cache.count(asked, now, now + FIRST)
-        text = said(debate, schedule.turn(debate, brief.turn), self._words)
+        text = coded(brief.messages[-1].parts[-1], said(debate, schedule.turn(debate, brief.turn), self._words))
         self._sent.append(Sent(brief.turn, asked, counted, text))
         await asyncio.sleep(FIRST)
         on_text("")
@@ -140,6 +141,8 @@ def opened(cast: tuple[str, str, str], rounds: int, panel: int, *, leader_first:
         "insist": True,
         "share_cache": leader_first,
         "cast": {"a": a, "b": b, "judge": [judge] * panel},
+        "issues": False,
+        "brief": False,
     }
     return start.make_opening(settings_from(given, loader.load("adversarial"), "report.md"))
 
