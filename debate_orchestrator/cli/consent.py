@@ -70,7 +70,7 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | No
         if not (ask or _ask)(origin.name, risks):
             raise BadSettings(f"{origin.name} was not trusted, and nothing was done.")
     elif not trusted:
-        wants = "; ".join(risk.said for risk in risks_module.ordered(risks))
+        wants = "; ".join(risk.text for risk in risks_module.ordered(risks))
         otherwise = "leave it" if origin.key.startswith("journal") else "change it there, or give other values as flags"
         raise BadSettings(
             f"{origin.name}: it reaches beyond the debate and needs your consent ({wants}). "
@@ -102,8 +102,8 @@ def agree_to_debate(
     if not debate.due:
         return
     from_file = {seat: models for seat, models in debate.cast.items() if seat not in typed}
-    agree(of_journal(journal), risks_module.of_going_on(debate.opened, from_file), trusted=trusted)
-    remember(of_journal(journal), risks_module.of_going_on(debate.opened, {**debate.cast, **typed}))
+    agree(of_journal(journal), risks_module.of_debate(debate.opened, from_file), trusted=trusted)
+    remember(of_journal(journal), risks_module.of_debate(debate.opened, {**debate.cast, **typed}))
 
 
 def lacking(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:
@@ -138,7 +138,7 @@ def _record(origin: Origin) -> Path | None:
 
 
 def _ask(name: str, risks: Sequence[Risk]) -> bool:
-    items = risks_module.told(risks)
+    items = risks_module.risk_lines(risks)
     remark(f"{name} reaches beyond the debate:")
     for item in items:
         remark(item)

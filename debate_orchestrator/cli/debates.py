@@ -116,7 +116,7 @@ def _create(opening: Opened, files: DebateFiles) -> Iterator[ConsentedDebate]:
     else:
         write()
     with created[0] as journal:
-        consent.remember(consent.of_journal(journal), risks.of_going_on(opening, opening.cast))
+        consent.remember(consent.of_journal(journal), risks.of_debate(opening, opening.cast))
         yield ConsentedDebate(journal, CurrentState(fold(journal.events)), files)
 
 

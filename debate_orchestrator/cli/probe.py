@@ -201,9 +201,9 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
         if debate.complete:
             result = tally.result(debate, debate.rounds)
             text = ballot_text(result.scores, result.winner) if result else NO_BALLOT
-        if text and not quiet and debate.opened.course:
+        if text and not quiet and debate.opened.recording:
             with suppress(OSError):  # stderr was closed; the run goes on
-                where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.course.source}"
+                where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.recording.source}"
                 remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
     with heeded(interrupt, terminate), suppress(asyncio.CancelledError):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.core import hearing, schedule
+from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
 from debate_orchestrator.core.phases import Turn
@@ -60,7 +60,9 @@ class Progress:
                 sign.cancel()
         if isinstance(event, Answer) and not isinstance(event, Rejected):
             seconds = self._now() - self._started.get(event.turn, self._now())
-            size = _size(hearing.public(debate, event.reply.text), event.reply, seconds, costs_of(debate).total.cost)
+            size = _size(
+                speech_rules.public(debate, event.reply.text), event.reply, seconds, costs_of(debate).total.cost
+            )
             lines.append(f"  {event.turn}: {size}")
         if line := wording.announced(debate, event):
             lines.append(line)

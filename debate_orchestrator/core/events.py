@@ -125,15 +125,15 @@ Points = Annotated[float, Field(ge=0, le=LARGEST_SCORE * (MOST_ROUNDS + 1))]
 """A score, or the sum of those of all rounds and of the final ballots."""
 
 
-class EarlierRound(Value):
+class RecordedRound(Value):
     """What a panel made of a round."""
 
     scores: dict[str, Points]
     winner: str
 
 
-class EarlierCourse(Value):
-    """The course of a debate that is judged again: who spoke in it is settled, whatever is found now."""
+class Recording(Value):
+    """The recorded debate that is judged again: who spoke in it is settled, whatever the new judges find."""
 
     source: Text
     """The journal or transcript it comes from."""
@@ -154,7 +154,7 @@ class EarlierCourse(Value):
     """What weakens it, in sentences."""
     judges: Annotated[tuple[str, ...], FREE] = ()
     """Who judged it before; empty where it was not judged."""
-    rounds: dict[int, EarlierRound] = {}
+    rounds: dict[int, RecordedRound] = {}
     winner: str | None = None
     strength: str | None = None
     totals: dict[str, Points] = {}
@@ -181,8 +181,12 @@ class EarlierCourse(Value):
         return self.root or self.digest
 
 
-HEARING: Literal[2] = 2
-"""The rules by which the speeches of a new debate are heard."""
+SPEECH_RULES: Literal[2] = 2
+"""The version of the rules by which the speeches of a new debate are read."""
+
+
+_FORMER_FIELDS = {"course": "recording", "hearing": "speech_rules"}
+"""Fields of `Opened` as journals of earlier versions name them, and their names now."""
 
 
 class Opened(Value):
@@ -202,23 +206,27 @@ class Opened(Value):
     """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
     derived: tuple[Reply, ...] = ()
     """The moderator's replies that the positions come from, where the engine asked for them; the last one counts."""
-    course: EarlierCourse | None = None
+    recording: Recording | None = None
     """Set where a debate is judged again."""
     seed: int = Field(ge=-LARGEST_SEED, le=LARGEST_SEED)
     nonce: str = Field(pattern=NONCE)
     """What fences speech in every brief of this debate."""
-    hearing: Literal[1, 2] = 1
-    """The rules by which its speeches are heard. 1, as in journals that do not say: a reserved line counts wherever it
-    stands alone on a line, and private working is what the format's own tag marks. 2: a reserved line counts as a
-    speech's own last line, and the marks of private working that models use count too."""
+    speech_rules: Literal[1, 2] = 1
+    """The version of the rules by which its speeches are read. 1, as in journals that do not say: a reserved line
+    counts wherever it stands alone on a line, and private working is what the format's own tag marks. 2: a reserved
+    line counts as a speech's own last line, and the marks of private working that models use count too."""
 
     @model_validator(mode="before")
     @classmethod
     def _of_earlier_version(cls, data: Any) -> Any:
-        """Journals of earlier versions have some settings beside `setup`, by former names, and the material in it."""
-        if not (isinstance(data, dict) and "cast" in data and isinstance(data.get("setup"), dict)):
+        """Journals of earlier versions name some fields otherwise, have some settings beside `setup`, and the material
+        in it."""
+        if not isinstance(data, dict):
             return data
-        data, setup = dict(data), dict(data["setup"])
+        data = {_FORMER_FIELDS.get(name, name): value for name, value in data.items()}
+        if not ("cast" in data and isinstance(data.get("setup"), dict)):
+            return data
+        setup = dict(data["setup"])
         for name in ("cast", "max_cost", *FORMER_NAMES):
             if name in data:
                 setup[FORMER_NAMES.get(name, name)] = data.pop(name)
@@ -257,8 +265,8 @@ class Opened(Value):
             raise ValueError(f"material of {len(self.context):,} files; at most {MOST_FILES} are read")
         if sum(len(file.text) for file in self.context) > MOST_CONTEXT:
             raise ValueError(f"material of more than {MOST_CONTEXT:,} characters")
-        if self.course and (problem := self.course.strange_to(format.sides, setup.rounds)):
-            raise ValueError(f"a course whose {problem} are not those of a debate of this format and length")
+        if self.recording and (problem := self.recording.strange_to(format.sides, setup.rounds)):
+            raise ValueError(f"a recording with {problem} that a debate of this format and length does not have")
         if setup.rounds > MOST_ROUNDS:
             raise ValueError(f"{setup.rounds} rounds; at most {MOST_ROUNDS}")
         if problem := self._turns_wrong():

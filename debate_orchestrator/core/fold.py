@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
-from debate_orchestrator.core import decision, hearing, schedule, tally
+from debate_orchestrator.core import decision, schedule, speech_rules, tally
 from debate_orchestrator.core.events import (
     Answer,
     Asked,
@@ -220,14 +220,14 @@ def _check_answer(debate: DebateState, turn: Turn, event: Asked | CallFailed | A
 
 
 def _opening(opened: Opened) -> DebateState:
-    course = opened.course
+    recording = opened.recording
     debate = DebateState(
         opened=opened,
         plan=make_plan(opened),
         cast=MappingProxyType(dict(opened.cast)),
         max_cost=opened.setup.max_cost,
         retry_for=opened.setup.retry_for,
-        closed_after=course.closed_after if course else None,
+        closed_after=recording.closed_after if recording else None,
     )
     return _advanced(_copied(replace(debate, last_slots=schedule.last_slots(debate)), opened))
 
@@ -344,8 +344,8 @@ def _settled(debate: DebateState, answer: Answer) -> DebateState:
     turn = debate.turns[answer.turn]
     _own(debate.answers)[turn.id] = answer
     if isinstance(answer, Spoke | Declined):
-        _own(debate.speeches)[turn.id] = hearing.text_heard(debate, answer.reply.text, turn.phase)
-    if isinstance(answer, Spoke) and hearing.concedes(debate, turn, answer.reply):
+        _own(debate.speeches)[turn.id] = speech_rules.text_heard(debate, answer.reply.text, turn.phase)
+    if isinstance(answer, Spoke) and speech_rules.concedes(debate, turn, answer.reply):
         debate = replace(debate, conceding=debate.conceding | {turn.id})
     place = schedule.place_of(turn)
     if place in debate.plan.voting and (cast := tally.votes_in(debate, place)) is not None:

@@ -2,7 +2,7 @@
 
 A judge who sees it so and means what it says decides for the same position as before. Exchanging twice gives
 back what was there. Positions, and words such as Pro and Con that belong to them, stay with the side that argues them.
-Where names end in a letter (`Debater A`), speakers also use the letter alone: `bare_letters` tells it from the article.
+Where names end in a letter (`Debater A`), speakers also use the letter alone: `side_letters` tells it from the article.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from debate_orchestrator.core.bare_letters import names_a_side
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape
+from debate_orchestrator.core.side_letters import names_a_side
 
 _T = TypeVar("_T")
 _GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)"
@@ -70,8 +70,10 @@ class SideSwap:
         words = match["name"].split()
         other = self._names[" ".join(words)]
         gaps = [*re.findall(r"\s+", match["name"]), ""]
-        put = other.split(" ")
-        return "".join(map(str.__add__, put, gaps)) if len(put) == len(words) else other
+        other_words = other.split(" ")
+        if len(other_words) != len(words):
+            return other
+        return "".join(word + gap for word, gap in zip(other_words, gaps, strict=True))
 
     def ballot(self, shape: Shape, ballot: Mapping[str, Any]) -> dict[str, Any]:
         """A structured reply of that shape with the sides exchanged."""

@@ -186,7 +186,7 @@ class DebateState:
     @property
     def knows_marks(self) -> bool:
         """Whether the marks that models use for private working count, besides the format's own."""
-        return self.opened.hearing > 1
+        return self.opened.speech_rules > 1
 
     @property
     def exchange(self) -> SideSwap:

@@ -120,22 +120,22 @@ def finding(debate: DebateState, round: int) -> ConvergenceFinding:
 
 def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
     """The sides that answer the intervention of a round."""
-    course = debate.opened.course
-    return finding(debate, round).sides if course is None else course.interventions.get(round, ())
+    recording = debate.opened.recording
+    return finding(debate, round).sides if recording is None else recording.interventions.get(round, ())
 
 
 def conceded_in(debate: DebateState, round: int) -> str | None:
     """The side that the ballots of a round hold to have given up its whole position; it ends the debate."""
-    course = debate.opened.course
-    if course is None:
+    recording = debate.opened.recording
+    if recording is None:
         return majority_concession(ballots(debate, round))
-    return course.conceded.get(round) if round in debate.judged else None
+    return recording.conceded.get(round) if round in debate.judged else None
 
 
 def intervened(debate: DebateState, round: int) -> bool:
     """Whether a round's convergence is answered by an intervention."""
-    if debate.opened.course is not None:
-        return round in debate.opened.course.interventions
+    if debate.opened.recording is not None:
+        return round in debate.opened.recording.interventions
     return round in debate.judged and debate.judged[round].intervened
 
 

@@ -141,7 +141,7 @@ def continued(
         debate = current.state
         reopened = reopen and bool(schedule.unanswered_at_the_end(debate))
         if debate.due or reopened:  # before any provider is made: a recording that the journal names would be read
-            must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
+            must_be_trusted(path, risks.of_debate(debate.opened, debate.cast), trust)
         if reopened:
             record_event(writer, current, Reopened())
         yield writer, current, DebateFiles.of_journal(path)
@@ -253,7 +253,7 @@ def _from_journal(path: str, judges: tuple[str, ...], strictness: str | None, tr
     entries = read(path).entries
     opening = rejudging.of_journal(entries, path, judges, strictness)
     opened = entries[0].event
-    must_be_trusted(path, risks.of_going_on(opened, {}) if isinstance(opened, Opened) else (), trust)
+    must_be_trusted(path, risks.of_debate(opened, {}) if isinstance(opened, Opened) else (), trust)
     return opening
 
 
@@ -366,12 +366,12 @@ def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk,
 
     Example:
         for risk in find_risks({"topic": "Tabs or spaces?", "cast": {"a": "command:my-debater"}}):
-            print(risk.said)
+            print(risk.text)
     """
     if isinstance(source, Settings | Mapping):
         return risks.of_settings(source)
     debate = fold(read(source).events)
-    return risks.of_going_on(debate.opened, debate.cast)
+    return risks.of_debate(debate.opened, debate.cast)
 
 
 async def _open(settings: Settings, *, rehearse: bool = False, people: bool = False) -> DebateFiles:
@@ -440,5 +440,5 @@ def must_be_callable(cast: Mapping[str, tuple[str, ...]]) -> None:
 def must_be_trusted(path: str, found: Risks, trust: bool) -> None:
     """BadSettings, with every risk, unless the caller trusts the journal."""
     if found and not trust:
-        listed = "; ".join(risk.said for risk in risks.ordered(found))
+        listed = "; ".join(risk.text for risk in risks.ordered(found))
         raise BadSettings(f"{path}: this journal reaches beyond the debate ({listed}). Pass trust=True to agree.")

@@ -64,7 +64,7 @@ async def derive_positions(
 
     ProviderFailed if no reply can be used; Paused if none came in time or the call would exceed the cap.
     """
-    talk = SetupProgress(heard=(answers.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
+    talk = SetupProgress(topics=(answers.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
     draft = SetupState(given={"topic": answers.topic}, talk=talk)
     limits = ModeratorLimits(answers.retry_for, answers.max_cost, tell, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid: list[Reply] = []

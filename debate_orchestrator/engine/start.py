@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, MOST_FILES, Context, Noted, Opened, Reply
+from debate_orchestrator.core.events import MOST_CONTEXT, MOST_FILES, SPEECH_RULES, Context, Noted, Opened, Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
@@ -147,7 +147,7 @@ def make_opening(
         derived=derived,
         seed=secrets.randbits(32) if seed is None else seed,
         nonce=secrets.token_hex(8),
-        hearing=HEARING,
+        speech_rules=SPEECH_RULES,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field
 
-from debate_orchestrator.core import hearing, schedule
+from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import Answer, Asked, Noted, Rejected, Reply, Voted
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import Turn
@@ -226,9 +226,9 @@ class _Stepper:
         if turn_id not in self.debate.answers:
             self._ask_once(turn, asked)
         if record_event(self.journal, self.current, event):
-            ignored = hearing.ignored_line(self.debate, turn, reply)
+            ignored = speech_rules.ignored_line(self.debate, turn, reply)
             remark = self.debate.format.lines.remark(ignored) if ignored else None
-            words = sanitize.count_words(hearing.public(self.debate, text))
+            words = sanitize.count_words(speech_rules.public(self.debate, text))
             changes = (event.changes if isinstance(event, Voted) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from debate_orchestrator.core import hearing
+from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
@@ -200,7 +200,7 @@ class ApiModel:
         """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it. Where a
         server refuses an option, the call is made again at once in another form."""
         await background.done(self.imports)
-        meter = lengths.Meter(lengths.of_brief(brief, self.name), partial(hearing.public, self.current.state))
+        meter = lengths.Meter(lengths.of_brief(brief, self.name), partial(speech_rules.public, self.current.state))
         while True:
             try:
                 client = self.client()  # before the clock runs

@@ -135,10 +135,10 @@ def family(debate: DebateState, phase: Phase, seat: str) -> Hashable:
     role = JUDGE if seat.startswith(JUDGE) else seat
     own = seat if debate.format.history == "dialogue" and role != JUDGE else ""
     speeches = [other for other in debate.format.phases() if other.reply == "text" or {*other.seats} - {JUDGE}]
-    hearing = JUDGE if role == RAPPORTEUR else role
-    hears = tuple(hearing in other.heard_by or (seat if role in other.seats else "") for other in speeches)
+    listener = JUDGE if role == RAPPORTEUR else role
+    hears = tuple(listener in other.heard_by or (seat if role in other.seats else "") for other in speeches)
     mirrored = seat.endswith(MIRRORED)
-    return filler(debate, seat), phase.reply, own, hearing in debate.format.context_heard_by, hears, mirrored
+    return filler(debate, seat), phase.reply, own, listener in debate.format.context_heard_by, hears, mirrored
 
 
 def seconds(spec: str, phase: Phase) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
-from debate_orchestrator.core import decision, hearing, tally
+from debate_orchestrator.core import decision, speech_rules, tally
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, fill_label
 from debate_orchestrator.core.state import DebateState
@@ -164,15 +164,15 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """What a single turn brings that is announced at once."""
     name = debate.format.name_of(turn.seat)
     text = ""
-    if hearing.declined(debate, turn.id):
+    if speech_rules.declined(debate, turn.id):
         text = f"{name} declined to argue ({turn.id})."
     elif turn.id in debate.conceding:
         text = f"{name} conceded the debate ({turn.id})."
-    elif hearing.writes_for_the_other(debate, turn):
+    elif speech_rules.writes_for_the_other(debate, turn):
         text = f"{name} wrote lines for the other side ({turn.id})."
     if text:
         yield Announcement("conduct", text, "warning", turn.id)
-    if turn.id in debate.answers and (ignored := hearing.ignored_line(debate, turn, debate.reply(turn))):
+    if turn.id in debate.answers and (ignored := speech_rules.ignored_line(debate, turn, debate.reply(turn))):
         yield Announcement("conduct", f'{name} wrote "{ignored}" where it does not count ({turn.id}).', turn=turn.id)
     if turn.role == RAPPORTEUR:
         yield from _reported(debate, turn)

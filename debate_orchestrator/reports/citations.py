@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
-from debate_orchestrator.core import hearing, schedule, tally
+from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.state import DebateState
@@ -35,7 +35,7 @@ def _citations(debate: DebateState) -> Iterator[Citation]:
     checks, ratings = _checks(debate), _ratings(debate)
     for turn in schedule.settled(debate):
         answer = debate.answers[turn.id]
-        if not turn.speaking or not isinstance(answer, Voted) or hearing.declined(debate, turn.id):
+        if not turn.speaking or not isinstance(answer, Voted) or speech_rules.declined(debate, turn.id):
             continue
         if url := answer.ballot.get("url"):
             found = checks.get(turn.id, {"state": NOT_YET})

@@ -117,7 +117,7 @@ def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") 
         renderings = _renderings(entries[: checksum.lines], ending, reviews)
         return _belonging(path, data, len(entries), checksum, renderings)
     first = entries[0].event
-    judged_here = isinstance(first, Opened) and first.course is not None and first.course.digest == checksum.head
+    judged_here = isinstance(first, Opened) and first.recording is not None and first.recording.digest == checksum.head
     if checksum.lines > len(entries):
         text = (
             f"made from {_lines(checksum.lines)}, and here {'are' if len(entries) != 1 else 'is'} {len(entries)}: "

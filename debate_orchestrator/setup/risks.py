@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from debate_orchestrator.core import schedule, tally, transcript
-from debate_orchestrator.core.events import HEARING, Event, Opened
+from debate_orchestrator.core.events import SPEECH_RULES, Event, Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK
@@ -49,8 +49,8 @@ _INSTRUCTIONS = frozenset(
 """Names of files from which agents take orders in the folder where they work, in small letters."""
 
 
-HEARD = "hearing"
-"""The key of the risk that the rules of hearing of an older version are."""
+OLDER_SPEECH_RULES = "speech_rules"
+"""The key of the risk of a journal whose speeches are read by an older version's rules."""
 _GRAVE: tuple[Kind, ...] = ("server", "program")
 _FOLDED: dict[Kind, str] = {"context": "files", "recording": "recordings"}
 _FEW = 5
@@ -108,8 +108,8 @@ class Risk(Value):
     """Of a program, where it is run: there it finds its files, modules and configuration."""
 
     @property
-    def said(self) -> str:
-        """In words, safe to be shown."""
+    def text(self) -> str:
+        """The risk in words that are safe to show."""
         where = f" (in {_shown(self.folder)})" if self.folder else ""
         return f"{_shown(self.where)}: {_PHRASES[self.kind]} {_shown(self.what)}{where}"
 
@@ -127,12 +127,12 @@ def ordered(risks: Iterable[Risk]) -> list[Risk]:
     return sorted(risks, key=lambda risk: kinds.index(risk.kind))
 
 
-def told(risks: Iterable[Risk]) -> list[str]:
+def risk_lines(risks: Iterable[Risk]) -> list[str]:
     """Items of a list for a person, in that order; of many files the first few are told, and the others counted.
     BadSettings where there is more than can be shown."""
     in_order = ordered(risks)
     grave = [risk for risk in in_order if risk.kind in _GRAVE]
-    rows = sum(-(-len(f"  - {risk.said}") // _COLUMNS) for risk in grave)
+    rows = sum(-(-len(f"  - {risk.text}") // _COLUMNS) for risk in grave)
     if rows > _MOST or any(risk.kind == "program" and len(risk.what) > model_spec.LONGEST_COMMAND for risk in grave):
         what = f"{rows} rows of programs and servers" if rows > _MOST else "a program with a long command line"
         limit = f"at most {_MOST} rows, with command lines of at most {model_spec.LONGEST_COMMAND} characters"
@@ -141,7 +141,7 @@ def told(risks: Iterable[Risk]) -> list[str]:
     for kind, group in itertools.groupby(in_order, key=lambda risk: risk.kind):
         own = list(group)
         few = own[:_FEW] if kind in _FOLDED else own
-        items += [f"  - {risk.said}" for risk in few]
+        items += [f"  - {risk.text}" for risk in few]
         if left := len(own) - len(few):
             items.append(f"  - {kind}: {left:,} more {_FOLDED[kind]} outside the working folder")
     return items
@@ -166,10 +166,10 @@ def of_settings(settings: Settings | Mapping[str, Any], typed_format: str | None
     return _joined(found)
 
 
-def of_going_on(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
-    """The risks of taking turns, with that cast, in a debate that was opened so. Beside the cast and the prompts, they
-    are more rounds than a user may choose, and the rules of hearing of older versions, under which a quotation concedes
-    and models' working is heard."""
+def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
+    """The risks of taking turns in such a debate with that cast. Besides the cast and the prompts, these are more
+    rounds than a user may choose, and the speech rules of older versions, under which a quotation can concede and the
+    private working of models is shown to other seats."""
     found = list(_of_cast(cast))
     for seat, specs in cast.items():
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):
@@ -181,9 +181,9 @@ def of_going_on(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Ri
     rounds, most = opened.setup.rounds, opened.format.rounds.insist
     if rounds > most:
         found.append(Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {most}"))
-    if opened.hearing < HEARING:
-        what = "an older version: quotations concede, private working is heard"
-        found.append(Risk(kind="format", where=HEARD, what=what))
+    if opened.speech_rules < SPEECH_RULES:
+        what = "an older version: a quotation can concede, and private working is shown to other seats"
+        found.append(Risk(kind="format", where=OLDER_SPEECH_RULES, what=what))
     return _joined(found)
 
 
@@ -207,19 +207,19 @@ def _fetches_for_recordings(cast: object, format: object) -> bool:
 
 
 def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
-    """The risks of judging a recorded debate again: its prompts, more rounds than its format takes, and the rules of
-    hearing of an older version if they change what the judges hear. Its cast is not called."""
+    """The risks of judging a recorded debate again: its prompts, more rounds than its format takes, and the speech
+    rules of an older version if they change what the judges hear. Its cast is not called."""
     opened, *rest = events
     if not isinstance(opened, Opened):
         return ()
     try:
-        same = _heard(events) == _heard([opened.model_copy(update={"hearing": HEARING}), *rest])
-    except DebateError:  # under the rules of now, the events don't follow from one another
+        same = _speeches(events) == _speeches([opened.model_copy(update={"speech_rules": SPEECH_RULES}), *rest])
+    except DebateError:  # under today's rules, the events don't follow from one another
         same = False
-    return tuple(risk for risk in of_going_on(opened, {}) if not (same and risk.where == HEARD))
+    return tuple(risk for risk in of_debate(opened, {}) if not (same and risk.where == OLDER_SPEECH_RULES))
 
 
-def _heard(events: Sequence[Event]) -> list[Any]:
+def _speeches(events: Sequence[Event]) -> list[Any]:
     """The speeches of a debate as they are heard, and who conceded in which round."""
     debate = fold(events)
     speeches = [transcript.entry(debate, turn) for turn in schedule.settled(debate) if turn.speaking]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import AliasChoices, Field, ValidationError, field_validator
 
 from debate_orchestrator.core.events import NONCE, Reply
 from debate_orchestrator.core.schema import Shape
@@ -21,20 +21,20 @@ Tell = Callable[[str], None]
 
 
 def load(path: str) -> SetupState:
-    """The conversation kept in an answers file; one that a person wrote counts as said, not as confirmed."""
+    """The conversation kept in an answers file; one that a person wrote counts as stated, not as confirmed."""
     data = read_mapping(path)
     talk, sources = data.pop("setup", None), data.pop("sources", None)
     try:
         if talk is not None:
             return SetupState(given=data, sources=sources or {}, talk=SetupProgress.model_validate(talk))
         topic, positions = data.pop("topic", None), data.get("positions")
-        heard = (topic,) if isinstance(topic, str) else ()
+        topics = (topic,) if isinstance(topic, str) else ()
         own = isinstance(positions, dict)
         if not own:
             data.pop("positions", None)
         kind = "own" if own else "auto" if positions == "auto" else None
         return SetupState(
-            given=data, sources=dict.fromkeys(data, "file"), talk=SetupProgress(heard=heard, positions=kind)
+            given=data, sources=dict.fromkeys(data, "file"), talk=SetupProgress(topics=topics, positions=kind)
         )
     except ValidationError:
         problem = f"{path} does not hold a setup conversation as `debate ask` keeps it."
@@ -93,10 +93,10 @@ class QuestionTexts(Value):
 class SetupProgress(Value):
     """What was said on the way, so that the conversation can go on in another process."""
 
-    heard: tuple[str, ...] = ()
-    """What the user called the topic, corrections last."""
+    topics: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("topics", "heard"))
+    """The user's wordings of the topic, corrections last. `heard` in files of earlier versions."""
     proposal: dict[str, Any] | None = None
-    """The moderator's restatement or framings of what was heard."""
+    """The moderator's restatement or framings of the topic."""
     topic_ok: bool = False
     positions: Literal["auto", "own"] | None = None
     own: dict[str, str] = {}

@@ -92,7 +92,7 @@ class SetupSession:
     def keep(self, draft: SetupState | None = None) -> None:
         """Keeps the answers so far; says so, once, where that can't be."""
         self.draft = draft or self.draft
-        if not (self.draft.talk.heard or self.draft.given or self.kept.saved):
+        if not (self.draft.talk.topics or self.draft.given or self.kept.saved):
             return
         before = self.kept.lost
         self.kept.keep(self.draft)
