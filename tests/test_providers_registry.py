@@ -28,7 +28,7 @@ from debate_orchestrator.util.errors import BadSettings, ProviderFailed, Transie
 from debate_orchestrator.util.redact import redact
 
 KEY = "sk-toy-0123456789abcdef"
-ENTRY = registry.Entry(
+ENTRY = registry.ProviderEntry(
     "toy", "toy:MODEL", "toy_provider", api=registry.Api(("TOY_API_KEY",), "https://toy.example", "TOY_URL")
 )
 BRIEF = Brief(turn="1.opening.a", system="Be fair.", messages=(Message(role="user", parts=("Speak.",)),), wants="text")

@@ -15,7 +15,7 @@ from debate_orchestrator.cli.debates import ConsentedDebate
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import next_step, print_errors, print_json, remark, say
 from debate_orchestrator.cli.people import connect_person
-from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, Progress, spending_line
+from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLines, spending_line
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
@@ -86,7 +86,7 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
     seats = registry.make_providers(debate.current, files.evidence, flags.permitted(arguments))
     person = connect_person(seats, files.drafts)
     screen = None if quiet else watch(state, sys.stderr)
-    progress = Progress(state)
+    progress = ProgressLines(state)
     on_event: OnEvent = ignore if quiet else progress
     on_event = json_events or (screen.live.on_event if screen else on_event)
     rehearses = any(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs)

@@ -27,7 +27,7 @@ _FIRST_SIGN, _NEXT_SIGNS = 15.0, 60.0
 """Seconds after which a turn that takes long is reported for the first time, and then again and again."""
 
 
-class Progress:
+class ProgressLines:
     """Prints what happens as text; announcements that were printed before the debate paused are left out. Every minute
     it says what a slow turn is doing: a laptop takes minutes to read a long prompt."""
 

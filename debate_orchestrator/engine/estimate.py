@@ -42,7 +42,7 @@ MOST_TURNS = 400
 Every brief holds all earlier speeches, so the work grows with the square of the turns."""
 
 
-class Estimate(Value):
+class CostEstimate(Value):
     """What a debate, or the rest of one, is expected to take."""
 
     bill: Costs
@@ -146,7 +146,7 @@ class _PlannedCall(NamedTuple):
     output: int
 
 
-def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
+def estimate(opened: Opened, given: Iterable[Event] = ()) -> CostEstimate:
     """What the calls still to be made will take, from the opening and the events since then.
 
     A stand-in counts as the model it stands for.
@@ -157,7 +157,7 @@ def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
     waits = persons or model_spec.HOST in seated
     searches = opened.setup.search
     if schedule.most_turns(debate) - len(debate.answers) > MOST_TURNS:
-        return Estimate(
+        return CostEstimate(
             bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches, too_long=True
         )
     calls, took = _play(debate)
@@ -172,7 +172,9 @@ def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
         lines[seat, phase] = lines.get((seat, phase), CostLine(seat=seat, phase=phase)) + line
     searches = searches and any(not call.turn.judging for call in calls)
     bill = Costs(lines=tuple(lines.values()))
-    return Estimate(bill=bill, unknown=tuple(unknown), seconds=took, waits=waits, persons=persons, searches=searches)
+    return CostEstimate(
+        bill=bill, unknown=tuple(unknown), seconds=took, waits=waits, persons=persons, searches=searches
+    )
 
 
 def _with_real_cast(event: Event) -> Event:

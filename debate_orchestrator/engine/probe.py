@@ -25,7 +25,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine import estimate, loop, rejudge, turn
 from debate_orchestrator.engine.budget import SharedBudget
-from debate_orchestrator.engine.transcript_file import Speech, Transcript
+from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, Data, Probe, Side, other, outcome, summary
@@ -75,7 +75,9 @@ class Case(NamedTuple):
         swapped = self.probe is not None and self.probe.expect == "swapped"
         source = {side: other(side) if swapped else side for side in SIDES}
         positions = {str(side): self.debate.positions[source[side]] for side in SIDES}
-        speeches = [Speech(side=side, round=n + 1, text=self._text(source[side], n)) for n in (0, 1) for side in SIDES]
+        speeches = [
+            TranscriptSpeech(side=side, round=n + 1, text=self._text(source[side], n)) for n in (0, 1) for side in SIDES
+        ]
         return Transcript(topic=self.debate.topic, positions=positions, speakers={}, speeches=tuple(speeches))
 
     def _text(self, side: Side, n: int) -> str:
@@ -175,10 +177,10 @@ class ProbeRun:
         done = {path for path, current in self._debates.items() if current.state.complete}
         return [ballot for ballot in self.ballots if ballot.path not in done]
 
-    def estimate(self) -> estimate.Estimate:
+    def estimate(self) -> estimate.CostEstimate:
         """What the missing ballots are expected to take."""
         expected = [estimate.estimate(*opening(ballot.case, ballot.judge)) for ballot in self.pending()]
-        return estimate.Estimate(
+        return estimate.CostEstimate(
             bill=Costs(lines=tuple(line for ballot in expected for line in ballot.bill.lines)),
             unknown=tuple(dict.fromkeys(judge for ballot in expected for judge in ballot.unknown)),
             seconds=sum(ballot.seconds for ballot in expected) / AT_ONCE,

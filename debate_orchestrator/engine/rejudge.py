@@ -32,7 +32,7 @@ from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import CALLING, MOST_JUDGES, VOTING, Settings, line_problems
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.next_command import next_command
-from debate_orchestrator.engine.transcript_file import ARGUMENT, Speech, Transcript
+from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import settings
 from debate_orchestrator.storage.journal import SCHEMA, Entry
@@ -120,10 +120,10 @@ def _of_unjudged(debate: DebateState, **how: Any) -> Opening:
     return opened.model_copy(update={"format": named, "speech_rules": debate.opened.speech_rules}), speeches
 
 
-def _heard(debate: DebateState, turn: Turn) -> Speech:
+def _heard(debate: DebateState, turn: Turn) -> TranscriptSpeech:
     """A speech as others heard it."""
     shown = transcript_module.entry(debate, turn)
-    return Speech(
+    return TranscriptSpeech(
         side=turn.seat,
         round=turn.round or (debate.rounds if turn.closing else 1),
         title=turn.phase.title,
@@ -272,7 +272,7 @@ def _fitted(format: Format, transcript: Transcript) -> Format:
     return format.model_copy(update={"round": (*phases, *others)})
 
 
-def _title(speech: Speech, speakers: Mapping[str, str]) -> str:
+def _title(speech: TranscriptSpeech, speakers: Mapping[str, str]) -> str:
     """What a speech is called before judges and in reports: a few plain words without a speaker's name."""
     words = re.sub(r"[^\w ,:'’().–—-]|_", " ", one_line(speech.title)).split()
     plain = " ".join(words)
@@ -281,7 +281,7 @@ def _title(speech: Speech, speakers: Mapping[str, str]) -> str:
     return plain if 1 <= len(words) <= MOST_WORDS and len(plain) <= MOST_TITLE and not named else ARGUMENT
 
 
-def _events(opened: Opened, speeches: Sequence[Speech], source: str) -> list[Spoke | Declined]:
+def _events(opened: Opened, speeches: Sequence[TranscriptSpeech], source: str) -> list[Spoke | Declined]:
     """The speeches as events. They answer no brief and cost nothing."""
     debate, events = fold([opened]), list[Spoke | Declined]()
     for speech in speeches:

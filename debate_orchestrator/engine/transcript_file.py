@@ -46,7 +46,7 @@ _MARKS = re.compile(r"[\n>|]|(?:[-+*]|\d[.)])(?=\s)")
 _MOST_ERRORS = 20
 
 
-class Speech(Value):
+class TranscriptSpeech(Value):
     """One speech, verbatim."""
 
     side: str
@@ -67,7 +67,7 @@ class Transcript(Value):
     """Side to position, as far as the document gives them."""
     speakers: dict[str, str]
     """Side to the name of its speaker, as far as the document gives them."""
-    speeches: tuple[Speech, ...]
+    speeches: tuple[TranscriptSpeech, ...]
     notes: tuple[str, ...] = ()
     """What a reader of the report should know about the document, in sentences."""
 
@@ -112,9 +112,9 @@ def _whole(transcript: Transcript) -> Iterator[str]:
         yield f"its speeches are in the rounds {found}. Number rounds from 1, in order, with a speech in each."
 
 
-def _numbered(speeches: list[Speech]) -> list[Speech]:
+def _numbered(speeches: list[TranscriptSpeech]) -> list[TranscriptSpeech]:
     """Speeches without rounds, with them: a round begins where the first speaker speaks again after the other."""
-    numbered, number, heard = list[Speech](), 1, set[str]()
+    numbered, number, heard = list[TranscriptSpeech](), 1, set[str]()
     for speech in speeches:
         if speech.side == speeches[0].side and len(heard) > 1:
             number, heard = number + 1, set()
@@ -171,7 +171,7 @@ def _parse_markdown(text: str, errors: list[str]) -> Transcript:
     return Transcript(topic=reader.topic, positions=reader.positions, speakers=speakers, speeches=speeches)
 
 
-def _marks(block: markup.Block, lines: list[str]) -> Iterator[_Mark]:
+def _marks(block: markup.MarkdownBlock, lines: list[str]) -> Iterator[_Mark]:
     """What a block marks: a heading with `#`, a paragraph that is the name of a round, lines with a bold label."""
     bare = block.text.strip(" -—*_:")
     if block.kind == "heading" and lines[block.first].lstrip().startswith("#"):
@@ -194,14 +194,14 @@ class _Reader:
         self.positions: dict[str, str] = {}
         self.level = _BOLD_LEVEL
         """The level of the headings that name speakers."""
-        self.speeches: list[Speech] = []
+        self.speeches: list[TranscriptSpeech] = []
         self.places: list[tuple[int, int, str]] = []
         """The first line of each speech, the line after it, and its side."""
 
     def refuse(self, line: int, problem: str) -> None:
         self.errors.append(f"line {line + 1}: {problem}")
 
-    def read_above(self, blocks: list[markup.Block], start: int) -> None:
+    def read_above(self, blocks: list[markup.MarkdownBlock], start: int) -> None:
         """Takes topic, positions and names from a title and fields such as `**Topic:** ...` above the debate."""
         for block in blocks:
             if block.first < start and block.level == 1:
@@ -235,7 +235,7 @@ class _Reader:
                     self.refuse(mark.first, f"{found} says nothing.")
                 own_title = self.speakers.title(mark.label) or title or ARGUMENT
                 round = number if numbered else max(section, 1)
-                self.speeches.append(Speech(side=side, round=round, title=own_title, text=text))
+                self.speeches.append(TranscriptSpeech(side=side, round=round, title=own_title, text=text))
                 self.places.append((mark.end, end, side))
             elif mark.level == self.level and mark.label.round is None:
                 self.refuse(mark.first, f"{found} names neither a round nor a side.")
@@ -251,7 +251,7 @@ class _Reader:
         if problem := self.speakers.introduce(label):
             self.refuse(line, problem)
 
-    def refuse_look_alikes(self, blocks: list[markup.Block]) -> None:
+    def refuse_look_alikes(self, blocks: list[markup.MarkdownBlock]) -> None:
         """Refuses lines in a speech that may be labels of the other side, and code that is never closed: it would
         hide every label after it."""
         code = {number for block in blocks if block.kind in _CODE for number in range(block.first, block.end)}
@@ -310,7 +310,7 @@ def _too_many(read: Any) -> str | None:
 
 
 def _parse_json(text: str, errors: list[str]) -> Transcript:
-    speakers, speeches, entries = Speakers(), list[Speech](), list[_Entry]()
+    speakers, speeches, entries = Speakers(), list[TranscriptSpeech](), list[_Entry]()
     try:
         read = strict_json(text)
         if problem := _too_many(read):
@@ -332,7 +332,7 @@ def _parse_json(text: str, errors: list[str]) -> Transcript:
             found = short_repr(entry.side or entry.speaker, 40)
             errors.append(f"speech {number}: {problem if side else f'{found} names no side.'}")
         title = entry.phase or speakers.title(label) or ARGUMENT
-        speeches.append(Speech(side=side or "a", round=entry.round or 0, title=title, text=entry.text))
+        speeches.append(TranscriptSpeech(side=side or "a", round=entry.round or 0, title=title, text=entry.text))
     if len({speech.round > 0 for speech in speeches}) > 1:
         errors.append("some speeches have a round and others have none.")
     elif speeches and not speeches[0].round:
@@ -374,7 +374,7 @@ def _parse_own(text: str, errors: list[str]) -> Transcript:
     sides = dict(zip("ab", (field for field in fields if field not in _FACTS), strict=False))
     names = {side: re.sub(r" \([^()]*\)$", "", field) for side, field in sides.items()}
     heading_of = re.compile(rf"(.+) — ({'|'.join(map(re.escape, names.values()))})(?: \[([^\[\]]+)\])?")
-    speeches, number, inside = list[Speech](), 1, not report
+    speeches, number, inside = list[TranscriptSpeech](), 1, not report
     tags, others, budget = {""}, list[tuple[str, str]](), markup.ParseBudget()
     for heading, following in pairwise([*headings, None]):
         assert heading is not None
@@ -405,11 +405,11 @@ def _parse_own(text: str, errors: list[str]) -> Transcript:
     )
 
 
-def _own_speech(side: str, number: int, title: str, text: str, budget: markup.ParseBudget) -> Speech:
+def _own_speech(side: str, number: int, title: str, text: str, budget: markup.ParseBudget) -> TranscriptSpeech:
     """A speech without the lines that tell how it ended."""
     declined, cut = _DECLINED.match(text), False
     lines = text[declined.end() if declined else 0 :].split("\n")
     while lines and (not lines[-1].strip() or _CUT.fullmatch(lines[-1]) or _ADDED.fullmatch(lines[-1])):
         cut = bool(_CUT.fullmatch(lines.pop())) or cut
     spoken = markup.unescaped("\n".join(lines), budget)
-    return Speech(side=side, round=number, title=title, text=spoken, declined=declined is not None, cut=cut)
+    return TranscriptSpeech(side=side, round=number, title=title, text=spoken, declined=declined is not None, cut=cut)

@@ -81,7 +81,7 @@ class Fetcher:
         self._few = asyncio.Semaphore(AT_ONCE)
         self._hosts: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._robots_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._robots: dict[str, robots.Rules | Blocked] = {}
+        self._robots: dict[str, robots.RobotsRules | Blocked] = {}
         self.tables = asyncio.Semaphore(READ_AT_ONCE)
         """Held while a fetched page is read, to limit the reader processes."""
 
@@ -138,7 +138,7 @@ class Fetcher:
         if not format.allow(address.target):
             raise Blocked("robots.txt forbids it")
 
-    async def _rules(self, address: Address, time_left: _TimeLeft) -> robots.Rules | Blocked:
+    async def _rules(self, address: Address, time_left: _TimeLeft) -> robots.RobotsRules | Blocked:
         """The rules of a host's robots.txt. By RFC 9309 a missing file (4xx) allows everything, and an error of the
         server forbids everything. Raises as `fetch` if the host does not answer at all."""
         step_address = address._replace(target="/robots.txt")
@@ -196,14 +196,14 @@ class _TimeLeft:
             self._left -= time.monotonic() - started
 
 
-async def _read_rules(answer: connection.Response) -> robots.Rules | Blocked:
+async def _read_rules(answer: connection.Response) -> robots.RobotsRules | Blocked:
     if 200 <= answer.status < 300:
         try:
-            return robots.Rules((await answer.body(robots.LARGEST)).decode("utf-8", "replace"))
+            return robots.RobotsRules((await answer.body(robots.LARGEST)).decode("utf-8", "replace"))
         except Unreachable as error:
             return _unread(error.why)
     if 400 <= answer.status < 500 and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
-        return robots.Rules()
+        return robots.RobotsRules()
     return _unread(_status_text(answer.status))
 
 

@@ -13,7 +13,7 @@ _VERSION = re.compile(r"^([ \t]*user-agent[ \t]*:[ \t]*[a-z_-]+)/[^\r\n]*", re.I
 """A user-agent line with a version, which is no part of the name; Protego would compare it too."""
 
 
-class Rules:
+class RobotsRules:
     """The rules of one host's robots.txt; an empty text allows everything."""
 
     def __init__(self, text: str = ""):

@@ -105,7 +105,7 @@ class Answer:
         return self.reply(spec) if self.begun else None
 
 
-class Unreadable(Exception):
+class UnreadableAnswer(Exception):
     """An SDK could not read what a server sent; `reason` is its exception."""
 
     def __init__(self, reason: Exception):
@@ -257,7 +257,7 @@ class ApiModel:
     def _refuses(self, error: Exception, options: Sequence[Option]) -> bool:
         """Whether an exception of the SDK refuses an option, and another form of it is left."""
         sdk = self.sdk()
-        error = error.reason if isinstance(error, Unreadable) else error
+        error = error.reason if isinstance(error, UnreadableAnswer) else error
         if not isinstance(error, sdk.APIError) or isinstance(error, sdk.APIConnectionError):
             return False
         status = error.status_code if isinstance(error, sdk.APIStatusError) else 200
@@ -272,8 +272,8 @@ class ApiModel:
         partial = answer.partial(self.name)
         if isinstance(error, TimeoutError):
             return faults.broken(self.name, clock.verdict(), partial, clock.hint)
-        unreadable = isinstance(error, Unreadable)
-        error = error.reason if isinstance(error, Unreadable) else error
+        unreadable = isinstance(error, UnreadableAnswer)
+        error = error.reason if isinstance(error, UnreadableAnswer) else error
         if (refusal := self.refusal(error)) is not None:
             return faults.with_partial(refusal, partial)
         wrapped = isinstance(error, self.sdk().APIConnectionError)
@@ -295,8 +295,10 @@ class ApiModel:
 async def read_stream(
     stream: Any, answer: Answer, clock: faults.SilenceClock, on_text: Piece, meter: lengths.Meter
 ) -> None:
-    """Reads a stream until it ends, is too long for its brief, or can be no answer. Unreadable where the SDK fails to
-    read it; OverLimit where it is longer than any answer may be; TimeoutError where it takes too long."""
+    """Reads a stream until it ends, is too long for its brief, or can't be an answer.
+
+    Raises UnreadableAnswer if the SDK fails to read it, OverLimit if it is longer than any answer may be, TimeoutError
+    if it takes too long."""
     events = aiter(stream)
     while answer.invalid is None:
         try:
@@ -304,7 +306,7 @@ async def read_stream(
         except StopAsyncIteration:
             return
         except Exception as error:
-            raise Unreadable(error) from error
+            raise UnreadableAnswer(error) from error
         clock.check()
         received = answer.received
         pieces = answer.take(event)

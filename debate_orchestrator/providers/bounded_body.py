@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import httpx2
 
-from debate_orchestrator.providers.limits import Limits, OverLimit
+from debate_orchestrator.providers.limits import OverLimit, ProviderLimits
 from debate_orchestrator.util.redact import redactor
 
 _CHUNK = 64 * 1024
@@ -26,7 +26,7 @@ _STRING = re.compile(rb'"(?:[^"\\\r\n]|\\[^\r\n])*+"?')
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 
-def hold_to_limits(limits: Limits) -> Callable[[httpx2.Response], Awaitable[None]]:
+def hold_to_limits(limits: ProviderLimits) -> Callable[[httpx2.Response], Awaitable[None]]:
     """A hook that puts a `LimitedBody` in place of each response's body."""
 
     async def hook(response: httpx2.Response) -> None:
@@ -49,7 +49,7 @@ class LimitedBody(httpx2.AsyncByteStream):
         self,
         stream: httpx2.AsyncByteStream,
         packing: str,
-        limits: Limits,
+        limits: ProviderLimits,
         *,
         whole: bool,
         ends: tuple[bytes, ...] = _END_OF_EVENT,

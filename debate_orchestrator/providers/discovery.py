@@ -23,7 +23,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.providers import pricing, servers
 from debate_orchestrator.providers.faults import quote
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.registry import ENTRIES, NO_PERMISSIONS, Api, Entry, Permissions
+from debate_orchestrator.providers.registry import ENTRIES, NO_PERMISSIONS, Api, Permissions, ProviderEntry
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.sanitize import one_line
 
@@ -122,7 +122,7 @@ def _credentials(api: Api) -> str | None:
     return "a profile on this machine" if any(profiles.glob("*.json")) else None
 
 
-def _server(known: Entry, permissions: Permissions) -> Available:
+def _server(known: ProviderEntry, permissions: Permissions) -> Available:
     """What is found of one API: its library, its key, and its server, which is asked for its models."""
     api, seat = known.api, known.example
     assert api is not None

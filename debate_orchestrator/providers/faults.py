@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.providers import servers
-from debate_orchestrator.providers.limits import LIMITS, Limits
+from debate_orchestrator.providers.limits import LIMITS, ProviderLimits
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line
@@ -108,7 +108,7 @@ class SilenceClock:
     in all, which only grows.
     """
 
-    def __init__(self, retry_for: float, limits: Limits = LIMITS):
+    def __init__(self, retry_for: float, limits: ProviderLimits = LIMITS):
         share = retry_for / limits.retry_for
         self.first = limits.first * share
         """Seconds until the first word: a laptop takes minutes to read a long prompt."""

@@ -9,7 +9,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.registry import Permissions, Person, Piece
+from debate_orchestrator.providers.registry import Permissions, PersonInput, Piece
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ProviderFailed, short_repr
 
@@ -23,7 +23,7 @@ class Human:
     caches = False
 
     def __init__(self, current: CurrentState):
-        self.person: Person | None = None
+        self.person: PersonInput | None = None
         self.one_at_a_time = True
         self._current = current
         self._terminal = asyncio.Lock()

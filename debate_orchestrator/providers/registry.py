@@ -1,7 +1,8 @@
 """The registry of providers: one entry each, and the functions that check a cast and make its providers.
 
-To add an API, write one module with `problem(spec)` and `provider(spec, current, permissions)`, and add one `Entry`
-to `_ENTRIES`. An agent host is no provider: it calls us, and its turns stay due until `debate step` takes the replies.
+To add an API, write one module with `problem(spec)` and `provider(spec, current, permissions)`, and add one
+`ProviderEntry` to `_ENTRIES`. An agent host is not a provider: it calls us, and its turns stay due until `debate step`
+takes the replies.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Api(NamedTuple):
     with, none since the server is the user's own, or unknown ones."""
 
 
-class Entry(NamedTuple):
+class ProviderEntry(NamedTuple):
     """One kind of provider."""
 
     kind: str
@@ -95,41 +96,43 @@ def _openrouter_name(model: str) -> str:
 
 
 _ENTRIES = (
-    Entry("anthropic", "anthropic:MODEL", ".anthropic", api=Api(
+    ProviderEntry("anthropic", "anthropic:MODEL", ".anthropic", api=Api(
         ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), "https://api.anthropic.com", "ANTHROPIC_BASE_URL",
         sdk_connects=True, other_servers=True, list_key="x-api-key", defaults=str, batches=True,
         profile=("ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID"),
         profile_folder=("ANTHROPIC_CONFIG_DIR", ".config/anthropic"),
     )),
-    Entry("openrouter", "openrouter:VENDOR/MODEL", ".anthropic", api=Api(
+    ProviderEntry("openrouter", "openrouter:VENDOR/MODEL", ".anthropic", api=Api(
         ("OPENROUTER_API_KEY",), "https://openrouter.ai/api",
         list_path="/v1/key", defaults=_openrouter_name, prices="vendor/model",
     )),
-    Entry("openai", "openai:MODEL", ".openai", api=Api(
+    ProviderEntry("openai", "openai:MODEL", ".openai", api=Api(
         ("OPENAI_API_KEY",), "https://api.openai.com/v1", "OPENAI_BASE_URL",
         sdk_connects=True, other_servers=True, package="openai", list_path="/models", batches=True,
     )),
-    Entry("ollama", "ollama:MODEL", ".anthropic", api=Api(
+    ProviderEntry("ollama", "ollama:MODEL", ".anthropic", api=Api(
         ("OLLAMA_API_KEY",), "http://127.0.0.1:11434", "OLLAMA_HOST",
         needs_key=False, other_servers=True, list_path="/api/tags", list_fields=("models", "name"), thinking=8_000,
         prices="free",
     )),
-    Entry(model_spec.COMMAND, "command:PROGRAM ARGS", ".command",
-          "any program: the brief on its standard input, the reply on its standard output", seconds=60),
-    Entry(model_spec.HOST, "host", about="an agent host takes the turns: `debate open` and `debate step`", seconds=600),
-    Entry(model_spec.HUMAN, "human", ".human",
-          "a person at the terminal: you write the speeches, or fill in the ballots, of that seat",
-          seats=_TALKERS, seconds=900),
-    Entry(model_spec.REPLAY, "replay:JOURNAL", ".replay", "says again what was recorded", seconds=0),
-    Entry(model_spec.REHEARSE, "rehearse", ".rehearse", "a stand-in, no model: `debate run --rehearse`", seconds=0),
-    Entry(model_spec.FETCH, "fetch", ".clerk", seats=(CLERK,), seconds=10),
-    Entry(model_spec.OFFLINE, "offline", ".clerk", seats=(CLERK,), seconds=0),
+    ProviderEntry(model_spec.COMMAND, "command:PROGRAM ARGS", ".command",
+        "any program: the brief on its standard input, the reply on its standard output", seconds=60),
+    ProviderEntry(model_spec.HOST, "host", seconds=600,
+        about="an agent host takes the turns: `debate open` and `debate step`"),
+    ProviderEntry(model_spec.HUMAN, "human", ".human",
+        "a person at the terminal: you write the speeches, or fill in the ballots, of that seat",
+        seats=_TALKERS, seconds=900),
+    ProviderEntry(model_spec.REPLAY, "replay:JOURNAL", ".replay", "replays the replies of a journal", seconds=0),
+    ProviderEntry(model_spec.REHEARSE, "rehearse", ".rehearse",
+        "a stand-in, no model: `debate run --rehearse`", seconds=0),
+    ProviderEntry(model_spec.FETCH, "fetch", ".clerk", seats=(CLERK,), seconds=10),
+    ProviderEntry(model_spec.OFFLINE, "offline", ".clerk", seats=(CLERK,), seconds=0),
 )  # fmt: skip
-ENTRIES: dict[str, Entry] = {}
+ENTRIES: dict[str, ProviderEntry] = {}
 """Kind to its provider, in the order in which `debate models` lists them."""
 
 
-def register(entry: Entry) -> None:
+def register(entry: ProviderEntry) -> None:
     """Adds a kind of provider. What its variables hold is redacted from then on."""
     ENTRIES[entry.kind] = entry
     if entry.api is not None:
@@ -174,13 +177,13 @@ class Provider(Protocol):
 class Personal(Protocol):
     """A provider that asks a person."""
 
-    person: Person | None
+    person: PersonInput | None
     """The person; None until the terminal or the browser provides one."""
     one_at_a_time: bool
     """Whether turns that are due together are asked for one after the other, since all share a terminal."""
 
 
-class Person(Protocol):
+class PersonInput(Protocol):
     """A person who takes turns."""
 
     async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
@@ -285,7 +288,7 @@ def _redacted(reply: Reply) -> Reply:
     return reply.with_text(redactor().cut)
 
 
-def entry(spec: str) -> Entry | None:
+def entry(spec: str) -> ProviderEntry | None:
     """The entry that a spec names; None where there is none."""
     return ENTRIES.get(model_spec.kind(spec))
 
@@ -397,6 +400,6 @@ def make_provider(spec: str, current: CurrentState, permissions: Permissions = N
     return provider
 
 
-def _module(known: Entry) -> Any:
+def _module(known: ProviderEntry) -> Any:
     """The module of a provider, which imports its library only when it is called."""
     return import_module(known.module, __package__)

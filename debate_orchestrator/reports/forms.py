@@ -53,7 +53,7 @@ TRACES = (
 """What is left of a sentence that was damaged in one place."""
 
 
-class Form(NamedTuple):
+class ReportForm(NamedTuple):
     """One form of report."""
 
     name: str
@@ -73,7 +73,7 @@ class Form(NamedTuple):
 
 
 FORMS = {
-    ".md": Form(
+    ".md": ReportForm(
         "markdown",
         "debate_orchestrator.reports.markdown",
         (b"# Debate Report", b"# Debate Transcript"),
@@ -81,7 +81,7 @@ FORMS = {
         TRACES,
         ("\n---\n\n*", "*\n"),
     ),
-    ".html": Form(
+    ".html": ReportForm(
         "html",
         "debate_orchestrator.reports.html.page",
         (b'<!doctype html>\n<html lang="en" class="debate-report">',),
@@ -90,7 +90,7 @@ FORMS = {
         ('<p class="checksum">', "</p>\n"),
         before="</footer>",
     ),
-    ".json": Form(
+    ".json": ReportForm(
         "json",
         "debate_orchestrator.reports.json",
         tuple(b'{\n  "schema": %d,\n  "document": "debate report",\n' % schema for schema in (1, 2)),

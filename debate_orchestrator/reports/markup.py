@@ -205,7 +205,7 @@ def _suspicious(token: Token) -> bool:
     return any(_suspicious(child) for child in token.children or [])
 
 
-class Block(NamedTuple):
+class MarkdownBlock(NamedTuple):
     """A block of a document that is no part of another."""
 
     kind: str
@@ -226,7 +226,7 @@ def _outliner() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST + 8}).enable(["table"]).disable(["inline"])
 
 
-def outline(text: str) -> list[Block]:
+def outline(text: str) -> list[MarkdownBlock]:
     """The blocks of a document, in order, as a reader of markdown finds them."""
     names = {"heading_open": "heading", "paragraph_open": "paragraph", "hr": "rule"}
     tokens = _outliner().parse(text)
@@ -237,7 +237,7 @@ def outline(text: str) -> list[Block]:
         level = int(token.tag[1]) if token.type == "heading_open" else 0
         heading = tokens[n + 1].content if token.type in ("heading_open", "paragraph_open") else ""
         first, end = token.map
-        found.append(Block(names.get(token.type, token.type), level, first, end, heading))
+        found.append(MarkdownBlock(names.get(token.type, token.type), level, first, end, heading))
     return found
 
 

@@ -15,7 +15,7 @@ from debate_orchestrator.reports.parts import Citation, CostReport, TurnReport
 from debate_orchestrator.reports.rich_text import (
     FieldText,
     Phrase,
-    Table,
+    PhraseTable,
     cell,
     joined,
     literal,
@@ -35,14 +35,14 @@ BEFORE, AFTER = "Before round 1", "After the last round"
 class JudgingText(NamedTuple):
     """The section on how it was judged; a part is empty where it has nothing to say."""
 
-    votes: Table | None
+    votes: PhraseTable | None
     counts: tuple[Phrase, ...]
     """Quorum, and what the mirror changed, a sentence each."""
-    blind: Table | None
+    blind: PhraseTable | None
     gained: Phrase
-    means: Table | None
+    means: PhraseTable | None
     criteria_about: tuple[Phrase, ...]
-    words: Table | None
+    words: PhraseTable | None
     conflicts: tuple[Phrase, ...]
     faults: tuple[Phrase, ...]
 
@@ -67,7 +67,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
     )
 
 
-def _votes(report: ReportModel) -> Table | None:
+def _votes(report: ReportModel) -> PhraseTable | None:
     """A row for each vote, where there is more than one judge, or the judge voted twice."""
     rounds = [(str(judged.number), vote) for judged in report.rounds for vote in judged.votes]
     votes = [*rounds, *(("Final", vote) for vote in report.judging.panel)]
@@ -103,7 +103,7 @@ def _counts(report: ReportModel) -> Iterator[str]:
         yield wording.flips_line(judging.changed, judging.mirrored)
 
 
-def _blind(report: ReportModel) -> Table | None:
+def _blind(report: ReportModel) -> PhraseTable | None:
     """What each judge held before the first word and after the last."""
     if not report.judging.blind:
         return None
@@ -112,7 +112,7 @@ def _blind(report: ReportModel) -> Table | None:
         (cell(report.seats[vote.judge]), _held(report, vote), _held(report, after.get(vote.judge)))
         for vote in report.judging.blind
     ]
-    return Table((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
+    return PhraseTable((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
 
 
 def _held(report: ReportModel, vote: Vote | None) -> Phrase:
@@ -136,7 +136,7 @@ def _gained(report: ReportModel) -> str:
     )
 
 
-def _means(report: ReportModel) -> Table | None:
+def _means(report: ReportModel) -> PhraseTable | None:
     """The mean of each criterion by side, where the ballots alone don't show it at a glance."""
     judging = report.judging
     weighed = len(set(judging.weights.values())) > 1
@@ -149,10 +149,10 @@ def _means(report: ReportModel) -> Table | None:
     for name, title in report.format.criteria.items():
         weight = [phrase(decimals(judging.weights[name]))] if weighed else []
         rows.append((cell(title), *weight, *(phrase(decimals(judging.means[side][name])) for side in sides)))
-    return Table(heads, tuple(rows))
+    return PhraseTable(heads, tuple(rows))
 
 
-def _words(report: ReportModel) -> Table | None:
+def _words(report: ReportModel) -> PhraseTable | None:
     """The words of each side by round, beside the scores: longer speeches may look stronger than they are."""
     sides = [side for side in report.arguing if any(turn.seat == side for turn in report.turns)]
     rows = [_words_row(sides, BEFORE, report.before, {}, ())]
@@ -227,7 +227,7 @@ _DIGITS = 12
 class EvidenceText(NamedTuple):
     """The section on evidence: a row for each page, with what a clerk found there and what the judges think of it."""
 
-    table: Table | None
+    table: PhraseTable | None
     sentences: tuple[Phrase, ...]
 
 

@@ -12,7 +12,7 @@ from debate_orchestrator.core.verdict import Remark
 from debate_orchestrator.reports import brief, wording
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import RecordedDebate, VerdictReport
-from debate_orchestrator.reports.rich_text import Phrase, Table, cell, joined, literal, phrase, resting, strong
+from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cell, joined, literal, phrase, resting, strong
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.numbers import decimals, percent
 
@@ -198,7 +198,7 @@ def worked_out(report: ReportModel) -> str:
     return f"{strength}{voted} {scores} {shown}"
 
 
-def summary(report: ReportModel) -> Table:
+def summary(report: ReportModel) -> PhraseTable:
     """The table of rounds: scores, or labels, or winners."""
     sides, judging = list(report.names), report.judging
     heads: list[Phrase] = [phrase("Round")]
@@ -229,7 +229,7 @@ def summary(report: ReportModel) -> Table:
     if verdict and judging.labelled:
         score = judging.scales.of(verdict.score if verdict.label else None, " / ")
         rows.append((strong("Final"), strong(literal(verdict.label or NO_DECISION)), strong(score)))
-    return Table(tuple(heads), tuple(rows))
+    return PhraseTable(tuple(heads), tuple(rows))
 
 
 UNDECIDED = "not decided"

@@ -53,7 +53,7 @@ class Pair(NamedTuple):
     b: str
 
 
-class Asked(NamedTuple):
+class ShouldQuestion(NamedTuple):
     """What a question asks about."""
 
     who: str
@@ -69,7 +69,7 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
 
 def _of_should(topic: str) -> Pair | None:
     """The positions on "Should we move?"."""
-    asked = shoulds(topic)
+    asked = should_question(topic)
     return asked and Pair(f"{asked.who} should {asked.what}.", f"{asked.who} should not {asked.what}.")
 
 
@@ -136,7 +136,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def shoulds(question: str) -> Asked | None:
+def should_question(question: str) -> ShouldQuestion | None:
     """Who should do what, by a question such as "Should we move?"; None for any other, and where that is not sure."""
     found = _SHOULD.fullmatch(question.strip())
     words = found[1].split() if found else []
@@ -147,7 +147,7 @@ def shoulds(question: str) -> Asked | None:
     if not 0 < end < len(words) or _UNSURE & {*plain[:end]} or plain[end] in ("and", "of", "in", *_UNSURE):
         return None
     who = " ".join(words[:end])
-    return Asked(_capital(who), " ".join(words[end:]).rstrip(" .!"))
+    return ShouldQuestion(_capital(who), " ".join(words[end:]).rstrip(" .!"))
 
 
 def _end(words: list[str], plain: list[str]) -> int:
