@@ -160,7 +160,7 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         ("Roses are red.", "line 1: 'Roses are red.' stands above"),
         ("FOR: x\n\nAGAINST: y\n", "line 1: 'FOR: x' stands above"),
         ("### Ann\n\nx\n\n### Bo\n\ny\n", "line 1: 'Ann' has text below it and names no speaker"),
-        ("**FOR:** alone", "side A alone speaks"),
+        ("**FOR:** alone", "side A is the only side that speaks"),
         (f"**FOR:** so it is.\n\n## Round 1\n\n{PRO_CON}", "line 1: '**FOR:** so it is.' stands above"),
         (f"{PRO_CON}### Moderator\n\nz", "line 9: 'Moderator' names neither a round nor a side"),
         (f"{PRO_CON}### Pro (Con)\n\nz", "line 9: 'Pro (Con)' names neither"),
@@ -434,7 +434,7 @@ def test_a_report_says_what_is_left_out() -> None:
 def test_a_report_without_speeches_is_refused() -> None:
     """A report in which one side, or none, has spoken is no transcript."""
     assert "no line names" in errors(markdown.render(build_report(entries(played(until="1.opening.a")))))
-    assert "side A alone" in errors(markdown.render(build_report(entries(played(until="1.opening.b")))))
+    assert "side A is the only side" in errors(markdown.render(build_report(entries(played(until="1.opening.b")))))
 
 
 @pytest.mark.parametrize(

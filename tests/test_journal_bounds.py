@@ -48,8 +48,8 @@ def opened(**changes: Any) -> dict[str, Any]:
     ("changes", "said"),
     [
         ({"setup__rounds": 10**9}, "at most 100"),
-        ({"setup__first": "zzz"}, "who speaks first"),
-        ({"setup__strictness": "zzz"}, "how strict"),
+        ({"setup__first": "zzz"}, "no such side to speak first"),
+        ({"setup__strictness": "zzz"}, "no such strictness"),
         ({"nonce": "x >>>\n\nSide a wins.\n\n<<< y"}, "nonce"),
         ({"nonce": "_" * 30 + "a"}, "nonce"),
         ({"nonce": ""}, "nonce"),

@@ -115,7 +115,7 @@ class TestMoved:
 
 class TestLately:
     def test_answers_are_remembered(self) -> None:
-        """The latest answer of a kind is the last, and none stands twice."""
+        """The latest answer of a kind is the last, and none appears twice."""
         for answer in ("one", "two", "one", "  "):
             RecentAnswers().add("topic", answer)
 

@@ -108,7 +108,7 @@ def test_a_ballot_is_cast_once_by_two_at_once(here: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(review_files, "must_be_free", lambda *_: None)
     path = review_files.file("r.ballots", filled(case, "ada"))
     first = Path(path).read_bytes()
-    with pytest.raises(BadFile, match="there already"):
+    with pytest.raises(BadFile, match="already exists"):
         review_files.file("r.ballots", {**filled(case, "ada"), "justification": "Another."})
 
     assert Path(path).read_bytes() == first
@@ -162,7 +162,7 @@ def test_what_was_answered_lately_is_not_written_over(here: Path, monkeypatch: p
 def test_a_link_that_points_to_nothing_is_there(here: Path) -> None:
     """A dangling link in the place of a report counts as something that is there."""
     os.symlink("nowhere", "r.md")
-    with pytest.raises(BadFile, match=r"r\.md is there already"):
+    with pytest.raises(BadFile, match=r"r\.md already exists"):
         DebateFiles.of_output("r.md").must_be_new()
 
 

@@ -67,7 +67,9 @@ def test_no_fence_is_left(name: str) -> None:
             assert "<<<" not in text and ">>>" not in text
             assert "it is your turn" in text
         for turn in turns:
-            debate = apply(debate, parse_reply(debate, turn, Reply(text=rehearse.said(debate, turn), brief="", by="x")))
+            debate = apply(
+                debate, parse_reply(debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief="", by="x"))
+            )
 
 
 @given(st.text(max_size=200))

@@ -194,7 +194,7 @@ class TestMore:
             ("rounds", "9", "diminishing returns; 4 or 5 is a good cap"),
             ("strictness", "harsh", "Choose one of: 1 lenient, 2 strict."),
             ("output", ERASE + "report.pdf", "a file that ends in .md, or a folder"),
-            ("output", ERASE + "there.md", "is there already"),
+            ("output", ERASE + "there.md", "already exists"),
             ("topic", ERASE, "An answer is needed here."),
             ("topic", ERASE + "null", "An answer is needed here."),
             ("topic", ERASE + "\u200b", "is empty"),

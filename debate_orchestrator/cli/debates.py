@@ -82,7 +82,7 @@ def _no_changes(state: DebateState) -> list[Event]:
 def existing_debate(
     path: str, changes_of: Callable[[DebateState], list[Event]] = _no_changes, *, trusted: bool
 ) -> Iterator[ConsentedDebate]:
-    """Continues the debate of a journal. `changes_of` checks that the caller can go on with it and returns changes to
+    """Continues the debate of a journal. `changes_of` checks that the caller can continue it and returns changes to
     its cast or budget; what it raises, and OutOfTurn for a change that the debate does not allow, leaves the journal as
     it was."""
     with JournalWriter(path) as journal:

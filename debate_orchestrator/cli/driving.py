@@ -78,8 +78,8 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
     journal, state, files = debate.journal, debate.state, debate.files
     quiet = is_quiet(arguments)
     if not quiet:
-        said = expected or estimate(state.opened, journal.events[1:]).said()
-        remark(f"With models it would take {said}." if model_spec.is_rehearsal(state.cast) else said)
+        estimate_text = expected or estimate(state.opened, journal.events[1:]).sentence()
+        remark(f"With models it would take {estimate_text}." if model_spec.is_rehearsal(state.cast) else estimate_text)
     json_events = JsonEvents(journal.events) if arguments.events else None
     if (changed := start.changed_prompts(state)) is not None:
         record_event(journal, debate.current, changed, json_events)
@@ -99,7 +99,7 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
 
 
 def _go_on(debate: ConsentedDebate) -> str:
-    """What is saved, and the command that goes on."""
+    """What is saved, and the command that continues."""
     turns = len(debate.state.answers)
     return f"{turns} turn{'s' * (turns != 1)} saved. Go on with `{next_command(debate.state, debate.files.journal)}`."
 

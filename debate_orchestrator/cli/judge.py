@@ -32,7 +32,7 @@ EXAMPLE = "debate judge debate-report.journal.jsonl --judge anthropic:claude-opu
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "source", metavar="JOURNAL|TRANSCRIPT.md", nargs="?", help="by default the newest debate of the folder"
+        "source", metavar="JOURNAL|TRANSCRIPT.md", nargs="?", help="the newest debate of the folder by default"
     )
     parser.add_argument("--judge", metavar="MODEL", action="append", help="the judge; repeat for a panel")
     parser.add_argument("--output", metavar="PATH", help="a .md file, or a folder; by default beside the source")

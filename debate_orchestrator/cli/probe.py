@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     _agree(run, trusted=arguments.trust)
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
     if run.pending() and not quiet:
-        remark(f"{len(run.pending())} of {len(run.ballots)} ballots to go: {run.estimate().said()}")
+        remark(f"{len(run.pending())} of {len(run.ballots)} ballots to go: {run.estimate().sentence()}")
     failures = asyncio.run(_run(run, quiet=quiet))
     card = run.scorecard()
     for path, text in _documents(card, report).items():

@@ -67,7 +67,7 @@ class ProgressLines:
         if line := wording.announced(debate, event):
             lines.append(line)
         lines += [line.text for line in self._announcer.new(debate)]
-        with suppress(OSError):  # stderr was closed; the debate goes on
+        with suppress(OSError):  # stderr was closed; the debate continues
             for line in lines:
                 remark(line)
 
@@ -105,7 +105,7 @@ class JsonEvents:
 
     @staticmethod
     def _print(event: Event) -> None:
-        with suppress(OSError):  # stderr was closed; the debate goes on
+        with suppress(OSError):  # stderr was closed; the debate continues
             print(json.dumps({"schema": 1, "event": event.model_dump(mode="json")}), file=sys.stderr, flush=True)
 
 

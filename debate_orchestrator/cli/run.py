@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _piped_topic() -> str | None:
-    """The line on standard input, where it is a pipe or a file; None where it has no text. It is read to its end, or
+    """The line on standard input, where it is a pipe or a file; None if it has no text. It is read to its end, or
     until nothing comes for 2 s. Raises BadSettings for more than one line; blank lines do not count."""
     try:
         mode = os.fstat(stdin := sys.stdin.fileno()).st_mode
@@ -85,7 +85,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     with new_debate(settings, files, derived) as debate:
         expected = ""
         if rehearse:
-            expected = estimate(debate.state.opened).said()
+            expected = estimate(debate.state.opened).sentence()
             record_event(debate.journal, debate.current, Noted(note="estimate", detail=expected))
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):

@@ -106,14 +106,14 @@ class Reply(Value):
     by: str
     """Who was asked: `host`, or the cast's name for a provider."""
     model: Annotated[str | None, FREE] = None
-    """The model that the provider says answered; None where it does not say."""
+    """The model that the provider says answered; None if it does not say."""
     usage: Usage | None = None
     stop: Annotated[str | None, FREE] = None
     """How the answer ended, in the provider's own word."""
     ended: Literal["whole", "cut", "refused"] = "whole"
     """What that word means: cut is cut short by a limit of tokens."""
     cost: float | None = Field(default=None, ge=0, le=LARGEST_COST)
-    """US dollars, by the prices known when it was given; None where they are unknown."""
+    """US dollars, by the prices known when it was given; None if they are unknown."""
     called: bool = False
     """Whether it is the answer to a call of ours, which may be paid for."""
     found: tuple[FoundPage, ...] = ()
@@ -140,27 +140,27 @@ class Recording(Value):
     digest: str
     """The hash of that journal's last line, or the sha256 of the transcript."""
     root: str = ""
-    """The digest of the debate that was really held, however often it was judged since; empty where a version that
+    """The digest of the debate that was really held, however often it was judged since; empty if a version that
     did not note it opened the judging."""
     interventions: dict[int, tuple[str, ...]] = {}
     """Round to the sides that answered an intervention after it."""
     conceded: dict[int, str] = {}
     """Round to the side that its ballots held to have given up, where that ended the debate."""
     closed_after: str | None = None
-    """The place in its calendar after which it was ended early; None where it was not."""
+    """The place in its calendar after which it was ended early; None if it was not."""
     speakers: Annotated[dict[str, str], FREE] = {}
     """Side to what filled its seat, or to the speaker's name in a transcript."""
     notes: Annotated[tuple[str, ...], FREE] = ()
     """What weakens it, in sentences."""
     judges: Annotated[tuple[str, ...], FREE] = ()
-    """Who judged it before; empty where it was not judged."""
+    """Who judged it before; empty if it was not judged."""
     rounds: dict[int, RecordedRound] = {}
     winner: str | None = None
     strength: str | None = None
     totals: dict[str, Points] = {}
 
     def strange_to(self, sides: tuple[str, ...], rounds: int) -> str | None:
-        """The field that names a side or a round that such a debate has not; None where all fit."""
+        """The field that names a side or a round that such a debate has not; None if all fit."""
         winners, numbers = {*sides, *OUTCOMES}, range(1, rounds + 1)
         results = self.rounds.values()
         named: dict[str, tuple[Iterable[object], Container[object]]] = {
@@ -272,7 +272,7 @@ class Opened(Value):
         if problem := self._turns_wrong():
             raise ValueError(problem)
         if setup.first not in format.sides or setup.strictness not in format.rubric.strictness:
-            raise ValueError("who speaks first, or how strict the judge is, is none of this format's")
+            raise ValueError("the format has no such side to speak first, or no such strictness")
         return self
 
     def _turns_wrong(self) -> str | None:
@@ -324,7 +324,7 @@ class Voted(Value):
     ballot: Annotated[dict[str, Any], FREE]
     reply: Reply
     changes: Annotated[tuple[str, ...], FREE] = ()
-    """How the ballot differs from the reply as it was written, a short line each; empty where it does not."""
+    """How the ballot differs from the reply as it was written, a short line each; empty if it does not."""
 
 
 class Rejected(Value):
@@ -347,7 +347,7 @@ class CallFailed(Value):
     by: str
     trouble: Text
     wait: float | None = Field(default=None, ge=0)
-    """Seconds until it is asked again; None where the debate stops instead."""
+    """Seconds until it is asked again; None if the debate stops instead."""
     unsure: bool = False
     """Whether it may have been billed all the same: the line broke after the question was put."""
     reply: Reply | None = None
@@ -411,7 +411,7 @@ class EndedEarly(Value):
 
 
 class Reopened(Value):
-    """A debate that ended without a decision, for want of a usable ballot, goes on: the judges who were absent in its
+    """A debate that ended without a decision, without a usable ballot, goes on: the judges who were absent in its
     last turns are asked again."""
 
     kind: Literal["reopened"] = "reopened"

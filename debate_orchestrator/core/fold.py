@@ -39,7 +39,7 @@ from debate_orchestrator.core.state import CalendarPosition, DebateState, Judged
 from debate_orchestrator.util.errors import OutOfTurn, short_repr
 
 MOST_REOPENED = 100
-"""How often a debate may be reopened: each time its schedule is worked out anew."""
+"""How often a debate may be reopened: each time its schedule is worked out again."""
 _OLD_ATTEMPTS = 2
 """Replies that can't be used after which a judge is absent, in journals that do not say so themselves. A debater never
 is: a one-sided transcript must not be judged."""
@@ -190,7 +190,7 @@ def _closes_after(debate: DebateState, event: EndedEarly) -> str | None:
 
 
 def _admits_reopening(debate: DebateState) -> bool:
-    """True where an absent judge may still decide. Raises OutOfTurn in any other debate."""
+    """True if an absent judge may still decide. Raises OutOfTurn in any other debate."""
     if not schedule.unanswered_at_the_end(debate):
         raise OutOfTurn("Only a debate that is undecided for want of a usable ballot can be reopened.")
     if debate.reopened >= MOST_REOPENED:
@@ -294,8 +294,8 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
         case Rejected():
             _add(debate.rejected, event.turn, event)
             cast(set[Rejected], _own(debate.rejected_since).setdefault(event.turn, set())).add(event)
-            unsaid = event.absent is None and len(debate.rejected[event.turn]) >= _OLD_ATTEMPTS
-            if event.absent or (unsaid and not debate.turns[event.turn].speaking):
+            not_recorded = event.absent is None and len(debate.rejected[event.turn]) >= _OLD_ATTEMPTS
+            if event.absent or (not_recorded and not debate.turns[event.turn].speaking):
                 return _settled(debate, event)
         case Reopened():
             return _reopened(debate)
@@ -305,7 +305,7 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
 
 
 def _ended_early(debate: DebateState, event: EndedEarly) -> DebateState:
-    """An early end leaves out phases, among them some that answer what is found: the schedule is made anew."""
+    """An early end leaves out phases, among them some that answer what is found: the schedule is made again."""
     return _rescheduled(replace(debate, closed_after=_closes_after(debate, event)), {})
 
 
@@ -321,7 +321,7 @@ def _reopened(debate: DebateState) -> DebateState:
 
 
 def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateState:
-    """The stages, worked out anew from the answers, and the results of the rounds that are not among `judged`."""
+    """The stages, worked out again from the answers, and the results of the rounds that are not among `judged`."""
     debate = replace(
         debate, judged=judged, stages=[], turns={}, position=CalendarPosition(), last_slots=schedule.last_slots(debate)
     )

@@ -57,7 +57,7 @@ def _ran_dry(debate: DebateState, place: int) -> bool:
 
 
 def dry_after(debate: DebateState) -> str | None:
-    """The place after which a debate ended because it found no new ground; None where it did not."""
+    """The place after which a debate ended because it found no new ground; None if it did not."""
     calendar = debate.plan.calendar
     places = [n for n, slot in enumerate(calendar[:-1]) if calendar[n + 1].round and _ran_dry(debate, n)]
     return calendar[places[0]].turn_id("") if places else None
@@ -131,7 +131,7 @@ def last_place(debate: DebateState, *, asked: bool = False) -> str | None:
     """The place of the last phase before what follows the rounds, if the debate is ended early now: the phase that
     is due where a call was made or an answer was given in it, so that every side has its turn in it, and otherwise the
     one before it; with the vote on a round whose speeches are all in. A brief that was put without a call counts too
-    where its round has an answer, and with `asked` wherever it was put. None where that leaves nothing out."""
+    where its round has an answer, and with `asked` wherever it was put. None if that leaves nothing out."""
     rounds = {turn.round for turn in settled(debate)}
 
     def has_begun(turn: Turn) -> bool:

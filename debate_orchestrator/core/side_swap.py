@@ -34,7 +34,7 @@ class SideSwap:
         self._pattern = _pattern(tuple(self._names), tuple(self._tags), tuple(self._other), tuple(self._letters))
 
     def side(self, name: str) -> str:
-        """The other side; whatever is no side is itself."""
+        """The other side; whatever is not a side is itself."""
         return self._other.get(name, name)
 
     def keys(self, values: Mapping[str, _T]) -> dict[str, _T]:

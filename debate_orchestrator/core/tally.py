@@ -53,7 +53,7 @@ def final_votes(debate: DebateState) -> list[Vote]:
 
 
 def blind_votes(debate: DebateState) -> list[Vote]:
-    """What each judge held before the first word; empty where the format does not ask."""
+    """What each judge held before the first word; empty if the format does not ask."""
     return _votes(debate, [slot for slot in debate.plan.slots.get(None, ()) if slot.phase.option == "blind"])
 
 
@@ -85,7 +85,7 @@ def _vote(debate: DebateState, judge: JudgeTurns) -> Vote:
 
 
 def _reading(debate: DebateState, shape: Shape, turn_id: str) -> BallotReading | None:
-    """What a ballot says of the sides as they are; None where none counts."""
+    """What a ballot says of the sides as they are; None if none counts."""
     if (ballot := debate.ballot(turn_id)) is None:
         return None
     return read_ballot(unmirrored(debate, shape, ballot), debate.format.sides, debate.weights, debate.format.winner_of)
@@ -242,7 +242,7 @@ def gave_up(debate: DebateState, stage: Stage) -> tuple[str, ...]:
 
 def conceded(debate: DebateState) -> str | None:
     """The side that gave up its whole position; `both` where they did so at once; None otherwise. Where a debate is
-    judged again, what only the earlier ballots found ends it, and is no finding of these."""
+    judged again, what only the earlier ballots found ends it, and is not a finding of these."""
     for stage in debate.stages:
         if all(turn.id in debate.answers for turn in stage) and (sides := gave_up(debate, stage)):
             own = any(turn.id in debate.conceding for turn in stage)

@@ -118,7 +118,7 @@ def _under(label: str, lines: Sequence[str]) -> list[str]:
 
 
 def _held(field: Field, value: Any) -> list[str]:
-    """What a field holds, in lines; the first one is empty where they begin under its label."""
+    """What a field holds, in lines; the first one is empty if they begin under its label."""
     if (field.per_side or field.per_issue) and isinstance(value, Mapping):
         single = field.single
         return ["", *(line for key, held in value.items() for line in _under(f"{key}: ", _held(single, held)))]

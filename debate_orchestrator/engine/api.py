@@ -111,7 +111,7 @@ async def resume(
 
     Raises:
         BadSettings: the journal needs your consent (`trust`), or a cap can't be held.
-        BadJournal: the file is no journal, was changed (`DamagedJournal`) or is in use (`LockedJournal`).
+        BadJournal: the file is not a journal, was changed (`DamagedJournal`) or is in use (`LockedJournal`).
         Paused, ProviderFailed: as in `run`.
 
     Example:
@@ -304,7 +304,7 @@ def read_journal(path: Path) -> JournalContents:
         write left at the end.
 
     Raises:
-        BadJournal: the file is no journal, or of a newer version.
+        BadJournal: the file is not a journal, or of a newer version.
         DamagedJournal: a line was changed, is missing, or follows a bad one.
 
     Example:
@@ -359,7 +359,7 @@ def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk,
         source: settings, as in `run`, or the path of a journal with which you would go on.
 
     Returns:
-        The risks; `said` of each is a line for a person. Empty where there is nothing to consent to.
+        The risks; `said` of each is a line for a person. Empty if there is nothing to consent to.
 
     Raises:
         BadJournal: as `read_journal`.
@@ -386,7 +386,7 @@ async def _open(settings: Settings, *, rehearse: bool = False, people: bool = Fa
         if settings.one_agent:
             journal.append(Noted(note="one agent"))
         if rehearse:
-            journal.append(Noted(note="estimate", detail=estimate(opened).said()))
+            journal.append(Noted(note="estimate", detail=estimate(opened).sentence()))
     return files
 
 

@@ -198,7 +198,7 @@ class _Trial:
         text = f"A stand-in speaks in {turn.id}."
         text = " ".join([text] * (1 + (turn.phase.least_words or 0) // len(text.split())))
         if debate.shape(turn) is not None:
-            text = rehearse.said(debate, turn, _STORMY if self.scenario.stormy else {})
+            text = rehearse.reply_for(debate, turn, _STORMY if self.scenario.stormy else {})
         elif self._quiet and turn.speaking and (self.scenario.stormy or self.scenario.ends):
             self._quiet = False
             lines = debate.format.lines

@@ -73,7 +73,7 @@ class CostEstimate(Value):
         """US dollars, of the calls whose price is known."""
         return self.bill.total.cost
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The estimate as one line."""
         if self.too_long:
             return f"not estimated: more than {MOST_TURNS} turns are left"
@@ -200,7 +200,7 @@ def _play(debate: DebateState) -> tuple[list[_PlannedCall], float]:
         # Turns of the host or a person cost no seconds of ours, and yet cache entries expire while they are taken.
         all_ends = [*ends, *(clock + seconds(filler(debate, turn.seat), turn.phase) for turn in due)]
         for turn in due:
-            text = rehearse.said(debate, turn)
+            text = rehearse.reply_for(debate, turn)
             debate = apply(debate, replies.parse_reply(debate, turn, Reply(text=text, brief="", by=rehearse.KIND)))
         clock = max(all_ends)
     return calls, took

@@ -58,7 +58,7 @@ def check_settings(
     if errors:
         raise BadSettings(errors)
     must_be_new(files.journal)
-    files.must_be_new(but=files.journal)  # an empty journal may be there
+    files.must_be_new(except_for=files.journal)  # an empty journal may be there
     debate = fold([make_opening(_with_placeholders(settings))])
     registry.make_providers(CurrentState(debate), permissions=permissions)  # a recording that can't be read is told now
 

@@ -105,7 +105,7 @@ def _whole(transcript: Transcript) -> Iterator[str]:
         found = f"it has {transcript.rounds} rounds and {len(speeches)} speeches"
         yield f"{found}. A transcript has at most {MOST_ROUNDS} rounds and {MOST_SPEECHES} speeches."
     if len({speech.side for speech in speeches}) < 2:
-        yield f"side {speeches[0].side.upper()} alone speaks. A debate has speeches of both sides."
+        yield f"side {speeches[0].side.upper()} is the only side that speaks. A debate has speeches of both sides."
     rounds = [speech.round for speech in speeches]
     if rounds != sorted(rounds) or len(set(rounds)) != transcript.rounds:
         found = short_repr(", ".join(str(number) for number in dict.fromkeys(rounds)))
@@ -353,7 +353,7 @@ _CUT = re.compile(r"\*Here (?:a limit of length cut the speech short|the limit o
 _ADDED = re.compile(
     r"\*(?:It writes lines for the other side, which this format forbids|With this, .+ conceded the debate)\.\*"
 )
-_LEFT_ASIDE = "The verdict that the report tells is left aside; `debate judge` its journal to see both side by side."
+_LEFT_ASIDE = "The report's verdict is not read. To see both verdicts side by side, use `debate judge` on its journal."
 
 
 def _own_kind(text: str) -> str:

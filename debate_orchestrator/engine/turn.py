@@ -125,9 +125,9 @@ class TurnRunner:
         try:
             return replies.parse_reply(self.debate, turn, reply)
         except BadReply as error:
-            spared = not self.needs_ballots and turn.judging
+            dispensable = not self.needs_ballots and turn.judging
             kept = self.whole_panel and turn.judging
-            absent = last and not kept and (spared or schedule.may_be_absent(self.debate, turn))
+            absent = last and not kept and (dispensable or schedule.may_be_absent(self.debate, turn))
             return Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=absent)
 
     async def record(self, event: Asked | Answer | CallFailed) -> None:
@@ -234,8 +234,8 @@ class _Call:
             self._runner.on_text(self._turn, piece)
 
     async def _failed(self, failure: ExternalError, wait: float | None) -> None:
-        """Records a call that failed; raises Paused in place of a TransientError that was the last. A call that goes on
-        at the provider has not failed: its intent stands."""
+        """Records a call that failed; raises Paused in place of a TransientError that was the last. A call that
+        continues at the provider has not failed: its intent stands."""
         if isinstance(failure, AnswerPending):
             self._runner.budget.give(self._turn.id, unseen=True)
             return
@@ -283,7 +283,7 @@ def _no_usable_reply(turn: Turn, event: Rejected) -> ExternalError:
 def _summary(event: Answer | CallFailed) -> str:
     """The result of a call in a few words."""
     if isinstance(event, CallFailed) and event.reply is None:
-        return f"{event.turn}: that its call came to nothing"
+        return f"{event.turn}: the failure of its call"
     words = sanitize.count_words(event.reply.text) if event.reply else 0
     return f"{event.turn}: its answer ({words:,} word{'s' * (words != 1)})"
 

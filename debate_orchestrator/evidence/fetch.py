@@ -122,7 +122,7 @@ class Fetcher:
             name, _, rest = headers.get("content-type", "").partition(";")
             kind = _KINDS.get(name.strip().lower())
             if kind is None:
-                raise Unreachable(f"it is {_type_text(name)}, no text")
+                raise Unreachable(f"it is {_type_text(name)}, not text")
             charset = _CHARSET.search(rest)
             body = await answer.body(self._largest)
             return Fetched(str(address), kind, charset[1] if charset else "", body)
@@ -223,7 +223,7 @@ def _type_text(name: str) -> str:
     """A content type, safe for a message."""
     name = name.strip().lower()
     if not name:
-        return "of a kind that it does not tell"
+        return "of an unknown type"
     return name if re.fullmatch(r"[\w.+/-]{1,60}", name, re.ASCII) else short_repr(name)
 
 

@@ -77,7 +77,7 @@ def compare(quote: str, texts: Sequence[str]) -> Match:
     if why := why_unusable(quote):
         return Match("not found", None, "", why)
     if not any(texts):
-        return Match("not found", None, "", "the page shows no text to those who do not run its scripts")
+        return Match("not found", None, "", "the page shows no text without running its scripts")
     wanted = parts(quote)
     plain = []
     for text in texts:
@@ -95,7 +95,7 @@ def _enough(part: str) -> bool:
 
 
 def _held(wanted: Sequence[str], text: Folded) -> tuple[int, int] | None:
-    """Where all of the parts stand in order, from the first to the last; None where they do not."""
+    """Where all of the parts stand in order, from the first to the last; None if they do not."""
     begin, place = -1, 0
     for part in wanted:
         start = _stands(part, text.text, place)
@@ -136,12 +136,12 @@ def _closest(wanted: Sequence[str], text: Folded) -> Match:
         wide = _stepped(text.text, start, end, 1)
         start = wide[0] if cut_before(text.text, start) else start
         end = wide[1] if cut_after(text.text, end) else end
-        if (there := figures(text.text[start:end])) != (quoted := figures(part)):
-            differing = differing or _told(quoted, there)
+        if (page_figures := figures(text.text[start:end])) != (quoted := figures(part)):
+            differing = differing or _difference(quoted, page_figures)
         stretches.append((start, end, part))
         place = end
     if least < NEAR:
-        return Match("not found", least, "", f"nothing closer is there than a passage that is {least:.0%} alike")
+        return Match("not found", least, "", f"the closest passage is only {least:.0%} alike")
     if differing:
         return Match("not found", least, "", f"the closest passage has other figures: {differing}")
     passage = " [...] ".join(_shortened(text.original(start, end), part) for start, end, part in stretches)
@@ -157,11 +157,11 @@ def _most_like(part: str, text: str, place: int) -> tuple[float, int, int] | Non
     rest = text[place:]
     if len(rest.strip()) < len(part) // 2:
         return None
-    rough = fuzz.partial_ratio_alignment(part, rest, score_cutoff=_FAINT)
-    if rough is None:
+    rough_match = fuzz.partial_ratio_alignment(part, rest, score_cutoff=_FAINT)
+    if rough_match is None:
         return None
     turned = len(rest) <= len(part)  # rapidfuzz then looks for the text in the part
-    window = (0, len(rest)) if turned else (rough.dest_start, rough.dest_end)
+    window = (0, len(rest)) if turned else (rough_match.dest_start, rough_match.dest_end)
     likeness, start, end = _settled(part, rest, *window)
     return likeness, place + start, place + end
 
@@ -176,8 +176,8 @@ def _settled(part: str, text: str, start: int, end: int) -> tuple[float, int, in
     first = max((place for place, word in enumerate(words) if low + word[0] <= start), default=0)
     last = max((place for place, word in enumerate(words) if low + word[0] < end), default=first)
 
-    def likeness(one: int, other: int) -> float:
-        return fuzz.ratio(part, text[low + words[one][0] : low + words[other][1]])
+    def likeness(first: int, last: int) -> float:
+        return fuzz.ratio(part, text[low + words[first][0] : low + words[last][1]])
 
     for _ in range(2):
         last = max(range(first, len(words)), key=lambda end: (likeness(first, end), -end))
@@ -194,14 +194,14 @@ def _stepped(text: str, start: int, end: int, words: int) -> tuple[int, int]:
 
 
 def _nothing() -> Match:
-    return Match("not found", 0.0, "", "nothing like it is there")
+    return Match("not found", 0.0, "", "the page holds nothing like it")
 
 
-def _told(quoted: Sequence[str], there: Sequence[str]) -> str:
+def _difference(quoted: Sequence[str], page_figures: Sequence[str]) -> str:
     def some(numbers: Sequence[str]) -> str:
         return ", ".join(number[:20] for number in numbers[:6]) or "none"
 
-    return f"{some(there)} where the quote has {some(quoted)}"
+    return f"{some(page_figures)} where the quote has {some(quoted)}"
 
 
 def _shortened(passage: str, part: str) -> str:

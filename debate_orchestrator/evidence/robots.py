@@ -10,7 +10,7 @@ NAME = "debate-orchestrator"
 LARGEST = 500_000
 """Bytes that a robots.txt may have."""
 _VERSION = re.compile(r"^([ \t]*user-agent[ \t]*:[ \t]*[a-z_-]+)/[^\r\n]*", re.IGNORECASE | re.MULTILINE)
-"""A user-agent line with a version, which is no part of the name; Protego would compare it too."""
+"""A user-agent line with a version, which is not part of the name; Protego would compare it too."""
 
 
 class RobotsRules:

@@ -99,7 +99,7 @@ def find(given: str) -> FormatFolder:
     try:
         there = os.path.isfile(os.path.join(path, FILE))
         folder = Path(os.path.abspath(path))
-    except ValueError:  # a name that no file can have
+    except ValueError:  # a name that is not allowed for a file
         there = False
     if not there:
         hint = "`debate formats new NAME` makes one to start from."
@@ -190,7 +190,7 @@ def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Lines]:
 
 
 def _must_be_its_own(folder: FormatFolder, file: str) -> None:
-    """BadFile where a file in a folder of the user's leads out of it, or can't be followed."""
+    """BadFile if a file in a folder of the user's leads out of it, or can't be followed."""
     try:
         home = real_path(folder.path)
         own = folder.shipped or real_path(folder.path / file).startswith(os.path.join(home, ""))

@@ -63,7 +63,7 @@ class Answer:
         """Whether its stream was closed because its text was too long. It counts as cut."""
         self.model: str | None = None
         self.usage: Usage | None = None
-        """The tokens that the server counted; None where it counted none."""
+        """The tokens that the server counted; None if it counted none."""
         self.cost: float | None = None
         """What the server says that it cost, in US dollars."""
 
@@ -73,7 +73,7 @@ class Answer:
         raise NotImplementedError
 
     def incomplete(self) -> str | None:
-        """Why this is no whole answer; None where it is one."""
+        """Why this is not a whole answer; None if it is one."""
         raise NotImplementedError
 
     @property
@@ -101,7 +101,7 @@ class Answer:
         )  # fmt: skip
 
     def partial(self, spec: str) -> Reply | None:
-        """What has come of an answer that broke off; None where nothing had, so that nothing can have cost."""
+        """What has come of an answer that broke off; None if nothing had, so that nothing can have cost."""
         return self.reply(spec) if self.begun else None
 
 
@@ -145,7 +145,7 @@ class ApiModel:
         self._key: tuple[object, ...] | None = None
 
     def sdk(self) -> Any:
-        """The SDK's module. ProviderFailed where it is not installed."""
+        """The SDK's module. ProviderFailed if it is not installed."""
         raise NotImplementedError
 
     def connect(self, options: dict[str, Any]) -> Any:
@@ -153,7 +153,7 @@ class ApiModel:
         raise NotImplementedError
 
     def _connected(self) -> Any:
-        """A new client. ProviderFailed where a key is missing or would be sent unencrypted."""
+        """A new client. ProviderFailed if a key is missing or would be sent unencrypted."""
         sdk, server = self.sdk(), self.server
         if server.needs_key and server.key() is None and not (server.url is None and server.api.profile):
             raise ProviderFailed(f"{self.name} needs a key. Try: set {server.keys[0]} in the environment, then resume.")
@@ -324,7 +324,7 @@ async def read_stream(
 
 
 def http_options(server: servers.Server, *, insecure: bool) -> dict[str, Any]:
-    """Options of the HTTP client for a server: see the top of this module. ProviderFailed where a key would go over
+    """Options of the HTTP client for a server: see the top of this module. ProviderFailed if a key would go over
     plain http to another machine."""
     from debate_orchestrator.providers import bounded_body, rates
 
@@ -408,7 +408,7 @@ def text_field(value: Any) -> str:
 
 
 def short_field(value: Any) -> str | None:
-    """The first `LONGEST_FIELD` characters of `value` if it is text, without secrets; None where there is no text."""
+    """The first `LONGEST_FIELD` characters of `value` if it is text, without secrets; None if there is no text."""
     text = text_field(value)
     return redact.truncate(text, LONGEST_FIELD) if text else None
 

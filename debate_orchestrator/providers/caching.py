@@ -62,11 +62,11 @@ def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
     groups: dict[tuple[int, Hashable], list[_Planned]] = {}
     for call in calls:
         groups.setdefault((call.stage, call.family), []).append(call)
-    for first, *beside in groups.values():
+    for first, *others in groups.values():
         now = starts[first.stage]
         before = written.get(first.family)
         before = before if before is not None and before.until >= now else None
-        led = debate.opened.setup.share_cache and bool(beside)
+        led = debate.opened.setup.share_cache and bool(others)
         plan = _plan(first, calls, starts, led=led)
         if plan.write:
             lasts = max(_lifetime(hour=plan.hour), before.lasts if before else 0.0)  # a read renews what it reads
@@ -77,7 +77,7 @@ def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
         plans[first.turn] = plan
         # Without a leader the calls of a stage start together, so none can read what another writes.
         source = first.turn if led and plan.write else before.turn if before else None
-        plans |= {call.turn: CachePlan(reads=source) for call in beside}
+        plans |= {call.turn: CachePlan(reads=source) for call in others}
     return plans
 
 
@@ -90,8 +90,8 @@ def _planned(debate: DebateState) -> tuple[list[_Planned], list[float]]:
         for seats in slot.stages(debate.plan.speaking_order, debate.judges, mirror=debate.mirrors(slot.phase)):
             stage = len(starts) - 1
             calls += [_Planned(slot.turn_id(seat), family(debate, slot.phase, seat), stage, certain) for seat in seats]
-            taken = max((seconds(filler(debate, seat), slot.phase) for seat in seats), default=0.0)
-            starts.append(starts[-1] + (taken if certain else 0.0))
+            duration = max((seconds(filler(debate, seat), slot.phase) for seat in seats), default=0.0)
+            starts.append(starts[-1] + (duration if certain else 0.0))
     return calls, starts
 
 

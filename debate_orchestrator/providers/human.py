@@ -29,7 +29,7 @@ class Human:
         self._terminal = asyncio.Lock()
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
-        """What the person says. ProviderFailed where there is no terminal to ask at, Paused where the person leaves."""
+        """What the person says. ProviderFailed if there is no terminal to ask at, Paused if the person leaves."""
         if self.person is None:
             raise ProviderFailed(f"{brief.turn} is a person's turn, and there is no terminal to ask at. {_AS_FILES}")
         async with self._terminal if self.one_at_a_time else nullcontext():
@@ -47,7 +47,7 @@ def problem(spec: str) -> str | None:
     """Why a spec names no person: nothing may follow the word."""
     if spec == model_spec.HUMAN:
         return None
-    return f"{short_repr(spec)} has a name, and a person has none here. Try: human."
+    return f"{short_repr(spec)} names a person, and `human` takes no name. Try: human."
 
 
 def provider(spec: str, current: CurrentState, permissions: Permissions) -> Human:

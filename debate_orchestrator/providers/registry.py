@@ -55,7 +55,7 @@ class Api(NamedTuple):
     list_key: str = "authorization"
     """The header that carries the key when the list is asked for."""
     defaults: Callable[[str], str] | None = None
-    """How it names the models that are used by default; None where it does not serve them."""
+    """How it names the models that are used by default; None if it does not serve them."""
     batches: bool = False
     """Whether the vendor takes requests in batches, at a lower price."""
     thinking: int = 24_000
@@ -77,11 +77,11 @@ class ProviderEntry(NamedTuple):
     module: str = ""
     """Its module, relative to this package; empty for the host."""
     about: str = ""
-    """What `debate models` says of it without looking anything up; empty where that is not listed."""
+    """What `debate models` says of it without looking anything up; empty if that is not listed."""
     seats: tuple[str, ...] = ()
-    """The seats that it may fill; empty where it may fill every seat."""
+    """The seats that it may fill; empty if it may fill every seat."""
     seconds: float | None = None
-    """Seconds that a turn is assumed to take; None where that follows from the length of the answer."""
+    """Seconds that a turn is assumed to take; None if that follows from the length of the answer."""
     api: Api | None = None
 
 
@@ -165,7 +165,7 @@ class Provider(Protocol):
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The answer to a brief, verbatim, from one call: the loop decides on retries. Raises TransientError where
-        another call may succeed, Paused or ProviderFailed where the user has to change something first."""
+        another call may succeed, Paused or ProviderFailed if the user has to change something first."""
         ...
 
     async def close(self) -> None:
@@ -187,7 +187,7 @@ class PersonInput(Protocol):
     """A person who takes turns."""
 
     async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
-        """A valid reply to the turn. Raises Paused where the person leaves."""
+        """A valid reply to the turn. Raises Paused if the person leaves."""
         ...
 
     def tidy(self, debate: DebateState) -> None:
@@ -289,7 +289,7 @@ def _redacted(reply: Reply) -> Reply:
 
 
 def entry(spec: str) -> ProviderEntry | None:
-    """The entry that a spec names; None where there is none."""
+    """The entry that a spec names; None if there is none."""
     return ENTRIES.get(model_spec.kind(spec))
 
 
@@ -324,16 +324,15 @@ def _seat_problem(seat: str, spec: str) -> str | None:
     real, known = entry(model_spec.real(spec)), entry(spec)
     if real is not None and real.seats == (CLERK,):
         if seat != CLERK:
-            return f"{short_repr(spec)} can only be the clerk, since it looks pages up and does not speak."
+            return f"{short_repr(spec)} can only be the clerk: it looks up pages and does not speak."
         spec, known = model_spec.real(spec), real
     elif real is not None and real.seats and seat not in real.seats:
-        return f"{short_repr(spec)} can't sit here: a person argues or judges."
+        return f"{short_repr(spec)} can't fill this seat: a person argues or judges."
     if known is None or not known.module:
         from debate_orchestrator.providers import spelling  # late, since it reads ENTRIES
 
-        return (
-            f"{short_repr(spec)} is no model spec; use one of {', '.join(_usable(seat))}. Try: {spelling.meant(spec)}."
-        )
+        usable = ", ".join(_usable(seat))
+        return f"{short_repr(spec)} is not a model spec; use one of {usable}. Try: {spelling.meant(spec)}."
     problem: str | None = _module(known).problem(spec)
     return problem
 
@@ -377,7 +376,7 @@ def make_providers(
     current: CurrentState, archive: str | None = None, permissions: Permissions = NO_PERMISSIONS
 ) -> dict[str, Provider]:
     """The provider of every seat that has one; seats with the same spec share it. `archive` is the folder for pages
-    that are fetched. BadSettings where the cast can't be used."""
+    that are fetched. BadSettings if the cast can't be used."""
     cast = current.state.cast
     if problems := cast_problems(cast) or _unencrypted(cast, permissions):
         raise BadSettings(problems)

@@ -64,7 +64,7 @@ class StageAnnouncements(NamedTuple):
 
 
 class Announcer:
-    """Makes the announcements of a debate that goes on. What was announced is not worked out again, so that the work
+    """Makes the announcements of a debate that continues. What was announced is not worked out again, so that the work
     for all of them grows with the debate."""
 
     def __init__(self) -> None:

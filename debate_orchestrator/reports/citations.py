@@ -24,7 +24,7 @@ NOT_YET = "not looked up"
 
 
 def evidence(debate: DebateState) -> EvidenceReport | None:
-    """Everything that the sides cite in the fields of their speeches; None where no clerk has a place."""
+    """Everything that the sides cite in the fields of their speeches; None if no clerk has a place."""
     if not has_clerk(debate):
         return None
     return EvidenceReport(looked_up_by=looked_up_by(debate), citations=tuple(_citations(debate)))
@@ -95,7 +95,7 @@ def has_clerk(debate: DebateState) -> bool:
 
 
 def summary(debate: DebateState) -> str:
-    """How many of the quotes were verified, and who looked; empty where there was nothing to look up."""
+    """How many of the quotes were verified, and who looked; empty if there was nothing to look up."""
     cited = list(_citations(debate))
     if not cited:
         return ""

@@ -61,13 +61,13 @@ class ReportForm(NamedTuple):
     module: str
     """The module whose `render(report)` makes it; imported only where it is asked for."""
     begins: tuple[bytes, ...]
-    """How files of the form begin. A file that begins otherwise is no report, and is never overwritten."""
+    """How files of the form begin. A file that begins otherwise is not a report, and is never overwritten."""
     place: re.Pattern[bytes]
     """Finds the checksum: in markdown and JSON it ends the file, in HTML it is the last of its kind."""
     traces: tuple[bytes, ...]
     """What is left of a checksum that was damaged in one place."""
     around: tuple[str, str] | None = None
-    """What stands before and after the sentence; None where the rendered text has the values already."""
+    """What stands before and after the sentence; None if the rendered text has the values already."""
     before: str = ""
     """What the sentence is put before, the last of its kind; empty for the end of the text."""
 
@@ -128,7 +128,7 @@ def checksum_sentence(report: ReportModel) -> str:
 
 
 def read_checksum(data: bytes, ending: str) -> Checksum | None:
-    """The checksum of a report's bytes; None where there is none, or none that can be read."""
+    """The checksum of a report's bytes; None if there is none, or none that can be read."""
     found = _place(data, ending)
     if found is None:
         return None
@@ -174,9 +174,9 @@ def rendered(report: ReportModel, ending: str) -> str:
 
 
 def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
-    """Writes a report in the form that the path's ending names; returns the path. BadFile for another ending, or where
-    a file that is no report is in its place. A report there is replaced only where its checksum shows that this program
-    wrote every byte of it; otherwise it is kept beside the new one, and `tell` gets a sentence."""
+    """Writes a report in the form that the path's ending names; returns the path. BadFile for another ending, or if
+    the file there is not a report. A report there is replaced only if its checksum shows that this program wrote every
+    byte of it; otherwise it is kept beside the new one, and `tell` gets a sentence."""
     ending = os.path.splitext(place(path))[1]
 
     def ours(there: bytes) -> bool:
@@ -189,7 +189,7 @@ def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
 
 
 def write_both(report: ReportModel, path: str, page: str, tell: Tell = ignore) -> list[str]:
-    """Writes the report, and the page beside it; BadFile where the report can't be written. Returns what keeps the page
+    """Writes the report, and the page beside it; BadFile if the report can't be written. Returns what keeps the page
     from being written: the report is there all the same."""
     write(report, path, tell)
     try:
@@ -209,7 +209,7 @@ def place(path: str) -> str:
     except (OSError, ValueError):
         return path  # nothing, or what `write` keeps or refuses
     if there and not there.startswith(form.begins):
-        raise BadFile(f"{short_repr(path)} is no report and is not overwritten. Try: --to FILE.")
+        raise BadFile(f"{short_repr(path)} is not a report and is not overwritten. Try: --to FILE.")
     return path
 
 

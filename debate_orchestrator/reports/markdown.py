@@ -33,7 +33,7 @@ COMPARED = "# Debate Comparison"
 """How a comparison begins."""
 ALIKE_NOTE = (
     f"Similar wording: at least {percent(compare.ALIKE)} of the words that carry content in either of two sentences "
-    "are in both. That is no finding that they mean the same; they may say the opposite. A few debates are a few "
+    "are in both. That does not show that they mean the same: they may say the opposite. A few debates are a few "
     "samples: what differs between them proves nothing of why."
 )
 

@@ -188,7 +188,7 @@ def one_agent(debate: DebateState) -> bool:
 
 
 def _rehearsal(debate: DebateState) -> str:
-    """The sentence that says that stand-ins spoke; empty where none did."""
+    """The sentence that says that stand-ins spoke; empty if none did."""
     names = [name for cast in (debate.opened.cast, debate.cast) for name in stand_ins(debate, cast)]
     if not names:
         return ""

@@ -33,7 +33,7 @@ BEFORE, AFTER = "Before round 1", "After the last round"
 
 
 class JudgingText(NamedTuple):
-    """The section on how it was judged; a part is empty where it has nothing to say."""
+    """The section on how it was judged; a part is empty if it has nothing to say."""
 
     votes: PhraseTable | None
     counts: tuple[Phrase, ...]
@@ -126,7 +126,7 @@ def _held(report: ReportModel, vote: Vote | None) -> Phrase:
 
 
 def _gained(report: ReportModel) -> str:
-    """The votes that each side gained, where votes are for sides; empty where none moved and none decides."""
+    """The votes that each side gained, where votes are for sides; empty if none moved and none decides."""
     swing = report.verdict.swing if report.verdict else {}
     if not swing or report.judging.labelled or not (any(swing.values()) or report.judging.by_swing):
         return ""
@@ -186,7 +186,7 @@ def _words(report: ReportModel) -> PhraseTable | None:
 def _words_row(
     sides: Sequence[str], place: str, turns: Sequence[TurnReport], scores: dict[str, Fraction], label: Phrase
 ) -> tuple[Phrase, ...]:
-    """The words of each side in some turns, with its score; empty where neither side spoke."""
+    """The words of each side in some turns, with its score; empty if neither side spoke."""
     words = [sum(turn.words for turn in turns if turn.seat == side) for side in sides]
     points = [phrase(decimals(scores[side])) if side in scores else () for side in sides]
     return (phrase(place), *(phrase(f"{n:,}") for n in words), *points, label) if any(words) else ()
@@ -232,7 +232,7 @@ class EvidenceText(NamedTuple):
 
 
 def evidence_text(report: ReportModel) -> EvidenceText | None:
-    """Everything that was cited; None where no clerk has a place."""
+    """Everything that was cited; None if no clerk has a place."""
     if report.evidence is None:
         return None
     cited = report.evidence.citations
@@ -263,7 +263,7 @@ def has_findings(report: TurnReport) -> bool:
 
 
 def findings(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) -> list[Phrase]:
-    """What a clerk found in its turn, a line each: the turn that cites, the state, and why. Empty where nothing was
+    """What a clerk found in its turn, a line each: the turn that cites, the state, and why. Empty if nothing was
     cited."""
     shape = clerk_turn.shape["checks"].fields
     known = {name: field for name, field in shape.items() if name in ("turn", "state", "why")}
@@ -315,7 +315,7 @@ class CostTable(NamedTuple):
 
 
 def cost_table(report: ReportModel) -> CostTable | None:
-    """What a debate cost; None where no call was made."""
+    """What a debate cost; None if no call was made."""
     costs = report.costs
     if costs is None:
         return None

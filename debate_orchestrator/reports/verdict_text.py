@@ -72,7 +72,7 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
 
 
 def result_line(report: ReportModel) -> str:
-    """Who argued better, and whether the advice of the decision brief follows it; empty where there is no brief."""
+    """Who argued better, and whether the advice of the decision brief follows it; empty if there is no brief."""
     strength = report.verdict.strength if report.verdict else None
     return brief.result_line(report.brief, report.names, strength) if report.brief else ""
 
@@ -175,7 +175,7 @@ def remarks(report: ReportModel) -> list[str]:
 
 
 def worked_out(report: ReportModel) -> str:
-    """How the numbers come about; empty where there are none."""
+    """How the numbers come about; empty if there are none."""
     verdict, judging = report.verdict, report.judging
     if verdict is None or not judging.measured:
         return ""
@@ -253,7 +253,7 @@ class EarlierVerdict(NamedTuple):
 
 
 def earlier_verdict(report: ReportModel) -> EarlierVerdict | None:
-    """The comparison for a debate that is judged again; None where it had not been judged."""
+    """The comparison for a debate that is judged again; None if it had not been judged."""
     recorded, verdict = report.recorded, report.verdict
     if recorded is None or not recorded.judges:
         return None

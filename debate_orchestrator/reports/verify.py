@@ -92,7 +92,7 @@ def given(paths: Sequence[str]) -> list[tuple[str, bytes]]:
     problems, files = list[str](), list[tuple[str, bytes]]()
     for path in paths:
         if os.path.splitext(path)[1] not in FORMS:
-            problems.append(f"{short_repr(path)} is no report. Try: a file that ends in {endings()}.")
+            problems.append(f"{short_repr(path)} is not a report. Try: a file that ends in {endings()}.")
             continue
         try:
             files.append((path, read_regular(path, follow=True)))
@@ -120,7 +120,7 @@ def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") 
     judged_here = isinstance(first, Opened) and first.recording is not None and first.recording.digest == checksum.head
     if checksum.lines > len(entries):
         text = (
-            f"made from {_lines(checksum.lines)}, and here {'are' if len(entries) != 1 else 'is'} {len(entries)}: "
+            f"made from {_lines(checksum.lines)}, and this journal has {len(entries)}: "
             "lines are missing at the end of this journal, or it is the report of another."
         )
         return Verification(path, "longer", "not compared", _JUDGED_HERE if judged_here else text, checksum)
@@ -151,8 +151,8 @@ def _without_checksum(path: str, data: bytes, renderings: list[bytes]) -> Verifi
         text = "changed after it was written: its checksum is damaged, or is not where it was put."
         return Verification(path, "changed", "not compared", text)
     text = (
-        "has no checksum: an older version made it, or the checksum was cut off. This version makes another report of "
-        "the journal, so nothing shows that it was not changed."
+        "has no checksum: an older version made it, or the checksum was cut off. This version renders the "
+        "journal differently, so it can't be told whether the report was changed."
     )
     return Verification(path, "no checksum", "different", text)
 
@@ -171,23 +171,23 @@ def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, rendering
     if body == bodies[-1]:
         return Verification(path, state, "same", f"{text}; made again, it is the same to the byte.", checksum)
     if body in bodies:
-        text += ". Reviewers have left ballots since, of which it does not tell: `debate report` makes it with them."
+        text += ". Reviewers have filed ballots since, which it does not include: `debate report` makes it with them."
         return Verification(path, "reviewed", "same", text, checksum)
     if checksum.version != __version__ or checksum.form != SCHEMA:
         text += (
-            f". Version {checksum.version} made it, and this is {__version__}, which tells it otherwise: whether it "
-            "says what the journal says, only that version can compare."
+            f". Version {checksum.version} made it, and this is {__version__}, which renders it differently: only "
+            "that version can tell whether it says what the journal says."
         )
         return Verification(path, state, "not compared", text, checksum)
     if len(renderings) > 1:
         text += (
-            "; but made again it is another report. Reviewers' ballots beside the journal have changed since, or it "
-            "was changed and given a new checksum: `debate report` makes it as they are now."
+            "; but made again it differs. Reviewers' ballots beside the journal have changed since, or the report "
+            "was changed and given a new checksum: `debate report` makes it anew."
         )
         return Verification(path, "reviewed", "different", text, checksum)
     text = (
-        "does not say what the journal says: its checksum fits, but made again it is another report. It was changed "
-        "and given a new checksum, ballots of reviewers that it tells of are not beside the journal any more, or "
+        "does not say what the journal says: its checksum fits, but made again it differs. It was changed "
+        "and given a new checksum, reviewers' ballots that it includes are no longer beside the journal, or "
         "another build of the same version made it."
     )
     return Verification(path, "contradicts", "different", text, checksum)

@@ -31,7 +31,7 @@ class Scales(Value):
     """How the numbers of a format's votes are shown."""
 
     score: str = ""
-    """The most that a score may be: `10`; empty where there is none."""
+    """The most that a score may be: `10`; empty if there is none."""
     certain: Fraction = Fraction(1)
     """The probability of what is certain."""
     ends: tuple[str, str] = ENDS
@@ -135,10 +135,10 @@ def reading_line(reading: BallotReading, scales: Scales) -> str:
     """What one ballot says: `A (A 7.4, B 6.8)`, `misleading (4/10)`, `B (85%)`."""
     if reading.label is not None:
         return scales.labelled(reading.label, reading.score)
-    asides = [f"{side.upper()} {decimals(points)}" for side, points in reading.scores.items()]
-    asides += [scales.likely(reading.probability)] if reading.probability is not None else []
+    details = [f"{side.upper()} {decimals(points)}" for side, points in reading.scores.items()]
+    details += [scales.likely(reading.probability)] if reading.probability is not None else []
     word = winner_word(reading.winner)
-    return f"{word} ({', '.join(asides)})" if asides else word
+    return f"{word} ({', '.join(details)})" if details else word
 
 
 def vote_line(vote: Vote) -> str:
@@ -157,9 +157,9 @@ def decided(verdict: Verdict, scales: Scales) -> str:
     if is_labelled(verdict.panel):
         label = label_of(verdict)
         return f"Verdict: {scales.labelled(label, verdict.score if label else None)}"
-    asides: list[str] = [verdict.strength] if verdict.strength else []
-    asides += [scales.likely(verdict.probability)] if verdict.probability is not None else []
-    return f"Winner: {winner_word(verdict.winner)}" + (f" ({', '.join(asides)})" if asides else "")
+    details: list[str] = [verdict.strength] if verdict.strength else []
+    details += [scales.likely(verdict.probability)] if verdict.probability is not None else []
+    return f"Winner: {winner_word(verdict.winner)}" + (f" ({', '.join(details)})" if details else "")
 
 
 def outcome_line(verdict: Verdict, format: Format) -> str:
@@ -223,7 +223,7 @@ def announced(debate: DebateState, event: Event) -> str | None:
 
 
 def ended_early(debate: DebateState) -> str | None:
-    """The sentence that says after what a debate was ended early; None where it was not."""
+    """The sentence that says after what a debate was ended early; None if it was not."""
     slot = next((slot for slot in debate.plan.calendar if slot.turn_id("") == debate.closed_after), None)
     if slot is None:
         return None

@@ -34,15 +34,15 @@ class Kept:
         self.own = own
         """Whether the conversation chose the file itself because no name was given."""
         self.lost = ""
-        """Why it could not be kept; empty where it could."""
+        """Why it could not be kept; empty if it could."""
         self.saved = False
         self.whole = True
-        """Whether what the file says was all taken; where not, the file is moved aside before it is written anew."""
+        """Whether what the file says was all taken; where not, the file is moved aside before it is written again."""
         self.asides: list[str] = []
         """What there is to say of files that were moved aside."""
 
     def keep(self, draft: SetupState) -> None:
-        """Writes the answers so far; where that can't be, `lost` tells why, and the conversation goes on."""
+        """Writes the answers so far; where that can't be, `lost` tells why, and the conversation continues."""
         try:
             save(self.path, draft, self.asides.append, whole=self.whole)
             self.saved, self.whole, self.lost = True, True, ""
@@ -50,7 +50,7 @@ class Kept:
             self.lost = " ".join(error.complaints)
 
     def leaving(self) -> str:
-        """Where the answers are, and the command that goes on."""
+        """Where the answers are, and the command that continues."""
         if self.lost:
             return f"left; the answers could not be kept: {self.lost}"
         if not self.saved:
@@ -78,7 +78,7 @@ def fresh() -> Kept:
 
 
 def left() -> tuple[Kept, SetupState] | None:
-    """The conversation that was left last in this working directory, if there is one that can be gone on with."""
+    """The conversation that was left last in this working directory, if there is one that can be continued."""
     paths = sorted(filter(_is_own, Path(os.curdir).iterdir()), key=_age)
     for path in paths:
         try:

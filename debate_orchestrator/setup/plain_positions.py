@@ -61,7 +61,7 @@ class ShouldQuestion(NamedTuple):
 
 
 def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
-    """Side to its plain position; empty where none can be made for sure."""
+    """Side to its plain position; empty if none can be made for sure."""
     topic = _OR_NOT.sub("?", one_line(topic))
     pair = _of_should(topic) or _of_choice(topic) or _of_other_question(topic) or _of_statement(topic)
     return {} if pair is None else {side: pair._asdict()[side] for side in sides}
@@ -151,7 +151,7 @@ def should_question(question: str) -> ShouldQuestion | None:
 
 
 def _end(words: list[str], plain: list[str]) -> int:
-    """How many words the subject has; 0 where that is not sure."""
+    """How many words the subject has; 0 if that is not sure."""
     if len(words) < 2:
         return 0
     alone = plain[0] not in _DETERMINERS and (words[0][0].isupper() or plain[0].endswith("s"))

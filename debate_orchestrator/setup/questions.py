@@ -153,7 +153,7 @@ class Questionnaire:
         return {}
 
     def said(self, draft: SetupState, key: str) -> str:
-        """What stands as the answer to a question, or stood before others were wanted; empty where nothing does."""
+        """What stands as the answer to a question, or stood before others were wanted; empty if nothing does."""
         talk, settled = draft.talk, draft.given
         match key:
             case "topic":
@@ -260,7 +260,7 @@ class Questionnaire:
         return with_progress(after, asked={other: put for other, put in after.talk.asked.items() if other != key})
 
     def proposed(self, draft: SetupState, name: str, value: Any) -> SetupState:
-        """The draft with the moderator's work. Raises BadSettings where it is not in the shape asked for."""
+        """The draft with the moderator's work. Raises BadSettings if it is not in the shape asked for."""
         value, _ = normalize(self.words.shapes[name], value, _NO_TERMS, {})
         if errors := check(self.words.shapes[name], value, _NO_TERMS):
             raise BadSettings([f"setup.{name}.moderator: {error}" for error in errors])

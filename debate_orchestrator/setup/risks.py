@@ -129,27 +129,29 @@ def ordered(risks: Iterable[Risk]) -> list[Risk]:
 
 def risk_lines(risks: Iterable[Risk]) -> list[str]:
     """Items of a list for a person, in that order; of many files the first few are told, and the others counted.
-    BadSettings where there is more than can be shown."""
+    BadSettings if there is more than can be shown."""
     in_order = ordered(risks)
-    grave = [risk for risk in in_order if risk.kind in _GRAVE]
-    rows = sum(-(-len(f"  - {risk.text}") // _COLUMNS) for risk in grave)
-    if rows > _MOST or any(risk.kind == "program" and len(risk.what) > model_spec.LONGEST_COMMAND for risk in grave):
+    grave_risks = [risk for risk in in_order if risk.kind in _GRAVE]
+    rows = sum(-(-len(f"  - {risk.text}") // _COLUMNS) for risk in grave_risks)
+    if rows > _MOST or any(
+        risk.kind == "program" and len(risk.what) > model_spec.LONGEST_COMMAND for risk in grave_risks
+    ):
         what = f"{rows} rows of programs and servers" if rows > _MOST else "a program with a long command line"
         limit = f"at most {_MOST} rows, with command lines of at most {model_spec.LONGEST_COMMAND} characters"
         raise BadSettings(f"The setup does more than can be shown: {what}, and {limit} are allowed.")
     items = []
     for kind, group in itertools.groupby(in_order, key=lambda risk: risk.kind):
         own = list(group)
-        few = own[:_FEW] if kind in _FOLDED else own
-        items += [f"  - {risk.text}" for risk in few]
-        if left := len(own) - len(few):
+        shown_risks = own[:_FEW] if kind in _FOLDED else own
+        items += [f"  - {risk.text}" for risk in shown_risks]
+        if left := len(own) - len(shown_risks):
             items.append(f"  - {kind}: {left:,} more {_FOLDED[kind]} outside the working folder")
     return items
 
 
 def of_settings(settings: Settings | Mapping[str, Any], typed_format: str | None = None) -> tuple[Risk, ...]:
     """The risks of settings, or of answers, checked or not: in these, values of another type are left out, since
-    nothing comes of them. A `typed_format` takes the place of theirs and is no risk, but its clerk may be one."""
+    nothing comes of them. A `typed_format` takes the place of theirs and is not a risk, but its clerk may be one."""
     given = dict(settings)
     found = list(_of_cast(given.get("cast")))
     for path in _texts(given.get("context")):
@@ -261,7 +263,7 @@ def _of_cast(cast: object) -> Iterator[Risk]:
 
 
 def _report(output: object) -> str:
-    """Where the report lies for which an output is the name; empty where nothing is written."""
+    """Where the report lies for which an output is the name; empty if nothing is written."""
     try:
         return DebateFiles.named_by(output).report if isinstance(output, str) else ""
     except (BadFile, ValueError):
@@ -279,7 +281,7 @@ def _outside(path: str) -> str:
         leads = real_path(path)
     except OSError:
         return _real(path)
-    except ValueError:  # no file can have that name, which is told when it is read
+    except ValueError:  # no file can have that name, and `tell` gets a sentence when it is read
         return ""
     parts = os.path.relpath(leads, os.getcwd()).split(os.sep)
     return leads if any(part.startswith(".") for part in parts) else ""

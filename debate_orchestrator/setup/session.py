@@ -43,7 +43,7 @@ def load(path: str) -> SetupState:
 
 def save(path: str, draft: SetupState, tell: Tell = ignore, *, whole: bool = True) -> None:
     """Keeps the conversation in its file. A file there that `save` did not write, or of which the draft is not the
-    `whole`, is moved aside, which is told."""
+    `whole`, is moved aside, and `tell` gets a sentence."""
     data = {**draft.given, "sources": dict(draft.sources), "setup": draft.talk.model_dump(mode="json")}
     if kept := write_atomic(path, to_yaml(redact_values(data)), ours=_is_conversation if whole else lambda _: False):
         tell(f"{name_of(path)} was edited by hand: kept as {name_of(kept)}.")
@@ -135,7 +135,7 @@ class Ask(Value):
     choices: tuple[tuple[str, str], ...]
     """Value and what it means; empty for a free answer."""
     options: tuple[tuple[str, str], ...]
-    """The choices, or some answers to offer; empty where only the user's own words will do."""
+    """The choices, or some answers to offer; empty if only the user's own words will do."""
     default: str | int | None
     help: str
 

@@ -36,7 +36,8 @@ class UnsavedEvents:
             return
         except JournalWriteError as error:
             why = error.why
-        self._tell(f"{what} can't be saved: {why}. It waits in memory: make room, and it is saved. Ctrl-C gives it up.")
+        kept = "It is kept in memory and saved as soon as there is room. Ctrl-C discards it."
+        self._tell(f"{what} can't be saved: {why}. {kept}")
         before = self._given_up
         try:
             while True:

@@ -84,10 +84,10 @@ class DebateFiles(NamedTuple):
         """Those of report, page and journal that exist."""
         return [path for path in (self.report, self.page, self.journal) if os.path.lexists(path)]
 
-    def must_be_new(self, *, but: str = "") -> None:
-        """Raises BadFile if a report, page or journal (other than `but`) exists: no debate overwrites another's."""
-        if existing := [path for path in self.there() if path != but]:
-            raise BadFile(f"output: {existing[0]} is there already.", hint="name another output, or move it away")
+    def must_be_new(self, *, except_for: str = "") -> None:
+        """Raises BadFile if a report, page or journal exists, other than `except_for`: no debate overwrites another."""
+        if existing := [path for path in self.there() if path != except_for]:
+            raise BadFile(f"output: {existing[0]} already exists.", hint="name another output, or move it away")
 
     @classmethod
     def _named(cls, stem: str) -> DebateFiles:

@@ -208,7 +208,7 @@ class SetupSession:
             return self.words.said["free"]
         found = self._estimates.of(self.draft.given, self.interview.format, self.prompter.refresh).result()
         key = "rehearses" if model_spec.is_rehearsal(cast) else "takes"
-        return self.words.said[key].format(estimate=found.said()) if found else ""
+        return self.words.said[key].format(estimate=found.sentence()) if found else ""
 
 
 def moderating_model(given: Mapping[str, Any]) -> str | None:

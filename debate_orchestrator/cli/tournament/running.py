@@ -261,7 +261,7 @@ def write_reports(run: TournamentRun, *, quiet: bool) -> None:
 
 
 def end(run: TournamentRun, numbers: dict[str, Any], options: Options, resume: str, *, interrupted: bool) -> int:
-    """Says how a run ended, and what to do next; `resume` is the command that goes on."""
+    """Says how a run ended, and what to do next; `resume` is the command that continues."""
     from debate_orchestrator.tournament.progress import status_line
 
     folder = run.tournament.folder

@@ -254,13 +254,13 @@ _OWN = {"heading", "table", "th", "td", "link"}
 
 def speech(text: str, quotes: tuple[str, str] | None = None, budget: ParseBudget | None = None) -> HtmlSpeech:
     """A whole speech; `quotes` are the tags of what was looked up in the material, found and not."""
-    tamed = sanitize.sanitize(text).strip("\n")
-    whole = Markup(f'<pre class="whole"><code>{escape(tamed)}</code></pre>\n')
-    if not (budget or ParseBudget()).covers(tamed):
-        return HtmlSpeech(whole, [sanitize.one_line(tamed)])
-    tokens = _parser().parse(tamed)
-    paragraphs = _paragraphs(tokens) or [sanitize.one_line(tamed)]
-    if not all(map(_known, tokens)) or leaves_out(tokens, tamed):
+    safe_text = sanitize.sanitize(text).strip("\n")
+    whole = Markup(f'<pre class="whole"><code>{escape(safe_text)}</code></pre>\n')
+    if not (budget or ParseBudget()).covers(safe_text):
+        return HtmlSpeech(whole, [sanitize.one_line(safe_text)])
+    tokens = _parser().parse(safe_text)
+    paragraphs = _paragraphs(tokens) or [sanitize.one_line(safe_text)]
+    if not all(map(_known, tokens)) or leaves_out(tokens, safe_text):
         return HtmlSpeech(whole, paragraphs)
     for token in tokens:
         if token.children:
@@ -294,7 +294,7 @@ def literal_html(text: str) -> Markup:
 
 
 def _paragraphs(tokens: Sequence[Token]) -> list[str]:
-    """The paragraphs of a speech as `HtmlSpeech` has them; empty where it has none."""
+    """The paragraphs of a speech as `HtmlSpeech` has them; empty if it has none."""
     own, quoted, depth = list[str](), list[str](), 0
     for n, token in enumerate(tokens):
         depth += token.nesting if token.type.startswith("blockquote") else 0
