@@ -359,7 +359,7 @@ def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk,
         source: settings, as in `run`, or the path of a journal with which you would go on.
 
     Returns:
-        The risks; `said` of each is a line for a person. Empty if there is nothing to consent to.
+        The risks; `text` of each is a line for a person. Empty if there is nothing to consent to.
 
     Raises:
         BadJournal: as `read_journal`.

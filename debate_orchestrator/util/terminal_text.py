@@ -1,4 +1,4 @@
-"""What all rooms at a terminal share: the width of a line, choices by number, and the ways to go back or leave."""
+"""What the terminal modules share: the width of a line, choices by number, and the words to go back or leave."""
 
 from __future__ import annotations
 
