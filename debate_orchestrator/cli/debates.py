@@ -27,6 +27,7 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.callbacks import Tell
 
 
 @dataclass(frozen=True)
@@ -133,9 +134,7 @@ def check_settings(
     start.check_settings(settings, files, people_errors(settings.cast, terminal=terminal, events=events), permissions)
 
 
-def with_positions(
-    settings: Settings, tell: Callable[[str], None], *, permissions: Permissions
-) -> tuple[Settings, tuple[Reply, ...]]:
+def with_positions(settings: Settings, tell: Tell, *, permissions: Permissions) -> tuple[Settings, tuple[Reply, ...]]:
     """The settings with positions, and the replies that were paid for them. Missing positions are derived by the cast's
     moderator, else by its first judge or debater that is a model. `tell` gets progress lines; nothing is written."""
     try:

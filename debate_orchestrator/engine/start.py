@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import MOST_CONTEXT, MOST_FILES, SPEECH_RULES, Context, Noted, Opened, Reply
@@ -27,6 +26,7 @@ from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.storage.journal import SCHEMA, must_be_new
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.callbacks import Tell
 from debate_orchestrator.util.data import read_text
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
 from debate_orchestrator.util.sanitize import one_line
@@ -66,7 +66,7 @@ def check_settings(
 async def settle_positions(
     settings: Settings,
     questionnaire: Questionnaire,
-    tell: Callable[[str], None],
+    tell: Tell,
     permissions: Permissions = NO_PERMISSIONS,
 ) -> tuple[Settings, tuple[Reply, ...]]:
     """The settings with both positions, and the replies paid for deriving them: none if the positions were given.

@@ -10,11 +10,12 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from debate_orchestrator.prompting.replies import LARGEST, decode
 from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic
+from debate_orchestrator.util.callbacks import Tell, ignore
 from debate_orchestrator.util.data import error_text, is_link, read_regular
 from debate_orchestrator.util.errors import BadFile, BadReply, with_hint
 
@@ -36,7 +37,7 @@ class TurnsFolder:
     """The folder of one debate, or of one setup conversation. It is made when the first brief is laid out. `tell` gets
     a sentence for the user, such as which brief was moved aside."""
 
-    def __init__(self, folder: str, tell: Callable[[str], None] = lambda message: None):
+    def __init__(self, folder: str, tell: Tell = ignore):
         self.folder, self.tell = folder, tell
 
     def place(self, turn_id: str, wants: str) -> TurnFiles:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from functools import partial
+from importlib import import_module
+from threading import Thread
 from typing import Any, Literal, TypeVar
 
 from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import background, faults, lengths, pricing, servers
+from debate_orchestrator.providers import faults, lengths, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.options import Option, Refusals
 from debate_orchestrator.providers.registry import Permissions, Piece
@@ -140,7 +143,7 @@ class ApiModel:
         self.insecure = permissions.insecure
         self.current = current
         self.refusals = Refusals()
-        background.begin(self.imports)
+        _begin_import(self.imports)
         self._reached = False
         self._key: tuple[object, ...] | None = None
 
@@ -199,7 +202,7 @@ class ApiModel:
     ) -> None:
         """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it. Where a
         server refuses an option, the call is made again at once in another form."""
-        await background.done(self.imports)
+        await _imported(self.imports)
         meter = lengths.Meter(lengths.of_brief(brief, self.name), partial(speech_rules.public, self.current.state))
         while True:
             try:
@@ -226,7 +229,7 @@ class ApiModel:
 
     async def managed(self, call: Callable[[Any], Awaitable[_Result]]) -> _Result:
         """What a call of the SDK returns that streams no answer. Errors are those of a call for an answer."""
-        await background.done(self.imports)
+        await _imported(self.imports)
         clock = faults.SilenceClock(self.current.state.retry_for)
         try:
             client = self.client()
@@ -417,3 +420,32 @@ def count_field(holder: Any, name: str) -> int | None:
     """A count in a field of an object or a mapping, if it is a plausible one."""
     value = holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)
     return value if type(value) is int and 0 <= value < 1 << 53 else None
+
+
+_imports: dict[str, Future[None]] = {}
+"""Module to its import, which is done when it has ended, well or not."""
+
+
+def _begin_import(module: str) -> Future[None]:
+    """Begins to import an SDK in a thread, unless that was begun before: it takes seconds, and only a call that needs
+    it waits. The thread does not keep the process alive."""
+    if module not in _imports:
+        ended: Future[None] = Future()
+        ended.set_running_or_notify_cancel()  # a call that is cancelled leaves it to the others that wait
+        _imports[module] = ended
+        Thread(target=_import, args=(module, ended), name=f"import {module}", daemon=True).start()
+    return _imports[module]
+
+
+async def _imported(module: str) -> None:
+    """Returns when the import of a module has ended, well or not: importing it again tells which."""
+    await asyncio.wrap_future(_begin_import(module))
+
+
+def _import(module: str, ended: Future[None]) -> None:
+    try:
+        import_module(module)
+    except Exception:
+        pass
+    finally:
+        ended.set_result(None)

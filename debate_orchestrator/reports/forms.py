@@ -16,18 +16,15 @@ import hashlib
 import importlib
 import os
 import re
-from collections.abc import Callable
 from typing import NamedTuple
 
 from debate_orchestrator import __version__
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.util.callbacks import ignore
+from debate_orchestrator.util.callbacks import Tell, ignore
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, short_repr
 
-Tell = Callable[[str], None]
-"""Takes a sentence for the user."""
 BLANK = "0" * 64
 """In place of a report's checksum while that is taken."""
 _VERSION, _SHA = r"(?P<version>[0-9A-Za-z.+!-]{1,60})", "[0-9a-f]{64}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 from pydantic import AliasChoices, Field, ValidationError, field_validator
@@ -12,12 +11,10 @@ from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.settings import Source
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.util.callbacks import ignore
+from debate_orchestrator.util.callbacks import Tell, ignore
 from debate_orchestrator.util.data import name_of, parse_mapping_with_lines, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.redact import redact_values
-
-Tell = Callable[[str], None]
 
 
 def load(path: str) -> SetupState:
