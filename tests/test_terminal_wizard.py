@@ -35,7 +35,7 @@ from persons import (
 )  # fmt: skip
 
 from debate_orchestrator.cli.settings import questionnaire
-from debate_orchestrator.setup.kept_answers import RecentAnswers, named
+from debate_orchestrator.setup.kept_answers import RecentAnswers, from_file
 from debate_orchestrator.setup.session import SetupProgress, SetupState, load, save
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.casting import Found
@@ -364,7 +364,7 @@ class TestFiles:
         save(str(path), SetupState(given=given, sources={}, talk=SetupProgress(topics=("Tabs?",))))
         was = path.read_text(encoding="utf-8")
         wizard = Wizard(Script(), questionnaire, coming(NOBODY), no_check)
-        wizard.take_up(*named(str(path)))
+        wizard.take_up(*from_file(str(path)))
         wizard.keep()
         wizard.keep()
 

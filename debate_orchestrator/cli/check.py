@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     again with the ballots that reviewers have added."""
     arguments.journal = journal_named(arguments.journal)
     files = DebateFiles.of_journal(arguments.journal)
-    documents = verify.given(arguments.given or verify.beside(files.report))
+    documents = verify.read_reports(arguments.given or verify.reports_beside(files.report))
     try:
         contents = read(arguments.journal)
     except DamagedJournal as error:

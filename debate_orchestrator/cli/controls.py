@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from debate_orchestrator.cli.interrupts import STOPPING, heeded
+from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.people import hides_ballots
 from debate_orchestrator.core import schedule
@@ -364,7 +364,7 @@ async def run_with_controls(
         nullcontext() if screen is None else screen.session(controls.press)
     )
     try:
-        with heeded(controls.interrupt, controls.terminate):
+        with handled_signals(controls.interrupt, controls.terminate):
             async with holding as session:
                 controls.session, controls.reads_keys = session, session is not None and session.reads_keys
                 controls.show_status()

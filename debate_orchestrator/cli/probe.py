@@ -171,7 +171,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     """Asks until done or interrupted. The first Ctrl-C waits for the answers under way, the second one leaves them."""
     import asyncio
 
-    from debate_orchestrator.cli.interrupts import STOPPING, heeded
+    from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
     from debate_orchestrator.reports.scorecard import NO_BALLOT, ballot_text
     from debate_orchestrator.storage.journal_retry import UnsavedEvents
 
@@ -206,7 +206,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
                 where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.recording.source}"
                 remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
-    with heeded(interrupt, terminate), suppress(asyncio.CancelledError):
+    with handled_signals(interrupt, terminate), suppress(asyncio.CancelledError):
         failures = await run.run(stop, on_event, unsaved, _remember)
     if stop.is_set() and run.pending():
         complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)

@@ -76,7 +76,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     files = DebateFiles.of_output(settings.output)
     if rehearse := arguments.rehearse or model_spec.is_rehearsal(settings.cast):
         settings = start.rehearsed(settings, people=at_terminal(sys.stderr))
-        files = free_files(files.beside(".rehearsed"))  # the place of the real debate stays free
+        files = free_files(files.with_suffix(".rehearsed"))  # the place of the real debate stays free
     permissions = flags.permitted(arguments)
     check_settings(settings, files, permissions=permissions, events=arguments.events)
     _confirm_spelling(settings.cast, asks=not rehearse and at_terminal(sys.stderr))

@@ -377,7 +377,7 @@ def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk,
 async def _open(settings: Settings, *, rehearse: bool = False, people: bool = False) -> DebateFiles:
     files = DebateFiles.of_output(settings.output)
     if rehearse:
-        settings, files = start.rehearsed(settings), files.beside(".rehearsed")
+        settings, files = start.rehearsed(settings), files.with_suffix(".rehearsed")
     start.check_settings(settings, files, [] if people else _people(settings.cast))
     questionnaire = Questionnaire(question_texts(), format_check.load(settings.format), REPORT)
     settings, derived = await start.settle_positions(settings, questionnaire, lambda message: None)

@@ -183,13 +183,13 @@ class _Call:
         runner, turn, name = self._runner, self._turn, self._provider.name
         batched = self._provider if isinstance(self._provider, Batched) else None
         if self._billed:
-            runner.budget.take(turn.id, name, self._request, batch=bool(batched and batched.in_batch(self._request)))
+            runner.budget.reserve(turn.id, name, self._request, batch=bool(batched and batched.in_batch(self._request)))
         if batched is not None and batched.under_way(self._request):
             return
         try:
             await runner.record(Asked(turn=turn.id, brief=self._request.digest, by=name, called=self._billed))
         except BaseException:
-            runner.budget.give(turn.id)  # without an intent no call is made
+            runner.budget.release(turn.id)  # without an intent no call is made
             raise
         if runner.on_brief is not None:
             runner.on_brief(runner.debate, turn, self._request)
@@ -205,10 +205,10 @@ class _Call:
             self._record_cancelled()
             raise
         except BaseException:
-            budget.give(self._turn.id, unseen=True)
+            budget.release(self._turn.id, unseen=True)
             raise
         # What an answer has cost whose stream was closed is not known.
-        budget.give(self._turn.id, unseen=self._billed and reply.cost is None)
+        budget.release(self._turn.id, unseen=self._billed and reply.cost is None)
         return reply.model_copy(
             update={"brief": self._request.digest, "by": self._provider.name, "called": self._billed}
         )
@@ -225,7 +225,7 @@ class _Call:
             )
             with suppress(DebateError):  # the journal can't be written: it says so where it is closed
                 record_event(self._runner.journal, self._runner.current, event, self._runner.on_event)
-        self._runner.budget.give(self._turn.id, unseen=reply is None)  # it may have cost what was expected of it
+        self._runner.budget.release(self._turn.id, unseen=reply is None)  # it may have cost what was expected of it
 
     def _on_text(self, piece: str) -> None:
         self._begun.set()
@@ -237,7 +237,7 @@ class _Call:
         """Records a call that failed; raises Paused in place of a TransientError that was the last. A call that
         continues at the provider has not failed: its intent stands."""
         if isinstance(failure, AnswerPending):
-            self._runner.budget.give(self._turn.id, unseen=True)
+            self._runner.budget.release(self._turn.id, unseen=True)
             return
         trouble = failure if isinstance(failure, TransientError) else None
         partial = trouble.partial if trouble and isinstance(trouble.partial, Reply) else None
@@ -258,7 +258,7 @@ class _Call:
             await self._runner.record(event)
         finally:
             # A partial reply counts with its own cost, once it is on record.
-            self._runner.budget.give(self._turn.id, unseen=trouble is not None and trouble.unsure and not partial)
+            self._runner.budget.release(self._turn.id, unseen=trouble is not None and trouble.unsure and not partial)
         if trouble is not None and wait is None:
             raise self._out_of_time(trouble) from trouble
 

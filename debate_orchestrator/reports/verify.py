@@ -71,7 +71,7 @@ class Verification(NamedTuple):
         }
 
 
-def beside(report: str) -> list[str]:
+def reports_beside(report: str) -> list[str]:
     """The reports beside a journal: `report` and those that differ from it in their ending alone. A file that was never
     a report is not among them, though it has the name of one."""
     stem = os.path.splitext(report)[0]
@@ -87,8 +87,8 @@ def _was_a_report(path: str) -> bool:
     return data.startswith(FORMS[ending].begins) or has_traces(data, ending)
 
 
-def given(paths: Sequence[str]) -> list[tuple[str, bytes]]:
-    """The files of these names, which must be of some form of report. BadFile with all that can't be read."""
+def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
+    """These reports, each with its bytes. BadFile with every path that is not a report's or can't be read."""
     problems, files = list[str](), list[tuple[str, bytes]]()
     for path in paths:
         if os.path.splitext(path)[1] not in FORMS:
@@ -97,7 +97,7 @@ def given(paths: Sequence[str]) -> list[tuple[str, bytes]]:
         try:
             files.append((path, read_regular(path, follow=True)))
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "no file can have that name"
+            why = getattr(error, "strerror", None) or "the name is not allowed for a file"
             problems.append(f"{short_repr(path)} can't be read: {why}.")
     if problems:
         raise BadFile(problems)

@@ -26,7 +26,7 @@ _MOST = 50
 """Answers of one kind that are remembered."""
 
 
-class Kept:
+class KeptAnswers:
     """The file that a conversation is kept in."""
 
     def __init__(self, path: str, *, own: bool):
@@ -71,19 +71,19 @@ class Kept:
         return path
 
 
-def fresh() -> Kept:
+def new_file() -> KeptAnswers:
     """A file of its own in the working directory, for a conversation without a named file."""
     names = (f"{_STEM}{'' if n == 1 else f'-{n}'}{_ENDING}" for n in itertools.count(1))
-    return Kept(next(name for name in names if not os.path.lexists(name)), own=True)
+    return KeptAnswers(next(name for name in names if not os.path.lexists(name)), own=True)
 
 
-def left() -> tuple[Kept, SetupState] | None:
+def newest_unfinished() -> tuple[KeptAnswers, SetupState] | None:
     """The conversation that was left last in this working directory, if there is one that can be continued."""
     paths = sorted(filter(_is_own, Path(os.curdir).iterdir()), key=_age)
     for path in paths:
         try:
             if _holds_setup(str(path)):
-                kept = Kept(str(path), own=True)
+                kept = KeptAnswers(str(path), own=True)
                 kept.saved = True
                 return kept, load(str(path))
         except DebateError:
@@ -91,21 +91,21 @@ def left() -> tuple[Kept, SetupState] | None:
     return None
 
 
-def named(path: str) -> tuple[Kept, SetupState]:
+def from_file(path: str) -> tuple[KeptAnswers, SetupState]:
     """The conversation of a file that was named; a new one where there is none. A file that a person wrote is read
     and left as it is, and the answers are kept in another."""
     if not os.path.exists(path):
-        return Kept(path, own=False), SetupState()
+        return KeptAnswers(path, own=False), SetupState()
     draft = load(path)
     if not _holds_setup(path):
-        return fresh(), draft
-    kept = Kept(path, own=_is_own(Path(path)))  # ours, even if the user names it
+        return new_file(), draft
+    kept = KeptAnswers(path, own=_is_own(Path(path)))  # ours, even if the user names it
     kept.saved = True
     return kept, draft
 
 
 def _is_own(path: Path) -> bool:
-    """Whether a file has a name that `fresh` gives."""
+    """Whether a file has a name that `new_file` gives."""
     return re.fullmatch(rf"{re.escape(_STEM)}(-\d+)?{re.escape(_ENDING)}", path.name) is not None
 
 

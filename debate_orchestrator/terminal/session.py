@@ -18,7 +18,7 @@ from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine import moderator, start
 from debate_orchestrator.providers import registry
-from debate_orchestrator.setup.kept_answers import Kept, RecentAnswers
+from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import QuestionText, SetupState, with_progress, without_answers
 from debate_orchestrator.setup.settings import MODERATOR, Settings, format_of, settings_from
@@ -73,9 +73,9 @@ class SetupSession:
         self._questionnaire, self._coming, self.check = questionnaire, found, check
         self.rehearse, self._moderates = rehearse, not rehearse
         self._estimates, self._cost = Estimates(), ""
-        self.take_up(Kept("", own=True), SetupState())
+        self.take_up(KeptAnswers("", own=True), SetupState())
 
-    def take_up(self, kept: Kept, draft: SetupState) -> list[str]:
+    def take_up(self, kept: KeptAnswers, draft: SetupState) -> list[str]:
         """Continues with a draft. Returns what was wrong in it."""
         self.kept = kept
         named = format_of(draft.given, "")

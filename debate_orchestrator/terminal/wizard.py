@@ -12,7 +12,7 @@ from typing import Any
 
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup import kept_answers
-from debate_orchestrator.setup.kept_answers import Kept
+from debate_orchestrator.setup.kept_answers import KeptAnswers
 from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.session import Ask, Propose, SetupState, with_answers
@@ -53,8 +53,8 @@ class Wizard(SetupSession):
     ) -> None:
         """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
         self.prompter.tell(self.words.said["welcome"])
-        fresh = (kept_answers.fresh(), SetupState())
-        kept, draft = kept_answers.named(path) if path else (None if topic else self._left()) or fresh
+        fresh = (kept_answers.new_file(), SetupState())
+        kept, draft = kept_answers.from_file(path) if path else (None if topic else self._left()) or fresh
         agree(path or kept.path, draft.given, format_name)
         if format_name:
             draft = with_answers(draft, "flag", format=format_name)
@@ -72,9 +72,9 @@ class Wizard(SetupSession):
         if topic:
             self.draft = self.interview.answer(self.draft, "topic", topic)
 
-    def _left(self) -> tuple[Kept, SetupState] | None:
+    def _left(self) -> tuple[KeptAnswers, SetupState] | None:
         """The conversation that was left here, if it is to be continued."""
-        found = kept_answers.left()
+        found = kept_answers.newest_unfinished()
         if found is None:
             return None
         kept, draft = found

@@ -148,6 +148,6 @@ def free_files(topic: str, mark: str = "") -> DebateFiles:
     words = slug(topic)
     for number in range(1, 10_000):
         files = DebateFiles.named_by(f"{words}{'' if number == 1 else f'-{number}'}{mark}.md")
-        if not files.there():
+        if not files.existing():
             return files
     raise BadFile(f"There are too many debates named {words}.", hint="move some to another folder")

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from debate_orchestrator.cli.interrupts import heeded
+from debate_orchestrator.cli.interrupts import handled_signals
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.tournament import running
 from debate_orchestrator.util.commands import command
@@ -66,7 +66,7 @@ async def _hold(run: TournamentRun, options: running.Options, url: str) -> tuple
         def interrupt() -> None:
             task.cancel()
 
-        with heeded(interrupt, interrupt), suppress(asyncio.CancelledError):
+        with handled_signals(interrupt, interrupt), suppress(asyncio.CancelledError):
             async with _shown(rounds, options):
                 await task
         interrupted = task.cancelled()
