@@ -32,6 +32,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.errors import ExternalError, Paused
+from debate_orchestrator.util.numbers import plural
 
 
 def is_quiet(arguments: argparse.Namespace) -> bool:
@@ -101,7 +102,7 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
 def _go_on(debate: ConsentedDebate) -> str:
     """What is saved, and the command that continues."""
     turns = len(debate.state.answers)
-    return f"{turns} turn{'s' * (turns != 1)} saved. Go on with `{next_command(debate.state, debate.files.journal)}`."
+    return f"{plural(turns, 'turn')} saved. Go on with `{next_command(debate.state, debate.files.journal)}`."
 
 
 class Written(NamedTuple):

@@ -26,6 +26,7 @@ from debate_orchestrator.util.errors import (
     UserError,
     short_repr,
 )
+from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
@@ -97,7 +98,7 @@ def _agree(run: ProbeRun, *, trusted: bool) -> None:
     origins = [consent.of_entries(path, entries) for path, entries in run.asked.items()]
     foreign = [origin for origin in origins if consent.lacking(origin, _ballot())]
     if foreign and not trusted:
-        count = f"{len(foreign)} ballot{'s' * (len(foreign) > 1)}"
+        count = plural(len(foreign), "ballot")
         hint = "Add --trust to count them, name another --output, or move the folder away."
         raise BadFile(f"The folder holds {count} that `debate probe` did not make there for you. {hint}")
     for origin in foreign:

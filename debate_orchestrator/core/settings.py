@@ -21,6 +21,7 @@ from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE
 from debate_orchestrator.core.values import FREE, Text, Value
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr, with_hint
+from debate_orchestrator.util.numbers import plural
 
 Source = Literal["user", "file", "flag", "default", "derived"]
 """Where an answer came from; `derived` is a moderator's work that the user confirmed or asked for."""
@@ -293,7 +294,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
             yield from _cast_problems(value, format)
         case "quorum":
             if "cast" in others and value > (panel := max(1, len(others["cast"].get(JUDGE, ())))):
-                yield f"quorum: {value} votes are more than the panel has: {panel} judge{'s' * (panel > 1)}."
+                yield f"quorum: {value} votes are more than the panel has: {plural(panel, 'judge')}."
         case "mirror" | "blind" | "each_round":
             yield from _voting_problems(name, value, format)
         case "issues" | "brief":

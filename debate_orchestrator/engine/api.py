@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,7 +29,7 @@ from debate_orchestrator.setup.settings import Settings, format_of, settings_fro
 from debate_orchestrator.storage.journal import JournalContents, JournalWriter, read
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.data import read_regular, read_text
+from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.errors import BadSettings, ExternalError, Paused
 
 DEFAULT_FORMAT = "adversarial"
@@ -264,8 +263,7 @@ def _from_transcript(
     topic: str | None,
     positions: Mapping[str, str] | None,
 ) -> rejudging.Opening:
-    transcript = transcript_file.parse(read_text(path, transcript_file.LARGEST), path)
-    digest = hashlib.sha256(read_regular(path, follow=True)).hexdigest()
+    transcript, digest = transcript_file.read(path)
     return rejudging.of_transcript(transcript, path, digest, judges, strictness, topic, positions)
 
 
@@ -380,7 +378,7 @@ async def _open(settings: Settings, *, rehearse: bool = False, people: bool = Fa
         settings, files = start.rehearsed(settings), files.with_suffix(".rehearsed")
     start.check_settings(settings, files, [] if people else _people(settings.cast))
     questionnaire = Questionnaire(question_texts(), format_check.load(settings.format), REPORT)
-    settings, derived = await start.settle_positions(settings, questionnaire, lambda message: None)
+    settings, derived = await start.settle_positions(settings, questionnaire, ignore)
     opened = start.make_opening(settings, derived)
     with JournalWriter.create(files.journal, opened) as journal:
         if settings.one_agent:

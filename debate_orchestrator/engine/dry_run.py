@@ -29,6 +29,7 @@ from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import SCHEMA, Entry
 from debate_orchestrator.util.errors import BadFormat, DebateError, short_repr
+from debate_orchestrator.util.numbers import plural
 
 EVERY_SIZE = 8
 """Up to this number of rounds each is tried; above it only those that a condition of the format names."""
@@ -208,7 +209,7 @@ class _Trial:
     def _size(self) -> str:
         """The kind of debate, in words."""
         setup = self.first.setup
-        return f"{self.scenario.name} of {setup.rounds} round{'s' * (setup.rounds != 1)} ({setup.strictness})"
+        return f"{self.scenario.name} of {plural(setup.rounds, 'round')} ({setup.strictness})"
 
     def _tripped(self, turn: Turn | None, error: Exception) -> str:
         """The error for a debate that does not reach its end, or can't be reported."""

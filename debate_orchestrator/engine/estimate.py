@@ -32,6 +32,7 @@ from debate_orchestrator.providers.caching import (
     seconds,
 )
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.numbers import plural
 
 LETTERS = 6
 """Characters of a word in a speech, with its space."""
@@ -105,7 +106,7 @@ class CostEstimate(Value):
         return f"{self._calls()}, about {_duration(self.seconds)}, {money}"
 
     def _calls(self) -> str:
-        return f"{self.calls} call{'s' * (self.calls != 1)}"
+        return plural(self.calls, "call")
 
     def _money(self) -> str:
         return f"about ${self.cost:.2f}" if self.cost >= 0.01 else "less than $0.01"

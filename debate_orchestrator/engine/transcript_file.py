@@ -16,6 +16,7 @@ reader never guesses who speaks: a line that may be another speaker's label is r
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -26,7 +27,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine.transcript_labels import ROUND, Label, Speakers, key_of, read_label, side_word
 from debate_orchestrator.reports import markup
-from debate_orchestrator.util.data import strict_json
+from debate_orchestrator.util.data import read_regular, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.sanitize import sanitize
 
@@ -74,6 +75,12 @@ class Transcript(Value):
     @property
     def rounds(self) -> int:
         return max(speech.round for speech in self.speeches)
+
+
+def read(path: str) -> tuple[Transcript, str]:
+    """The transcript in a file, and the sha256 of its bytes. Raises BadFile as `parse`, or if it can't be read."""
+    transcript = parse(read_text(path, LARGEST), path)
+    return transcript, hashlib.sha256(read_regular(path, follow=True)).hexdigest()
 
 
 def parse(text: str, name: str) -> Transcript:

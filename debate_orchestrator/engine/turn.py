@@ -34,6 +34,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     TransientError,
 )
+from debate_orchestrator.util.numbers import plural
 
 SPEECH_ATTEMPTS = 2
 STRUCTURED_ATTEMPTS = 4
@@ -285,7 +286,7 @@ def _summary(event: Answer | CallFailed) -> str:
     if isinstance(event, CallFailed) and event.reply is None:
         return f"{event.turn}: the failure of its call"
     words = sanitize.count_words(event.reply.text) if event.reply else 0
-    return f"{event.turn}: its answer ({words:,} word{'s' * (words != 1)})"
+    return f"{event.turn}: its answer ({plural(words, 'word')})"
 
 
 def record_event(journal: JournalWriter, current: CurrentState, event: Event, on_event: OnEvent | None = None) -> bool:

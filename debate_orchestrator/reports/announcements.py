@@ -15,6 +15,7 @@ from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
 from debate_orchestrator.reports.provenance import stand_ins
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
 _REASONS = ("justification", "reasons")
@@ -191,7 +192,7 @@ def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
             yield Announcement("issues", f"{name}. {one_line(question)}", turn=turn.id)
     if "findings" in reply.ballot:
         count = len(reply.ballot["findings"])
-        found = f"{count} fault{'s' * (count != 1)} found; it is written again" if count else "no fault found"
+        found = f"{plural(count, 'fault')} found; it is written again" if count else "no fault found"
         yield Announcement("brief", f"Check of the decision brief: {found}.", turn=turn.id)
     if advice := reply.ballot.get("recommendation"):
         text = f"Recommendation ({advice['sure']} % sure): {one_line(advice['do'])}"

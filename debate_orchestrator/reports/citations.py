@@ -14,6 +14,7 @@ from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Citation, EvidenceReport, SourceRating
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.numbers import plural
 
 VERIFIED = "verified"
 _UNSEEN = ("unreachable", "blocked")
@@ -100,12 +101,12 @@ def summary(debate: DebateState) -> str:
     if not cited:
         return ""
     n, verified = len(cited), sum(citation.state == VERIFIED for citation in cited)
-    quotes = f"{n} quote{'s' * (n != 1)} cited"
+    quotes = f"{plural(n, 'quote')} cited"
     if all(citation.state in (UNCHECKED, NOT_YET) for citation in cited):
         return f"{quotes}, and {'none of them was' if n > 1 else 'it was not'} checked: {looked_up_by(debate)}."
     counted = f"{verified or 'none'} {'were' if verified > 1 else 'was'}"
     unseen = sum(citation.state in _UNSEEN for citation in cited)
-    pages = "no page" if unseen == n else f"{unseen} page{'s' * (unseen != 1)}"
+    pages = "no page" if unseen == n else plural(unseen, "page")
     missing = f", since {pages} could be had" if unseen == n else f", and {pages} could not be had" if unseen else ""
     return f"Of {quotes}, {counted} verified{missing}: {looked_up_by(debate)}."
 

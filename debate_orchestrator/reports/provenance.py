@@ -15,6 +15,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import citations, wording
 from debate_orchestrator.reports.parts import EarlierRoundReport, Note, Part, RecordedDebate
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
 COMPLETE, PROMPTS_CHANGED = "complete", "prompts changed"
@@ -57,7 +58,7 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
             turn.id for turn in schedule.settled(debate) if turn.seat == side and speech_rules.declined(debate, turn.id)
         ]
         if declined:
-            turns = f"{len(declined)} turn{'s' * (len(declined) != 1)}"
+            turns = plural(len(declined), "turn")
             text = f"Degraded: {debate.format.name_of(side)} declined to argue in {turns}."
             yield _warning("degraded", text, declined[0] if len(declined) == 1 else None)
     yield from (_info("floor", text) for text in wording.floor_sentences(debate))

@@ -19,7 +19,7 @@ from debate_orchestrator.reports.review_files import GatheredReviews
 from debate_orchestrator.reports.reviews import UNDECIDED, Marks, Review, judges_marks
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import Scales, winner_word
-from debate_orchestrator.util.numbers import decimals
+from debate_orchestrator.util.numbers import decimals, plural
 
 NOTE = "Reviewers read the debate afterwards and sign for themselves. The verdict is the panel's, whatever they say."
 _JUDGE, _REVIEWER, _SEEN = "judge", "reviewer", "reviewer, who knew the verdict"
@@ -229,7 +229,7 @@ def _agreement(
     debate: DebateState, ballots: Sequence[Review], panel: str | None, alpha: Fraction | None, *, scored: bool
 ) -> Iterator[str]:
     n = len(ballots)
-    people = f"{n} reviewer{'s' * (n != 1)}"
+    people = plural(n, "reviewer")
     counts = Counter(_named(ballot.final) for ballot in ballots)
     final = ", ".join(f"{_word(name)} {count}" for name, count in counts.most_common())
     if tally.verdict(debate) is None:
@@ -267,7 +267,7 @@ def _swing(
     moved = Counter(str(ballot.after) for ballot in twice if ballot.before != ballot.after)
     to = ", ".join(f"{n} to {_held(side)}" for side, n in moved.items())
     total, n = sum(moved.values()), len(twice)
-    sentence = f"{total} of {n} mind{'s' * (n != 1)} that voted before and after moved"
+    sentence = f"{total} of {plural(n, 'mind')} that voted before and after moved"
     yield f"{sentence}: {to}." if total else f"{sentence}."
     gains = ", ".join(f"{debate.format.name_of(side)} {n:+d}" for side, n in gained.items())
     if by_swing in gained:

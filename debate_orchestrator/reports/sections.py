@@ -27,7 +27,7 @@ from debate_orchestrator.reports.rich_text import (
     turn,
     without_empty,
 )
-from debate_orchestrator.util.numbers import decimals, percent
+from debate_orchestrator.util.numbers import decimals, percent, plural
 
 BEFORE, AFTER = "Before round 1", "After the last round"
 
@@ -200,7 +200,7 @@ def _conduct(report: ReportModel) -> Iterator[str]:
             yield f"{name} wrote lines for the other side in {', '.join(lines_for)}."
         if dropped := {turn.id: turn.dropped for turn in own if turn.dropped}:
             n = sum(dropped.values())
-            words = f"{n:,} word{'s' * (n != 1)}"
+            words = plural(n, "word")
             yield f"{name} went over the limit, and {words} were not heard, in {', '.join(dropped)}."
         if quotes := [quote for turn in own for quote in turn.quotes]:
             verified = sum(quote.verified for quote in quotes)
@@ -327,7 +327,7 @@ def cost_table(report: ReportModel) -> CostTable | None:
         rows.append((report.seats.get(seat, seat.capitalize()), str(line.phase), *_numbers(line, searched=searched)))
     notes = ["Prices are those known when each answer was given."]
     if n := costs.total.calls_unknown:
-        notes.append(f"The price of {n} call{'s' * (n != 1)} is unknown and in none of the sums.")
+        notes.append(f"The price of {plural(n, 'call')} is unknown and in none of the sums.")
     if any(line.tokens is None for line in costs.lines):
         notes.append("A dash stands where tokens were not counted.")
     if report.run.rehearsed:

@@ -14,7 +14,7 @@ from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import RecordedDebate, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cell, joined, literal, phrase, resting, strong
 from debate_orchestrator.reports.wording import winner_word
-from debate_orchestrator.util.numbers import decimals, percent
+from debate_orchestrator.util.numbers import decimals, percent, plural
 
 _REMARKS: dict[Remark, str] = {
     "winner is behind on points": (
@@ -133,7 +133,7 @@ def _firmness(report: ReportModel, verdict: VerdictReport) -> str:
     if len(verdict.panel) > 1 and not report.judging.by_swing:
         won = verdict.votes.get(verdict.winner, 0)
         lost = sum(verdict.votes.get(side, 0) for side in report.positions if side != verdict.winner)
-        return f" by {won} vote{'s' * (won != 1)} to {lost}"
+        return f" by {plural(won, 'vote')} to {lost}"
     return ""
 
 
@@ -157,7 +157,7 @@ def _label_outcome(report: ReportModel, verdict: VerdictReport) -> Phrase:
 def _concession(report: ReportModel) -> str:
     who = both_sides(report) if report.conceded == "both" else report.seats[str(report.conceded)]
     n = report.rounds_completed
-    return f"{who} conceded the whole position after {n} judged round{'s' * (n != 1)}"
+    return f"{who} conceded the whole position after {plural(n, 'judged round')}"
 
 
 def both_sides(report: ReportModel) -> str:

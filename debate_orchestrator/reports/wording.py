@@ -16,7 +16,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import RoundResult, Verdict
 from debate_orchestrator.core.votes import BallotReading, Vote, valid_votes
-from debate_orchestrator.util.numbers import decimals, percent
+from debate_orchestrator.util.numbers import decimals, percent, plural
 from debate_orchestrator.util.sanitize import one_line
 
 SCORES, LABEL, SCORE, PROBABILITY = "scores", "label", "score", "probability"
@@ -185,7 +185,7 @@ def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) ->
     enough, n = max(1, quorum), len(counting)
     if n >= enough:
         return ""
-    whole = f"{n} of {len(votes)} vote{'s' * (len(votes) != 1)} count{'s' * (n == 1)}"
+    whole = f"{n} of {plural(len(votes), 'vote')} count{'s' * (n == 1)}"
     needed = f"{enough} {'is' if enough == 1 else 'are'} needed"
     why = "; ".join(f"{name(vote.judge)} {_lost(vote)}" for vote in votes if vote not in counting)
     return f"{whole}, and {needed}: {why}."
@@ -206,7 +206,7 @@ def whole_percent(share: Fraction) -> str:
 
 def flips_line(changed: int, of: int) -> str:
     """How many votes changed when the sides were exchanged."""
-    return f"{changed} of {of} vote{'s' * (of != 1)} changed when the sides were exchanged."
+    return f"{changed} of {plural(of, 'vote')} changed when the sides were exchanged."
 
 
 def announced(debate: DebateState, event: Event) -> str | None:

@@ -1,4 +1,4 @@
-"""Numbers as they are shown, and the interval of a rate."""
+"""Numbers and counts as they are shown, and the interval of a rate."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def decimals(value: Fraction) -> str:
 def percent(share: Fraction) -> str:
     """A share as it is shown: per cent, as `decimals` shows numbers."""
     return f"{decimals(share * 100)}%"
+
+
+def plural(n: int, noun: str) -> str:
+    """A count with its noun: `1 turn`, `2 turns`."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:

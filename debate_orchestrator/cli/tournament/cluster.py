@@ -13,6 +13,7 @@ from debate_orchestrator.cli.interrupts import handled_signals
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.tournament import running
 from debate_orchestrator.util.commands import command
+from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.display import Display
@@ -119,7 +120,7 @@ async def _show(rounds: Rounds, display: Display | None, *, events: bool) -> Non
         if not numbers:
             continue
         workers = numbers["workers"]
-        line = f"{status_line(numbers)} · {workers:,} worker{'s' * (workers != 1)}"
+        line = f"{status_line(numbers)} · {plural(workers, 'worker')}"
         if events:
             running.print_line({"progress": numbers})
         elif display is None:
