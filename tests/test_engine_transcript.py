@@ -17,7 +17,7 @@ from nasty import NASTY, SAID, texts
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Declined, Event
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.engine.transcript_file import FORM, MOST_ROUNDS, MOST_SPEECHES, parse
+from debate_orchestrator.engine.transcript_file import HOW_TO_WRITE, MOST_ROUNDS, MOST_SPEECHES, parse
 from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import read as journal
@@ -45,7 +45,7 @@ def errors(text: str) -> str:
     with pytest.raises(BadFile) as refused:
         parse(text, "x.md")
     *found, form = refused.value.complaints
-    assert form == f"x.md: {FORM}" and found and all(error.startswith("x.md: ") for error in found)
+    assert form == f"x.md: {HOW_TO_WRITE}" and found and all(error.startswith("x.md: ") for error in found)
     return "\n".join(found)
 
 
@@ -331,7 +331,7 @@ def test_any_text_is_a_transcript_or_refused(text: str) -> None:
     try:
         found = parse(text, "x.md").speeches
     except BadFile as refused:
-        assert refused.complaints[-1] == f"x.md: {FORM}"
+        assert refused.complaints[-1] == f"x.md: {HOW_TO_WRITE}"
     else:
         assert {speech.side for speech in found} == {"a", "b"} and all(speech.text.strip() for speech in found)
 

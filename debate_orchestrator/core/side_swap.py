@@ -113,16 +113,16 @@ class SideSwap:
 def _names(first: str, second: str) -> dict[str, str]:
     """Either name to the other, as it is and in capitals; a name of several words also in small letters, unless
     the last is a letter, which may be a word of the language: `a debater a listener believes`."""
-    forms: list[Callable[[str], str]] = [lambda name: name, str.upper]
+    spellings: list[Callable[[str], str]] = [lambda name: name, str.upper]
     if (
         " " in first
         and " " in second
         and not {len(first.rsplit(maxsplit=1)[-1]), len(second.rsplit(maxsplit=1)[-1])} & {1}
     ):
-        forms += [str.lower, lambda name: name[:1].lower() + name[1:]]
+        spellings += [str.lower, lambda name: name[:1].lower() + name[1:]]
     names: dict[str, str] = {}
-    for form in forms:
-        name, other = form(" ".join(first.split())), form(" ".join(second.split()))
+    for spelled in spellings:
+        name, other = spelled(" ".join(first.split())), spelled(" ".join(second.split()))
         if name != other and not {name, other} & set(names):
             names |= {name: other, other: name}
     return names

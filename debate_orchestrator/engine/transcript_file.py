@@ -37,7 +37,7 @@ MOST_ROUNDS = 50
 MOST_SPEECHES = 200
 ARGUMENT = "Argument"
 """The title of a speech that has none of its own."""
-FORM = (
+HOW_TO_WRITE = (
     "Write each speech below a heading that names its speaker and side: `# Topic`, `## Round 1`, `### Alice (Pro)`, "
     'the speech, `### Bob (Con)`, the speech; or as JSON: [{"speaker": "Alice", "side": "pro", "text": "..."}, ...].'
 )
@@ -90,14 +90,18 @@ def parse(text: str, name: str) -> Transcript:
     """
     errors, is_json = list[str](), re.match(r"\s*(?:\{|\[\s*[\]{])", text)
     text = text if is_json else sanitize(text)
-    parse_form = _parse_json if is_json else _parse_own if _own_kind(text) else _parse_markdown
+    parse_document = _parse_json if is_json else _parse_own if _own_kind(text) else _parse_markdown
     if not is_json and (marks := len(_MARKS.findall(text))) > MOST_MARKS:
         found = f"it has {marks:,} lines, marks of lists and quotations, and borders of cells"
         raise BadFile(f"{name}: {found}. A transcript has at most {MOST_MARKS:,}.")
-    transcript = parse_form(text, errors)
+    transcript = parse_document(text, errors)
     if errors := errors or list(_whole(transcript)):
         hidden = len(errors) - _MOST_ERRORS
-        errors = [*errors[:_MOST_ERRORS], *([f"{hidden} more lines have such errors."] if hidden > 0 else []), FORM]
+        errors = [
+            *errors[:_MOST_ERRORS],
+            *([f"{hidden} more lines have such errors."] if hidden > 0 else []),
+            HOW_TO_WRITE,
+        ]
         raise BadFile([f"{name}: {error}" for error in errors])
     return transcript
 

@@ -132,10 +132,10 @@ class Fetcher:
         async with self._robots_locks[address.origin]:
             if address.origin not in self._robots:
                 self._robots[address.origin] = await self._rules(address, time_left)
-        format = self._robots[address.origin]
-        if isinstance(format, Blocked):
-            raise Blocked(format.why)
-        if not format.allow(address.target):
+        rules = self._robots[address.origin]
+        if isinstance(rules, Blocked):
+            raise Blocked(rules.why)
+        if not rules.allow(address.target):
             raise Blocked("robots.txt forbids it")
 
     async def _rules(self, address: Address, time_left: _TimeLeft) -> robots.RobotsRules | Blocked:

@@ -108,8 +108,8 @@ def _plan(call: _Planned, calls: list[_Planned], starts: list[float], *, led: bo
 
 
 def _lifetime(*, hour: bool) -> float:
-    format = pricing.table().cache
-    return _MARGIN * (format.keeps_hour if hour else format.keeps)
+    caching = pricing.table().cache
+    return _MARGIN * (caching.keeps_hour if hour else caching.keeps)
 
 
 def placed_marks(plan: CachePlan, debate: DebateState, blocks: int) -> list[int]:
@@ -125,8 +125,8 @@ def placed_marks(plan: CachePlan, debate: DebateState, blocks: int) -> list[int]
 def marks(blocks: int) -> list[int]:
     """Which of so many shared blocks a call that writes marks: the last, and earlier ones so close together that a
     read, which looks back `lookback` blocks from each mark, finds the mark of the family's call before."""
-    format = pricing.table().cache
-    places = (blocks - 1 - n * (format.lookback - 2) for n in range(format.breakpoints - 1))
+    caching = pricing.table().cache
+    places = (blocks - 1 - n * (caching.lookback - 2) for n in range(caching.breakpoints - 1))
     return [place for place in places if place >= 0][::-1]
 
 
@@ -177,7 +177,7 @@ class _Prefix(NamedTuple):
     lasts: float
 
 
-def counted(calls: Iterable[Call], format: Caching) -> list[Usage]:
+def counted(calls: Iterable[Call], caching: Caching) -> list[Usage]:
     """The input tokens of each call, given in the order in which they start, with marks as `placed_marks` sets them.
 
     A call reads the longest cached prefix up to its last mark, which then lasts anew, and writes the rest up to it.
@@ -195,7 +195,7 @@ def counted(calls: Iterable[Call], format: Caching) -> list[Usage]:
             prefixes[prefixes.index(read)] = read._replace(until=call.start + read.lasts)
         cached = read.tokens if read else 0
         if marked > cached:
-            lasts = format.keeps_hour if call.hour else format.keeps
+            lasts = caching.keeps_hour if call.hour else caching.keeps
             prefixes.append(_Prefix(marked, call.begun, call.start + lasts, lasts))
         minutes, hour = (0, marked - cached) if call.hour else (marked - cached, 0)
         usages.append(Usage(fresh=sums[-1] - marked, cached=cached, written=minutes, written_hour=hour))
