@@ -105,6 +105,6 @@ def _confirm_spelling(cast: Mapping[str, tuple[str, ...]], *, asks: bool) -> Non
         remark(f"debate: {question}")
     if not asks:
         return
-    print("Go on with it as it is? [y/N] ", end="", file=sys.stderr, flush=True)
+    print("Continue with this name? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise BadSettings("Nothing was opened.", hint="name another model")

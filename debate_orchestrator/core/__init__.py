@@ -1,4 +1,4 @@
-"""The pure root: who speaks next, what they have heard, and what the ballots add up to.
+"""The core, without I/O: who speaks next, what they have heard, and what the ballots add up to.
 
 Whatever decides who speaks next lives here. Nothing here knows who fills a seat, and nothing touches files, network,
 clock, chance or asyncio.

@@ -84,7 +84,7 @@ async def settle_positions(
         sources = {**settings.sources, "positions": "default"}
         return settings.model_copy(update={"positions": plain, "sources": sources}), ()
     if specs and not models:
-        problem = f"positions: a stand-in derives none, and none are plain from {short_repr(settings.topic)}."
+        problem = f"positions: a stand-in can't derive them, and none follow plainly from {short_repr(settings.topic)}."
         raise BadSettings(problem, hint="--position-a TEXT and --position-b TEXT")
     spec = next(iter(models), model_spec.HOST)
     if spec == model_spec.HOST:

@@ -1,6 +1,4 @@
-"""Has a page read, and a quote looked for in it, by a process of its own (`reader`), and believes none of what it says
-before it has looked at it.
-"""
+"""Reads a page and looks for a quote in it, in a confined process (`reader_process`) whose results are checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person: at a terminal asked for one turn after the other, however many are due at once."""
+"""A person as a provider: asked at the terminal for one turn at a time, however many are due."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Speech in markdown: shown as its author meant it, unable to leave its place.
+"""Speech as safe markdown: it keeps the layout that its author meant, and can't break out of its place.
 
 A speech keeps its paragraphs, emphasis, lists, tables and code. It loses what could forge the report
 around it: headings and rules are shown as text, HTML and images as text, links only to http, https and

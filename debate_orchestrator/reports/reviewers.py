@@ -1,5 +1,7 @@
-"""How reviewers of a debate agree with its judges, as tables and sentences of text as it was given: each form of report
-makes it safe to show. Nothing of it changes the panel's verdict."""
+"""How reviewers of a debate agree with its judges, as tables and sentences.
+
+Their text is kept as it was given: each form of report makes it safe to show. Nothing here changes the verdict.
+"""
 
 from __future__ import annotations
 

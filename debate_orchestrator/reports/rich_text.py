@@ -1,5 +1,7 @@
-"""Lines of a report as runs of words, each marked by whose words they are. Each form of report makes a run safe in its
-own way, and draws strong words and links."""
+"""Lines of a report as runs of words, each marked by whose words they are.
+
+Each form of report makes a run safe in its own way, and draws strong words and links.
+"""
 
 from __future__ import annotations
 

@@ -52,10 +52,10 @@ class KeptAnswers:
     def leaving(self) -> str:
         """Where the answers are, and the command that continues."""
         if self.lost:
-            return f"left; the answers could not be kept: {self.lost}"
+            return f"setup left; the answers could not be kept: {self.lost}"
         if not self.saved:
-            return "left; nothing was answered."
-        left = f"left; your answers are in {self.path}. Go on with `debate --answers {self.path}`."
+            return "setup left; nothing was answered."
+        left = f"setup left; your answers are in {self.path}. Go on with `debate --answers {self.path}`."
         return " ".join([left, *self.asides])
 
     def moved(self, draft: SetupState, report: str) -> str:
