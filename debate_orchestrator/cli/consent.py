@@ -41,7 +41,7 @@ class Origin(NamedTuple):
 
 
 def of_file(path: str) -> Origin:
-    """An answers file, identified by where it lies."""
+    """An answers file, identified by its path."""
     return Origin(STDIN, "") if path == STANDARD_INPUT else Origin(name_of(path), _key("answers", path))
 
 
@@ -50,7 +50,7 @@ def of_journal(journal: JournalWriter) -> Origin:
 
 
 def of_entries(path: str, entries: Sequence[Entry]) -> Origin:
-    """A journal, identified by its first line and where it lies: a copy of it may come from elsewhere."""
+    """A journal, identified by its first line and its path: a copy of it may come from elsewhere."""
     return Origin(name_of(path), _key(f"journal {entries[0].hash}", path))
 
 
@@ -87,8 +87,8 @@ def agree_to_answers(
 
 
 def remember_answers(path: str, given: Mapping[str, Any], before: str = "") -> None:
-    """Remembers answers that the user typed or agreed to. If they lay at the path `before` until now and that file is
-    gone, its record is removed: a stranger's file may come to lie there."""
+    """Remembers answers that the user typed or agreed to. If they were at the path `before` until now and that file is
+    gone, its record is removed: a stranger's file may take its place."""
     if before and not os.path.lexists(before) and (record := _record(of_file(before))):
         with suppress(OSError):
             record.unlink()

@@ -177,7 +177,7 @@ class Recording(Value):
 
     @property
     def debated(self) -> str:
-        """What stands for the speeches: judgings that have it in common judge the same ones."""
+        """The digest that identifies the speeches: judgings that share it judge the same ones."""
         return self.root or self.digest
 
 
@@ -351,7 +351,7 @@ class CallFailed(Value):
     unsure: bool = False
     """Whether it may have been billed all the same: the line broke after the question was put."""
     reply: Reply | None = None
-    """What had come, where something had."""
+    """The part of the answer that had come; None if nothing had."""
 
 
 class Reassigned(Value):

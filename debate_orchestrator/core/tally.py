@@ -1,6 +1,6 @@
 """What ballots add up to: votes, findings, round results, totals and the verdict, as functions over the state.
 
-What comes of a round is worked out once, when the last judge of its panel has voted: nothing changes it afterwards.
+The result of a round is worked out once, when the last judge of its panel has voted: nothing changes it afterwards.
 """
 
 from __future__ import annotations

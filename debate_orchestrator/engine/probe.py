@@ -226,7 +226,7 @@ class ProbeRun:
     async def _ask(
         self, ballot: Ballot, on_begin: Callable[[journal.JournalWriter], None] | None, **options: Any
     ) -> None:
-        """Asks for one ballot; `options` are those of `drive`."""
+        """Asks for one ballot; `options` are those of `run_loop`."""
         opened, speeches = opening(ballot.case, ballot.judge)
         make_folder(os.path.dirname(ballot.path))
         begun = ballot.path in self._debates

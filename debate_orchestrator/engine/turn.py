@@ -215,7 +215,8 @@ class _Call:
         )
 
     def _record_cancelled(self) -> None:
-        """Records a call that is given up, with what had come, at once: the process may have a second left."""
+        """Records a call that is given up, with the part of its answer that had come, at once: the process may have
+        a second left."""
         text, reply = "".join(self._pieces), None
         if text.strip():
             name = self._provider.name

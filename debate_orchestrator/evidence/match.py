@@ -1,6 +1,6 @@
 """Whether a text holds a quote, and what comes closest to it where it does not.
 
-Both are made alike first (`folding`). A quote counts as held where it stands in the text as it is, whole words and
+Both are made alike first (`fold`). A quote counts as held where it stands in the text as it is, whole words and
 whole figures; an ellipsis parts it, and its parts must stand in order. Where it does not stand there, the stretch of
 the text that is most like it is looked for, and the share of characters that agree is measured (rapidfuzz's ratio:
 twice the length of what both have in common, over the length of both).

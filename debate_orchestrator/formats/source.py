@@ -43,7 +43,7 @@ class FormatFolder(NamedTuple):
     name: str
     path: Path
     shown_path: str
-    """The path in messages: as it was given, or from prompts/ on."""
+    """The path that messages show: as it was given, or from prompts/ on."""
     shipped: bool
 
 
@@ -178,7 +178,7 @@ def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Lin
 
 
 def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Lines]:
-    """A file of a format, with its lines; BadFile with the path as it is told."""
+    """A file of a format, with its lines. BadFile names it by the path that messages show."""
     _must_be_its_own(folder, file)
     try:
         data, lines = read_mapping_with_lines(folder.path / file)

@@ -149,7 +149,7 @@ def _required(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
 
 
 def _kind(kind: Any, loc: Sequence[str | int]) -> Any:
-    """The type of the value at a location in a model; None if it can't be told."""
+    """The type of the value at a location in a model; None if it is unknown."""
     for key in loc:
         kind = _plain(kind)
         if isinstance(kind, type) and issubclass(kind, BaseModel):

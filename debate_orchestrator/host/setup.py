@@ -43,7 +43,7 @@ class AskResult(Value):
     together: tuple[Ask, ...]
     """The questions that can be put at once, the next one first."""
     place: TurnFiles | None
-    """Where the moderator's brief lies, if a moderator is needed now."""
+    """The path of the moderator's brief, if a moderator is needed now."""
     settled: dict[str, Any]
     sources: dict[str, str]
     complaints: tuple[str, ...]

@@ -41,7 +41,7 @@ class TurnsFolder:
         self.folder, self.tell = folder, tell
 
     def place(self, turn_id: str, wants: str) -> TurnFiles:
-        """Where a turn's brief and reply lie."""
+        """The paths of a turn's brief and reply."""
         stem = os.path.join(self.folder, turn_id)
         return TurnFiles(turn_id, f"{stem}.brief.md", f"{stem}.reply.{'json' if wants == 'json' else 'md'}")
 

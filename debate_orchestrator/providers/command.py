@@ -46,7 +46,7 @@ _HINT = "Try: if it needs an environment variable, such as a key or a proxy, nam
 
 
 class Command:
-    """One program, run anew for each turn."""
+    """One program, which is run for each turn."""
 
     caches = False
 
@@ -111,7 +111,7 @@ class Command:
             raise self._broken(f"bytes that are not UTF-8 at offset {error.start}", run) from None
 
     def _broken(self, what: str, run: _Run, hint: str = "") -> TransientError:
-        """The error for a run that gave no reply, with what had come of it."""
+        """The error for a run that gave no reply, with the part of it that had come."""
         text = bytes(run.out[: LIMITS.answer]).decode("utf-8", "replace")
         fault = faults.broken(self.name, what, self._reply(text) if text else None, hint)
         fault.tries = faults.TRIES

@@ -61,7 +61,7 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
 
 
 def broken(who: str, what: str, partial: Reply | None = None, hint: str = "") -> TransientError:
-    """The error for an answer that broke off; `partial` is what had come of it."""
+    """The error for an answer that broke off; `partial` is the part that had come."""
     problem = f"{who} gave no complete answer: {what}."
     return TransientError(f"{problem} {hint}" if hint else problem, unsure=True, partial=partial)
 

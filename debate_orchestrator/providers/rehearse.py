@@ -155,7 +155,7 @@ def filled(
 
 
 def fitting(schema: Mapping[str, Any], about: str) -> Any:
-    """A value of a JSON Schema, for replies whose shape is told by nothing else: null wherever that will do."""
+    """A value of a JSON Schema, for replies whose shape nothing else gives: null wherever that is allowed."""
     if "anyOf" in schema:
         return fitting(schema["anyOf"][-1], about)
     kinds = schema.get("type", "string")

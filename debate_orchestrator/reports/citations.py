@@ -142,7 +142,7 @@ _DAY = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)?(?!\d)")
 
 def is_after(dated: str, as_of: str) -> bool:
     """Whether a page of that date (2020-03-04, 2020-03, 2020) is surely later than a time as topics write it (2019,
-    March 2019, 4 March 2019). False wherever either can't be told."""
+    March 2019, 4 March 2019). False if either is not clear."""
     found, end = _ISO.match(dated.strip()), _end(as_of)
     if found is None or end is None:
         return False

@@ -183,7 +183,7 @@ def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
 
 
 def _rounds(runs: Sequence[ComparedRun]) -> PlainTable | None:
-    """What came of each round in each run; None if no round was judged by itself."""
+    """The result of each round in each run; None if no round was judged by itself."""
     numbers = sorted({judged.number for run in runs for judged in run.report.rounds})
     rows = [(str(n), *(_cell(run, run.result(n)) for run in runs)) for n in numbers]
     rows = [row for row in rows if any(row[1:])]
@@ -260,7 +260,7 @@ class ComparedRun(NamedTuple):
 
     @property
     def debated(self) -> str:
-        """What stands for the speeches: two runs that have it in common judge the same ones."""
+        """The digest that identifies the speeches: two runs that share it judge the same ones."""
         return self.report.recorded.debated if self.report.recorded else self.report.journal.head
 
     def side(self, name: str) -> str:
@@ -274,7 +274,7 @@ class ComparedRun(NamedTuple):
         return BallotReading(winner=self.side(given.winner), scores=ordered, label=label, score=given.score)
 
     def result(self, n: int) -> BallotReading | None:
-        """What came of a round; None if it was not judged by itself."""
+        """The result of a round; None if it was not judged by itself."""
         found = next((judged for judged in self.report.rounds if judged.number == n), None)
         return self.reading(found.result, found.label) if found and found.result else None
 

@@ -186,8 +186,8 @@ def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
 
 
 def write_both(report: ReportModel, path: str, page: str, tell: Tell = ignore) -> list[str]:
-    """Writes the report, and the page beside it; BadFile if the report can't be written. Returns what keeps the page
-    from being written: the report is there all the same."""
+    """Writes the report, and the page beside it; BadFile if the report can't be written. Returns the reasons why
+    the page can't be written: the report is written all the same."""
     write(report, path, tell)
     try:
         write(report, page, tell)
@@ -197,7 +197,7 @@ def write_both(report: ReportModel, path: str, page: str, tell: Tell = ignore) -
 
 
 def place(path: str) -> str:
-    """`path`, if a report may be written there; BadFile as `write` has it."""
+    """`path`, if a report may be written there; else BadFile, as from `write`."""
     form = FORMS.get(os.path.splitext(path)[1])
     if form is None:
         raise BadFile(f"A report can't be written to {short_repr(path)}. Try: a file that ends in {endings()}.")

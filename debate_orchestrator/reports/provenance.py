@@ -238,7 +238,7 @@ def _people(debate: DebateState) -> Iterator[str]:
 
 
 def _cast(debate: DebateState) -> str:
-    """Who fills the seats. Who looks things up is told with what was found."""
+    """Who fills the seats. Who looks things up is said with the findings."""
     cast = {seat: specs for seat, specs in debate.cast.items() if seat in debate.seated and seat != CLERK}
     if debate.opened.recording is not None:
         return f"Judge: {public_cast(cast[JUDGE])}; the speeches are those on record."

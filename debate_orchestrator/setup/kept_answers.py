@@ -37,12 +37,12 @@ class KeptAnswers:
         """Why it could not be kept; empty if it could."""
         self.saved = False
         self.whole = True
-        """Whether what the file says was all taken; where not, the file is moved aside before it is written again."""
+        """Whether everything in the file was taken; if not, the file is moved aside before it is written again."""
         self.asides: list[str] = []
-        """What there is to say of files that were moved aside."""
+        """A sentence for each file that was moved aside."""
 
     def keep(self, draft: SetupState) -> None:
-        """Writes the answers so far; where that can't be, `lost` tells why, and the conversation continues."""
+        """Writes the answers so far; if that fails, `lost` says why, and the conversation continues."""
         try:
             save(self.path, draft, self.asides.append, whole=self.whole)
             self.saved, self.whole, self.lost = True, True, ""
@@ -50,7 +50,7 @@ class KeptAnswers:
             self.lost = " ".join(error.complaints)
 
     def leaving(self) -> str:
-        """Where the answers are, and the command that continues."""
+        """The message on leaving: where the answers are, and the command that continues."""
         if self.lost:
             return f"setup left; the answers could not be kept: {self.lost}"
         if not self.saved:
@@ -59,7 +59,7 @@ class KeptAnswers:
         return " ".join([left, *self.asides])
 
     def moved(self, draft: SetupState, report: str) -> str:
-        """Keeps the answers beside the report instead, in a file that is there for them alone; its path."""
+        """Keeps the answers beside the report instead, in a file of their own; returns its path."""
         stem = report.removesuffix(".md")
         names = (f"{stem}{'' if n == 1 else f'-{n}'}{ANSWERS}" for n in itertools.count(1))
         own = os.path.abspath(self.path)

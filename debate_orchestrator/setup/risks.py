@@ -54,7 +54,7 @@ OLDER_SPEECH_RULES = "speech_rules"
 _GRAVE: tuple[Kind, ...] = ("server", "program")
 _FOLDED: dict[Kind, str] = {"context": "files", "recording": "recordings"}
 _FEW = 5
-"""Of how many files or recordings each is told, where there are more."""
+"""How many files or recordings are shown, if there are more."""
 _MOST, _COLUMNS = 22, 80
 """Rows of a screen that the programs and servers of one question may take, and how wide they are."""
 _HEAD, _TAIL = model_spec.LONGEST_COMMAND - 100, 100
@@ -128,7 +128,7 @@ def ordered(risks: Iterable[Risk]) -> list[Risk]:
 
 
 def risk_lines(risks: Iterable[Risk]) -> list[str]:
-    """Items of a list for a person, in that order; of many files the first few are told, and the others counted.
+    """Items of a list for a person, in that order; of many files the first few are shown, and the others counted.
     BadSettings if there is more than can be shown."""
     in_order = ordered(risks)
     grave_risks = [risk for risk in in_order if risk.kind in _GRAVE]
@@ -263,7 +263,7 @@ def _of_cast(cast: object) -> Iterator[Risk]:
 
 
 def _report(output: object) -> str:
-    """Where the report lies for which an output is the name; empty if nothing is written."""
+    """The path of the report that an output names; empty if nothing is written."""
     try:
         return DebateFiles.named_by(output).report if isinstance(output, str) else ""
     except (BadFile, ValueError):
@@ -276,7 +276,7 @@ def _instructs(report: str) -> bool:
 
 
 def _outside(path: str) -> str:
-    """Where a path really leads, if that is outside the working folder, hidden in it, or can't be told; else empty."""
+    """Where a path really leads, if that is outside the working folder, hidden in it, or unknown; else empty."""
     try:
         leads = real_path(path)
     except OSError:
@@ -288,7 +288,7 @@ def _outside(path: str) -> str:
 
 
 def _real(path: str) -> str:
-    """Where a path really leads; what it says, where that can't be told."""
+    """Where a path really leads; the path as it is written, if that is unknown."""
     try:
         return real_path(path)
     except (OSError, ValueError):

@@ -55,7 +55,7 @@ def settings_from(
     where: Callable[[str], str] = lambda key: "answers",
 ) -> Settings:
     """The settings that answers make, with the defaults of the format. `filler` gives the model of a seat without one;
-    `where` tells where a key stands, for a message. Raises BadSettings with every problem."""
+    `where` gives the place of a key, for a message. Raises BadSettings with every problem."""
     problems = [_unknown_key(key, where(str(key))) for key in given if key not in KEYS]
     values = {key: value for key, value in given.items() if key in Settings.model_fields}
     if "topic" not in values:

@@ -266,7 +266,7 @@ class StreamRedactor:
         self._learned, self._redact = len(_learned), redactor()
 
     def take(self, piece: str) -> None:
-        """Takes the next piece, and tells what is sure by now; an empty text where nothing is."""
+        """Takes the next piece, and passes on what is certainly no secret; an empty text if nothing is."""
         if len(_learned) != self._learned:  # with the request that this answers
             self._renew()
         self._held.append(piece)

@@ -1,8 +1,8 @@
 """Makes untrusted text safe to show to people and models.
 
 Speech is kept verbatim in the journal and tamed on its way out: into a prompt, a report, a terminal.
-Whatever a text contains, after `tame` it moves no cursor, hides nothing and reorders nothing; after
-`fenced` it can't close the block it stands in.
+Whatever a text contains, after `sanitize` it moves no cursor, hides nothing and reorders nothing; after
+`fence` it can't close the block it stands in.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Later(Exception):
 
 
 def moves(environment: Mapping[str, str]) -> bool:
-    """Whether the terminal of that environment can move its cursor; one that can't is asked and told line by line."""
+    """Whether the terminal of that environment can move its cursor; one that can't is written line by line."""
     return environment.get("TERM", "").lower() not in _DUMB
 
 
