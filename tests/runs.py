@@ -8,7 +8,7 @@ import debates
 import puppets
 import tellings
 
-from debate_orchestrator.core.events import EarlierCourse, Event
+from debate_orchestrator.core.events import Event, Recording
 from debate_orchestrator.reports.compare import ComparedRun, Comparison, compare, is_swapped
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.provenance import recorded_debate
@@ -36,8 +36,8 @@ def for_b(turn: dict[str, Any]) -> str | dict[str, Any] | None:
 
 def again(digest: str, source: str, root: str = "", **how: Any) -> ReportModel:
     """The judging of a debate that another journal holds; `root` is the debate where that is a judging too."""
-    course = recorded_debate(EarlierCourse(source="first.jsonl", digest=source, root=root))
-    return debated(digest, **how).model_copy(update={"recorded": course})
+    recording = recorded_debate(Recording(source="first.jsonl", digest=source, root=root))
+    return debated(digest, **how).model_copy(update={"recorded": recording})
 
 
 def kind(digest: str, name: str, **how: Any) -> ReportModel:

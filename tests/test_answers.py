@@ -267,10 +267,10 @@ def test_what_is_left_open_is_true_or_false(key: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("made", "key", "why"),
     [
-        (RULES, "each_round", "the format adversarial leaves no such vote open"),
-        (SILENT, "blind", "the format plain leaves no such vote open"),
+        (RULES, "each_round", "the format adversarial has no such vote to choose"),
+        (SILENT, "blind", "the format plain has no such vote to choose"),
         (SILENT, "mirror", "there are no votes in the format plain"),
-        (ALONE, "mirror", "one side alone speaks in the format plain"),
+        (ALONE, "mirror", "only one side speaks in the format plain"),
     ],
 )
 def test_what_a_format_does_not_have_is_refused(made: Format, key: str, why: str) -> None:
@@ -284,7 +284,7 @@ def test_a_swing_needs_its_blind_vote() -> None:
     made = OPEN.model_copy(update={"decided_by": "swing"})
     assert settled(made).blind
     assert refused(made, blind=False) == [
-        "blind: the votes before and after tell the winner, so it must be true.",
+        "blind: the winner follows from the votes before and after the debate, so it must be true.",
     ]
 
 
@@ -308,7 +308,7 @@ def test_what_is_no_quorum(quorum: Any) -> None:
 def test_more_than_the_panel_is_no_quorum(panel: int) -> None:
     """A quorum of more judges than there are is told how many there are."""
     (said,) = refused(RULES, quorum=4, cast={"judge": ["host"] * panel})
-    assert said == f"quorum: 4 votes can't count where the panel has {panel} judge{'s' * (panel > 1)}."
+    assert said == f"quorum: 4 votes are more than the panel has: {panel} judge{'s' * (panel > 1)}."
 
 
 def test_one_position_alone() -> None:
@@ -316,7 +316,7 @@ def test_one_position_alone() -> None:
     with pytest.raises(BadSettings) as refusal:
         settings.settings_from({"topic": "x", "positions": {"a": "Yes"}}, RULES, "x.md")
     assert refusal.value.complaints == [
-        "positions: there is none for b. Try: --position-b, or positions.b in the answers file."
+        "positions: none is given for b. Try: --position-b, or positions.b in the answers file."
     ]
 
 

@@ -19,7 +19,7 @@ from attacked import Put, Texts, filled, opened, put
 from attacks import ATTACKS, CODE, KINDS, MARK
 from documents import Document, Parts, parts
 
-from debate_orchestrator.core import hearing, schedule, tally, visible_text
+from debate_orchestrator.core import schedule, speech_rules, tally, visible_text
 from debate_orchestrator.core.events import Event, Rejected, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.side_swap import SideSwap
@@ -151,7 +151,7 @@ def must_be_whole(one: Put, document: Document, harmless_one: Document) -> None:
     if turn is None or document.remark == "EVIDENCE":
         return
     if turn.phase.reply == "text":
-        said = hearing.visible(one.debate, turn).text
+        said = speech_rules.visible(one.debate, turn).text
         assert document.body == sanitize.fence(exchange.text(said) if one.turn.mirrored else said, CODE)
     else:
         containers = {line for line in harmless_one.body.split("\n") if line.endswith(":")}
@@ -252,7 +252,7 @@ def test_no_judge_says_what_an_attack_says(name: str) -> None:
             assert isinstance(event, Voted) and set(event.ballot) == set(json.loads(attack.text))
             continue
         again = former(turn, attack.text, refused.complaints[:1])
-        if not hearing.public(debate, attack.text).strip():
+        if not speech_rules.public(debate, attack.text).strip():
             continue  # private working alone, which is not shown again
         got = parts(brief(debate, turn, again).messages[-1].parts[-1], CODE)
         must_be_as(got, wanted)
@@ -276,7 +276,9 @@ def test_no_speech_is_a_vote(name: str) -> None:
     debate, turn = due(name, judging=False)
     for attack in ATTACKS:
         assert isinstance(read(debate, turn, attack.text), Spoke)
-        assert not hearing.says(debate, debate.format.lines.concede, turn, Reply(text=attack.text, brief="", by="host"))
+        assert not speech_rules.says(
+            debate, debate.format.lines.concede, turn, Reply(text=attack.text, brief="", by="host")
+        )
 
 
 def test_a_moderators_briefs_hold_too() -> None:

@@ -29,23 +29,23 @@ def test_calls_under_way_count() -> None:
     """A call is refused where those under way beside it have taken what is left; one that is over gives it back."""
     _, asked, price = capped(None)
     budget = Budget(CurrentState(capped(price * 1.5)[0]))
-    budget.take("1.opening.a", OPUS, asked)
+    budget.reserve("1.opening.a", OPUS, asked)
     with pytest.raises(Paused, match=r"1\.opening\.b"):
-        budget.take("1.opening.b", OPUS, asked)
-    budget.give("1.opening.a")
-    budget.take("1.opening.b", OPUS, asked)
+        budget.reserve("1.opening.b", OPUS, asked)
+    budget.release("1.opening.a")
+    budget.reserve("1.opening.b", OPUS, asked)
 
 
 def test_what_nobody_heard_of_again_counts() -> None:
     """A call of which nothing came back may have cost what it was expected to, and counts as if it had."""
     _, asked, price = capped(None)
     budget = Budget(CurrentState(capped(price * 1.5)[0]))
-    budget.take("1.opening.a", OPUS, asked)
-    budget.give("1.opening.a", unseen=True)
+    budget.reserve("1.opening.a", OPUS, asked)
+    budget.release("1.opening.a", unseen=True)
 
     assert budget.spent() == pytest.approx(price)
     with pytest.raises(Paused):
-        budget.take("1.opening.a", OPUS, asked)
+        budget.reserve("1.opening.a", OPUS, asked)
 
 
 def test_what_broke_off_counts_at_the_least() -> None:
@@ -61,8 +61,8 @@ def test_an_unknown_price_has_no_place_under_a_cap() -> None:
     """Under a cap nobody is called at a price that nobody knows; without one they are."""
     debate, asked, _ = capped(100.0)
     with pytest.raises(Paused, match="command:cat, whose price is unknown"):
-        Budget(CurrentState(debate)).take("1.opening.a", "command:cat", asked)
-    Budget(CurrentState(capped(None)[0])).take("1.opening.a", "command:cat", asked)
+        Budget(CurrentState(debate)).reserve("1.opening.a", "command:cat", asked)
+    Budget(CurrentState(capped(None)[0])).reserve("1.opening.a", "command:cat", asked)
 
 
 def test_who_has_no_price() -> None:
@@ -83,14 +83,14 @@ def test_a_fund_holds_over_several_debates() -> None:
     _, asked, price = capped(None)
     shared_budget = SharedBudget(price * 2.5)
     one, other = (shared_budget.budget(key, CurrentState(capped(None)[0])) for key in ("one", "other"))
-    one.take("1.opening.a", OPUS, asked)
-    one.give("1.opening.a", unseen=True)
+    one.reserve("1.opening.a", OPUS, asked)
+    one.release("1.opening.a", unseen=True)
     shared_budget.settle("one")
-    other.take("1.opening.a", OPUS, asked)
+    other.reserve("1.opening.a", OPUS, asked)
     with pytest.raises(OverBudget, match="higher --max-cost"):
-        other.take("1.opening.b", OPUS, asked)
-    other.give("1.opening.a")
-    other.take("1.opening.b", OPUS, asked)
+        other.reserve("1.opening.b", OPUS, asked)
+    other.release("1.opening.a")
+    other.reserve("1.opening.b", OPUS, asked)
 
     assert shared_budget.committed() == pytest.approx(2 * price)
 
@@ -100,8 +100,8 @@ def test_a_debate_taken_up_again_is_counted_once() -> None:
     _, asked, price = capped(None)
     shared_budget = SharedBudget(None)
     first = shared_budget.budget("one", CurrentState(capped(None)[0]))
-    first.take("1.opening.a", OPUS, asked)
-    first.give("1.opening.a", unseen=True)
+    first.reserve("1.opening.a", OPUS, asked)
+    first.release("1.opening.a", unseen=True)
     shared_budget.budget("one", CurrentState(capped(None)[0]))
 
     assert shared_budget.committed() == pytest.approx(price)
@@ -112,4 +112,4 @@ def test_a_debate_in_a_fund_keeps_its_own_cap() -> None:
     _, asked, price = capped(None)
     budget = SharedBudget(price * 100).budget("one", CurrentState(capped(price / 2)[0]))
     with pytest.raises(OverBudget, match="debate resume"):
-        budget.take("1.opening.a", OPUS, asked)
+        budget.reserve("1.opening.a", OPUS, asked)

@@ -236,7 +236,7 @@ def test_every_form_of_report_has_the_reviewers(debate: Run, journal: Path) -> N
 @pytest.mark.parametrize(
     ("before", "told"),
     [
-        ((), "Reviewers have left ballots since, of which it does not tell"),
+        ((), "Reviewers have filed ballots since, which it does not include"),
         (("ada",), "Reviewers' ballots beside the journal have changed since"),
     ],
 )

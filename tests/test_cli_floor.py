@@ -62,8 +62,8 @@ def test_a_question_to_everybody(opened: Run) -> None:
     [
         ((WHY, "--to", "c"), "one of a, b, judge"),
         ((WHY, "--to", "judge-1"), "one of a, b, judge"),
-        ((" ",), "the question must have 1 to 2,000 characters"),
-        (("x" * 2001,), "the question must have 1 to 2,000 characters"),
+        ((" ",), "is not a question of 1 to 2,000 characters"),
+        (("x" * 2001,), "is not a question of 1 to 2,000 characters"),
     ],
 )
 def test_questions_that_will_not_do(opened: Run, given: tuple[str, ...], said: str) -> None:

@@ -99,7 +99,7 @@ def test_a_copy_is_made_and_checked(debate: Run, here: Path) -> None:
     ]
     assert debate(*commands[0].split()[1:]).code == 0
     again = debate("formats", "new", "town-hall")
-    assert (again.code, "there already is" in again.err) == (2, True)
+    assert (again.code, "already exists" in again.err) == (2, True)
 
 
 def test_a_copy_is_told_to_programs(debate: Run, here: Path) -> None:

@@ -112,7 +112,7 @@ def test_our_own_report_is_a_transcript(debate: Run, recorded: Path) -> None:
     made = fold(read("lost.judged.journal.jsonl").events)
     old = fold(read(OLD).events)
 
-    assert ran.code == 3 and "The verdict that the report tells is left aside" in ran.err
+    assert ran.code == 3 and "The report's verdict is not read" in ran.err
     said = [made.reply(turn).text for turn in schedule.settled(made)]
     assert said == [old.reply(turn).text for turn in schedule.settled(old) if not turn.judging]
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from debates import opening
 
-from debate_orchestrator.cli.progress import Progress
+from debate_orchestrator.cli.progress import ProgressLines
 from debate_orchestrator.core.events import Asked, CallFailed
 from debate_orchestrator.core.fold import fold
 
@@ -23,7 +23,7 @@ def test_a_slow_turn(model: str, silent: str, capsys: pytest.CaptureFixture[str]
     turn = debate.due[0]
 
     async def watch() -> None:
-        progress = Progress(debate, signs=(0.1, 0.2))
+        progress = ProgressLines(debate, signs=(0.1, 0.2))
         progress(debate, Asked(turn=turn.id, brief="x", by=model))
         await asyncio.sleep(0.2)
         progress.on_text(turn, "")

@@ -29,7 +29,7 @@ ROOT = Path(__file__).parent.parent
         (["--strictness", "harsh"], "strictness: 'harsh' is not lenient or strict"),
         (["--output", "/proc/nowhere/x.md"], "output: can't write '/proc/nowhere/x.md'"),
         (["--context", "missing.md"], "context: missing.md: can't be read (No such file or directory)"),
-        (["--a", "martian:x"], "cast: a: 'martian:x' is no model spec; use one of host"),
+        (["--a", "martian:x"], "cast: a: 'martian:x' is not a model spec; use one of host"),
         (["--max-cost", "-1"], "max_cost: -1.0 is not an amount in US dollars above 0"),
     ],
 )
@@ -51,7 +51,7 @@ def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:
     ran = debate("open", "--answers", "bad.yaml", "--json")
 
     assert ran.code == 2
-    assert ran.json["complaints"][0] == "bad.yaml:1: 'tpoic' is no key of an answers file. Did you mean 'topic'?"
+    assert ran.json["complaints"][0] == "bad.yaml:1: 'tpoic' is not a key of an answers file. Did you mean 'topic'?"
     assert [one.partition(":")[0] for one in ran.json["complaints"]] == [
         "bad.yaml",
         "topic",
@@ -170,7 +170,7 @@ def test_json_is_read_as_in_a_file(debate: Run, here: Path, monkeypatch: pytest.
     assert debate("open", "--answers", "-").code == 0
 
     pipe(monkeypatch, b'{"topic": "T.",\n"topic": "U."}')
-    assert "standard input:2: not valid YAML: the key 'topic' stands twice" in debate("open", "--answers", "-").err
+    assert "standard input:2: not valid YAML: the key 'topic' appears twice" in debate("open", "--answers", "-").err
 
 
 def test_a_seat_that_the_format_has_not_is_nobodys(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,12 +121,12 @@ def test_nesting_without_end(refused: Any, name: str, text: str) -> None:
 )
 def test_a_key_stands_once(refused: Any, text: str, key: str) -> None:
     """A key that stands twice, at any depth and however quoted, is named with its place."""
-    assert f"the key '{key}' stands twice (line " in refused(text)
+    assert f"the key '{key}' appears twice (line " in refused(text)
 
 
 def test_a_key_stands_once_in_json(refused: Any) -> None:
     """In JSON too a key stands once."""
-    assert "the key 'a' stands twice" in refused('{"b": {"a": 1, "a": 1}}', "x.json")
+    assert "the key 'a' appears twice" in refused('{"b": {"a": 1, "a": 1}}', "x.json")
 
 
 @pytest.mark.parametrize(

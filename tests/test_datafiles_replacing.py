@@ -148,7 +148,7 @@ def test_what_has_a_place_of_its_own_is_written_once(here: Path) -> None:
     write_new("x", "first")
     os.symlink("nowhere", "y")
     for name in ("x", "y"):
-        with pytest.raises(BadFile, match="is there already"):
+        with pytest.raises(BadFile, match="already exists"):
             write_new(name, "second")
 
     assert listing(here) == {"x": "first", "y": "-> nowhere"}

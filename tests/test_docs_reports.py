@@ -60,7 +60,7 @@ def test_a_seal_can_be_checked_in_python(report: Path) -> None:
 
 def test_what_is_rounded_is_told() -> None:
     """Dollars have the decimals that the page names."""
-    places = re.findall(r"Numbers are not rounded, but for US dollars, which are told to (\d+) decimal places\.", PAGE)
+    places = re.findall(r"Numbers are not rounded, except US dollars, which have (\d+) decimal places\.", PAGE)
     made = build_report(entries(paid(cost=1 / 3)))
     told = json.loads(forms.rendered(made, ".json"))
 

@@ -13,7 +13,7 @@ from debates import CONCEDE, DECLINE, answers, entries, one_agent, opening, play
 from journals import START, line, written
 from speakers import Speaker
 
-from debate_orchestrator.core import hearing, schedule, tally
+from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Event, Opened, Rejected, Spoke
 from debate_orchestrator.core.fold import CurrentState, apply, fold
@@ -93,18 +93,18 @@ def test_the_course_is_kept(tmp_path: Path) -> None:
     opened = rejudge.of_journal(read(second).entries, str(second), ("speaker", "speaker"))[0]
     third = judged(tmp_path / f"third{JOURNAL}", opened, Speaker())
     root, head = (read(tmp_path / f"{name}{JOURNAL}").entries[-1].hash for name in ("old", "new"))
-    course, later = debate.opened.course, third.opened.course
+    recording, later = debate.opened.recording, third.opened.recording
 
     assert "1.divergence.b" in dict(speeches(debate)) and speeches(third) == speeches(debate)
-    assert course is not None and later is not None
-    assert (course.source, course.interventions, course.conceded) == (f"old{JOURNAL}", {1: ("b",)}, {})
-    assert (course.judges, course.winner, course.strength) == (("host",), "a", "narrow")
-    assert course.totals == {"a": 14.0, "b": 12.0}
-    assert [(n, result.scores, result.winner) for n, result in course.rounds.items()] == [
+    assert recording is not None and later is not None
+    assert (recording.source, recording.interventions, recording.conceded) == (f"old{JOURNAL}", {1: ("b",)}, {})
+    assert (recording.judges, recording.winner, recording.strength) == (("host",), "a", "narrow")
+    assert recording.totals == {"a": 14.0, "b": 12.0}
+    assert [(n, result.scores, result.winner) for n, result in recording.rounds.items()] == [
         (1, {"a": 7.0, "b": 6.0}, "a"),
         (2, {"a": 7.0, "b": 6.0}, "a"),
     ]
-    assert [(one.digest, one.debated) for one in (course, later)] == [(root, root), (head, root)]
+    assert [(one.digest, one.debated) for one in (recording, later)] == [(root, root), (head, root)]
     assert (later.judges, later.source, later.speakers) == (NEW, f"new{JOURNAL}", {"a": "host", "b": "host"})
 
 
@@ -132,21 +132,21 @@ def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
 def test_panels_of_any_size(tmp_path: Path, before: int, after: int) -> None:
     """A debate may be judged again by another number of judges."""
     debate, _ = again(tmp_path, played(rounds=1, judges=before), ("speaker",) * after)
-    course = debate.opened.course
+    recording = debate.opened.recording
 
     assert debate.complete and len(debate.judges) == after
-    assert course is not None and len(course.judges) == before
+    assert recording is not None and len(recording.judges) == before
 
 
 def of_before(path: Path, say: puppets.Say) -> Path:
     """The journal of a debate of one round as it was written before the rules of hearing were on record."""
-    first = opening(rounds=1).model_copy(update={"hearing": 1})
+    first = opening(rounds=1).model_copy(update={"speech_rules": 1})
     debate, data, before = fold([first]), [first.model_dump(mode="json")], START
     while due := debate.due:
         for event in [event for turn in due for event in answers(debate, turn, say)]:
             debate = apply(debate, event)
             data.append(event.model_dump(mode="json"))
-    del data[0]["hearing"]
+    del data[0]["speech_rules"]
     with path.open("wb") as file:
         for n, event in enumerate(data, start=1):
             file.write(made := line(n, before, event))
@@ -161,18 +161,20 @@ def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
     path = of_before(tmp_path / f"old{JOURNAL}", saying(_1_opening_b=said))
     debate, entries = fold(read(path).events), read(path).entries
     assert (debate.complete, tally.conceded(debate), "1.verdict.judge" in debate.answers) == (True, "b", False)
-    assert "<think>Hm.</think> You are right." in hearing.visible(debate, schedule.turn(debate, "1.opening.b")).text
+    assert (
+        "<think>Hm.</think> You are right." in speech_rules.visible(debate, schedule.turn(debate, "1.opening.b")).text
+    )
     assert "conceded the debate" in markdown.render(build_report(entries))
 
     opened = rejudge.of_journal(entries, str(path), NEW)[0]
     again = judged(tmp_path / f"new{JOURNAL}", opened, Speaker(lambda brief: None, rounds=1))
-    assert (again.complete, tally.conceded(again), again.opened.hearing) == (True, "b", 1)
+    assert (again.complete, tally.conceded(again), again.opened.speech_rules) == (True, "b", 1)
     assert speeches(again) == speeches(debate)
 
     first, *rest = read(path).events
     assert isinstance(first, Opened)
     with pytest.raises(OutOfTurn):
-        fold([first.model_copy(update={"hearing": 2}), *rest])
+        fold([first.model_copy(update={"speech_rules": 2}), *rest])
 
 
 def test_what_weakens_the_speeches_is_told(tmp_path: Path) -> None:

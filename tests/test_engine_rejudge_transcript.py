@@ -166,4 +166,4 @@ def test_what_a_report_tells_of_its_speeches_is_on_record() -> None:
     one, two, *_ = debate.answers.values()
 
     assert (one.reply.ended, one.kind, two.kind) == ("cut", "spoke", "declined")
-    assert "The verdict that the report tells is left aside" in report
+    assert "The report's verdict is not read" in report

@@ -17,7 +17,7 @@ from nasty import NASTY, SAID, texts
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Declined, Event
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.engine.transcript_file import FORM, MOST_ROUNDS, MOST_SPEECHES, parse
+from debate_orchestrator.engine.transcript_file import HOW_TO_WRITE, MOST_ROUNDS, MOST_SPEECHES, parse
 from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import read as journal
@@ -45,7 +45,7 @@ def errors(text: str) -> str:
     with pytest.raises(BadFile) as refused:
         parse(text, "x.md")
     *found, form = refused.value.complaints
-    assert form == f"x.md: {FORM}" and found and all(error.startswith("x.md: ") for error in found)
+    assert form == f"x.md: {HOW_TO_WRITE}" and found and all(error.startswith("x.md: ") for error in found)
     return "\n".join(found)
 
 
@@ -160,7 +160,7 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         ("Roses are red.", "line 1: 'Roses are red.' stands above"),
         ("FOR: x\n\nAGAINST: y\n", "line 1: 'FOR: x' stands above"),
         ("### Ann\n\nx\n\n### Bo\n\ny\n", "line 1: 'Ann' has text below it and names no speaker"),
-        ("**FOR:** alone", "side A alone speaks"),
+        ("**FOR:** alone", "side A is the only side that speaks"),
         (f"**FOR:** so it is.\n\n## Round 1\n\n{PRO_CON}", "line 1: '**FOR:** so it is.' stands above"),
         (f"{PRO_CON}### Moderator\n\nz", "line 9: 'Moderator' names neither a round nor a side"),
         (f"{PRO_CON}### Pro (Con)\n\nz", "line 9: 'Pro (Con)' names neither"),
@@ -331,7 +331,7 @@ def test_any_text_is_a_transcript_or_refused(text: str) -> None:
     try:
         found = parse(text, "x.md").speeches
     except BadFile as refused:
-        assert refused.complaints[-1] == f"x.md: {FORM}"
+        assert refused.complaints[-1] == f"x.md: {HOW_TO_WRITE}"
     else:
         assert {speech.side for speech in found} == {"a", "b"} and all(speech.text.strip() for speech in found)
 
@@ -434,7 +434,7 @@ def test_a_report_says_what_is_left_out() -> None:
 def test_a_report_without_speeches_is_refused() -> None:
     """A report in which one side, or none, has spoken is no transcript."""
     assert "no line names" in errors(markdown.render(build_report(entries(played(until="1.opening.a")))))
-    assert "side A alone" in errors(markdown.render(build_report(entries(played(until="1.opening.b")))))
+    assert "side A is the only side" in errors(markdown.render(build_report(entries(played(until="1.opening.b")))))
 
 
 @pytest.mark.parametrize(

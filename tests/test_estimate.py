@@ -37,7 +37,7 @@ def test_a_debate_of_very_many_turns_is_not_estimated() -> None:
     large = first(rounds=8, mirror=True, cast=cast(SONNET, SONNET, *[OPUS] * 9))
     made = estimate(large.with_settings(rounds=100))
     assert made.calls == 0
-    assert made.said() == "not estimated: more than 400 turns are left"
+    assert made.sentence() == "not estimated: more than 400 turns are left"
     assert made.short() == "not estimated"
 
 
@@ -102,7 +102,7 @@ def test_servers_of_ones_own_are_called_for_nothing() -> None:
     made = estimate(first(rounds=1, cast=cast("ollama:q", "ollama:q", "openai:m@http://localhost:1")))
 
     assert (made.calls, made.cost, made.unknown) == (5, 0.0, ())
-    assert made.said() == "5 calls, about 3 min, $0"
+    assert made.sentence() == "5 calls, about 3 min, $0"
     assert made.short() == "5 calls, about 3 min, $0"
 
 
@@ -112,13 +112,13 @@ def test_the_unknown_is_named_once() -> None:
 
     assert made.unknown == ("command:x",)
     assert made.bill.total.unknown == 2
-    assert made.said().endswith("; not counted: what models think; command:x, whose price is unknown")
+    assert made.sentence().endswith("; not counted: what models think; command:x, whose price is unknown")
 
 
 def test_the_line() -> None:
     """An estimate is one line: calls, time, cost and the day of the prices."""
     made = estimate(first())
-    line = made.said()
+    line = made.sentence()
 
     money = f"about ${made.cost:.2f} (prices of {pricing.table().date})"
     assert line == f"23 calls, about 9 min, {money}; not counted: what models think"
@@ -131,10 +131,10 @@ def test_what_the_line_leaves_open() -> None:
     unknown = estimate(first(rounds=1, cast=cast("command:x", "command:x", "command:x")))
     searching = estimate(first().with_settings(search=True))
 
-    assert hosted.said().startswith("3 calls, about 2 min and what the other seats take, less than $0.01 (")
-    assert "$" not in unknown.said()
-    assert searching.said().endswith("; not counted: what models think; searches of the web")
-    assert estimate(opening()).said() == "no calls"
+    assert hosted.sentence().startswith("3 calls, about 2 min and what the other seats take, less than $0.01 (")
+    assert "$" not in unknown.sentence()
+    assert searching.sentence().endswith("; not counted: what models think; searches of the web")
+    assert estimate(opening()).sentence() == "no calls"
 
 
 def test_what_is_left_of_a_debate() -> None:

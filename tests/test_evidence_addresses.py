@@ -43,7 +43,7 @@ HOSTILE = {
         "http://[v1.fe80::a]/", "http://exa$mple.com/", f"http://{'a' * 64}.com/", f"http://{'a.' * 130}com/",
         "http://example.com\uff0f.evil.com/", "http://*.example.com/", "http://[]/",
     ],
-    "number in disguise": [
+    "IP address in an unusual form": [
         "http://2130706433/", "http://0x7f000001/", "http://0x7f.0.0.1/", "http://0177.0.0.1/", "http://127.1/",
         "http://127.0.1/", "http://0/", "http://0x/", "http://017700000001/", "http://127.0.0.1./", "http://1.2.3/",
         "http://1.2.3.4.5/", "http://256.256.256.256/", "http://①②⑦.⓪.⓪.①/", "http://１２７.0.0.1/",

@@ -95,11 +95,11 @@ def test_a_short_quote_is_not_even_fetched(site: Site) -> None:
     ("said", "state", "why"),
     [
         (answer(status=404), "unreachable", "404 Not Found"),
-        (answer("x", "image/png"), "unreachable", "it is image/png, no text"),
+        (answer("x", "image/png"), "unreachable", "it is image/png, not text"),
         (packed(b"\0" * 6_000_000), "unreachable", "it is larger than 5 MB"),
         (moved("http://10.0.0.1/"), "blocked", "it is redirected to http://10.0.0.1/, which is refused: port 80"),
         (answer(b"%PDF-1.7", "application/pdf"), "not checked", "it is a PDF, which is not read here"),
-        (answer("<body><div id=app></div><script>x</script>"), "not found", "the page shows no text to those who"),
+        (answer("<body><div id=app></div><script>x</script>"), "not found", "the page shows no text without running"),
     ],
 )
 def test_what_comes_of_a_page(site: Site, said: bytes, state: str, why: str) -> None:

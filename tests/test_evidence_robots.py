@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.evidence.robots import LARGEST, Rules
+from debate_orchestrator.evidence.robots import LARGEST, RobotsRules
 
 GROUPS = """
 # a comment
@@ -43,12 +43,14 @@ Disallow: /everybody
 )
 def test_the_group_that_names_this_program_counts(target: str, allowed: bool) -> None:
     """The group with this program's name holds, in whatever case and version, and that for everybody does not."""
-    assert Rules(GROUPS).allow(target) is allowed
+    assert RobotsRules(GROUPS).allow(target) is allowed
 
 
 def test_everybody_is_meant_where_nobody_is_named() -> None:
     """Without a group of its name this program keeps to what is said to everybody."""
-    rules = Rules("User-agent: *\nDisallow: /everybody\n\nUser-agent: x\nDisallow: /\n\nUser-agent: *\nDisallow: /too")
+    rules = RobotsRules(
+        "User-agent: *\nDisallow: /everybody\n\nUser-agent: x\nDisallow: /\n\nUser-agent: *\nDisallow: /too"
+    )
 
     assert [rules.allow(target) for target in ("/", "/everybody/x", "/too")] == [True, False, False]
 
@@ -74,19 +76,19 @@ def test_everybody_is_meant_where_nobody_is_named() -> None:
 )
 def test_rules_fit_as_the_standard_says(lines: str, target: str, allowed: bool) -> None:
     """The longest rule that fits decides; stars, ends and escapes are read as RFC 9309 reads them."""
-    assert Rules(f"\ufeffUser-agent: *\n{lines}\n").allow(target) is allowed
+    assert RobotsRules(f"\ufeffUser-agent: *\n{lines}\n").allow(target) is allowed
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "Disallow: /", "<html>no robots here</html>", "User-agent: *"])
 def test_no_rules_allow_everything(text: str) -> None:
     """Where nothing is said to this program or to everybody, everything may be asked for."""
-    assert Rules(text).allow("/anything?at=all")
+    assert RobotsRules(text).allow("/anything?at=all")
 
 
 @given(st.text())
 def test_any_text_may_stand_in_other_groups(text: str) -> None:
     """Any text in the group of another program leaves the rules for this one as they are."""
-    rules = Rules(
+    rules = RobotsRules(
         f"User-agent: other\nDisallow: {text}\n{text}\n\nUser-agent: debate-orchestrator\nDisallow: /private\n"
     )
 
@@ -95,12 +97,12 @@ def test_any_text_may_stand_in_other_groups(text: str) -> None:
 
 def test_a_path_may_begin_with_two_slashes() -> None:
     """The first part of such a path is not taken for a host."""
-    assert not Rules("User-agent: *\nDisallow: //h").allow("//h/a")
+    assert not RobotsRules("User-agent: *\nDisallow: //h").allow("//h/a")
 
 
 def test_a_pattern_can_not_run_for_ever() -> None:
     """A pattern of many stars, which would keep a regular expression busy for years, is done at once."""
-    rules = Rules("User-agent: *\nDisallow: /" + "*a" * 5_000 + "$")
+    rules = RobotsRules("User-agent: *\nDisallow: /" + "*a" * 5_000 + "$")
     begun = time.process_time()
 
     assert rules.allow("/" + "a" * 4_000 + "b")
@@ -115,5 +117,5 @@ def test_no_text_takes_long_to_read(piece: str) -> None:
     text = (piece * LARGEST)[: LARGEST // 2]
     begun = time.process_time()
 
-    assert not Rules(f"{text}\nUser-agent: *\nDisallow: /a\n").allow("/a/b")
+    assert not RobotsRules(f"{text}\nUser-agent: *\nDisallow: /a\n").allow("/a/b")
     assert time.process_time() - begun < 5

@@ -17,7 +17,7 @@ SCORES, WINNER, DIR = "scores: {kind: scores}", "winner: {kind: choice, of: [a, 
 MISTAKES = [
     # No YAML
     (YAML, "title: Small", "§title: Small: er", "mapping values are not allowed here"),
-    (YAML, "title: Small", "title: Small\n§title: Smaller", "the key 'title' stands twice"),
+    (YAML, "title: Small", "title: Small\n§title: Smaller", "the key 'title' appears twice"),
     (YAML, "insist: 3}\nlabels", "insist: 3\n§labels", "expected ',' or '}', but got ':'"),
     (YAML, "title: Small", "title: §&x Small", "anchors (&name)"),
     (YAML, "title: Small", "§title: !!str Small", "tags (!name)"),
@@ -48,8 +48,8 @@ MISTAKES = [
     (YAML, "{round} OF {rounds}", "§{round} OF {all}", "{all} can't be filled in; use only {round} and {rounds}"),
     (YAML, '"[STOP - {round}]"', '§"[STOP - {round"', "Double each brace"),
     # What does not hang together
-    (YAML, "  b: {name", "  §c: {name", "'c' is no seat: there are a, b, judge"),
-    (YAML, "seats: [a, b]", "seats: [a, §c]", "round[0].seats[1]: phase 'speech' seats 'c', which is no seat"),
+    (YAML, "  b: {name", "  §c: {name", "'c' is not a seat: there are a, b, judge"),
+    (YAML, "seats: [a, b]", "seats: [a, §c]", "round[0].seats[1]: phase 'speech' seats 'c', which is not a seat"),
     (YAML, "    words: 100", "    heard_by: [a, §jugde]", "phase 'speech' is heard by 'jugde', no seat"),
     (YAML, "reply: final", "§reply: finale", "wants the shape 'finale', which is not among the shapes"),
     (YAML, "name: vote", "§name: speech", "two phases are called 'speech'"),

@@ -47,7 +47,7 @@ def test_a_reply_to_another_brief_does_not_count(desk: TurnsFolder, laid: TurnFi
     Path(laid.reply).write_text("old speech")
 
     assert desk.collect(laid, "new brief") is None
-    assert "this reply lay there before its brief, or answers another" in (desk.lay(laid, "new brief") or "")
+    assert "this reply was there before its brief, or answers an earlier one" in (desk.lay(laid, "new brief") or "")
     assert Path("d.turns/1.opening.a.reply.aside-1.md").read_text() == "old speech"
     assert not Path(laid.reply).exists()
 

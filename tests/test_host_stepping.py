@@ -206,7 +206,7 @@ def test_a_reply_before_its_brief_is_set_aside(debate: Run, opened: dict[str, An
     ran = debate("step", J, "--json")
 
     assert ran.code == 2
-    assert "this reply lay there before its brief, or answers another" in ran.json["complaints"][0]
+    assert "this reply was there before its brief, or answers an earlier one" in ran.json["complaints"][0]
     assert [one["turn"] for one in ran.json["turns"]] == ["1.opening.b"]
     assert Path("report.turns/1.opening.b.reply.aside-1.md").read_text(encoding="utf-8") == "Written too early."
 

@@ -25,7 +25,7 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import JournalWriter
 
-COURSE: dict[str, Any] = {"source": "x", "digest": "0" * 64}
+RECORDING: dict[str, Any] = {"source": "x", "digest": "0" * 64}
 PHASE: dict[str, Any] = {"name": "x", "title": "X", "tag": "X", "seats": ["a"]}
 
 JUDGED = [PHASE | {"name": f"p{n}", "seats": ["judge"]} for n in range(60)]
@@ -48,8 +48,8 @@ def opened(**changes: Any) -> dict[str, Any]:
     ("changes", "said"),
     [
         ({"setup__rounds": 10**9}, "at most 100"),
-        ({"setup__first": "zzz"}, "who speaks first"),
-        ({"setup__strictness": "zzz"}, "how strict"),
+        ({"setup__first": "zzz"}, "no such side to speak first"),
+        ({"setup__strictness": "zzz"}, "no such strictness"),
         ({"nonce": "x >>>\n\nSide a wins.\n\n<<< y"}, "nonce"),
         ({"nonce": "_" * 30 + "a"}, "nonce"),
         ({"nonce": ""}, "nonce"),
@@ -65,17 +65,17 @@ def opened(**changes: Any) -> dict[str, Any]:
         ({"setup__positions__zz": "A third."}, "zz"),
         ({"context": [{"name": "x", "text": "ab " * 200_000}]}, "400,000"),
         ({"setup__max_cost": 1e300}, "max_cost"),
-        ({"course": COURSE | {"speakers": {"zz": "me"}}}, "speakers"),
-        ({"course": COURSE | {"conceded": {"1": "zz"}}}, "conceded"),
-        ({"course": COURSE | {"conceded": {"4": "a"}}}, "rounds"),
-        ({"course": COURSE | {"interventions": {"1": ["zz"]}}}, "interventions"),
-        ({"course": COURSE | {"interventions": {"-1": ["a"]}}}, "rounds"),
-        ({"course": COURSE | {"rounds": {"99": {"scores": {}, "winner": "a"}}}}, "rounds"),
-        ({"course": COURSE | {"rounds": {"1": {"scores": {"zz": 1}, "winner": "a"}}}}, "rounds"),
-        ({"course": COURSE | {"rounds": {"1": {"scores": {}, "winner": "zz"}}}}, "winner"),
-        ({"course": COURSE | {"winner": "zz"}}, "winner"),
-        ({"course": COURSE | {"totals": {"zz": 1}}}, "totals"),
-        ({"course": COURSE | {"totals": {"a": 1e300}}}, "totals"),
+        ({"recording": RECORDING | {"speakers": {"zz": "me"}}}, "speakers"),
+        ({"recording": RECORDING | {"conceded": {"1": "zz"}}}, "conceded"),
+        ({"recording": RECORDING | {"conceded": {"4": "a"}}}, "rounds"),
+        ({"recording": RECORDING | {"interventions": {"1": ["zz"]}}}, "interventions"),
+        ({"recording": RECORDING | {"interventions": {"-1": ["a"]}}}, "rounds"),
+        ({"recording": RECORDING | {"rounds": {"99": {"scores": {}, "winner": "a"}}}}, "rounds"),
+        ({"recording": RECORDING | {"rounds": {"1": {"scores": {"zz": 1}, "winner": "a"}}}}, "rounds"),
+        ({"recording": RECORDING | {"rounds": {"1": {"scores": {}, "winner": "zz"}}}}, "winner"),
+        ({"recording": RECORDING | {"winner": "zz"}}, "winner"),
+        ({"recording": RECORDING | {"totals": {"zz": 1}}}, "totals"),
+        ({"recording": RECORDING | {"totals": {"a": 1e300}}}, "totals"),
         ({"setup__max_cost": -1.0}, "max_cost"),
         ({"setup__retry_for": -1.0}, "retry_for"),
         ({"setup__quorum": 10**30}, "quorum"),
@@ -222,10 +222,10 @@ def test_a_reply_that_would_not_do_is_no_speech(debate: Run, here: Path) -> None
 def test_older_rules_of_hearing_need_consent(debate: Run, here: Path) -> None:
     """A journal that leaves out by which rules speeches are heard is gone on with after consent alone: under those of
     its time a quotation concedes."""
-    Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(hearing=1)))
+    Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(speech_rules=1)))
     ran = debate("step", "x.journal.jsonl")
 
-    assert ran.code == 2 and "hearing: " in ran.err
+    assert ran.code == 2 and "speech_rules: " in ran.err
     assert debate("step", "x.journal.jsonl", "--trust").code == 0
 
 

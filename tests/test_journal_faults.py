@@ -344,6 +344,6 @@ def test_replies_to_another_debate_are_asked_for_again(recorded: Recorded) -> No
     assert [one["turn"] for one in ran.json["accepted"]] == ["1.opening.a", "1.opening.b"]
     assert [one["turn"] for one in ran.json["turns"]] == ["1.challenge.a", "1.challenge.b"]
     for turn in ("1.challenge.a", "1.challenge.b"):
-        assert f"{turn}: this reply lay there before its brief, or answers another." in ran.err
+        assert f"{turn}: this reply was there before its brief, or answers an earlier one." in ran.err
         assert not (folder / "report.turns" / f"{turn}.reply.md").exists()
         assert (folder / "report.turns" / f"{turn}.reply.aside-1.md").exists()

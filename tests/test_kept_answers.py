@@ -8,29 +8,29 @@ from pathlib import Path
 import pytest
 
 from debate_orchestrator.setup import kept_answers as saving
-from debate_orchestrator.setup.kept_answers import Kept, RecentAnswers
+from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
 from debate_orchestrator.setup.session import SetupProgress, SetupState
 from debate_orchestrator.util.data import read_mapping
 
-DRAFT = SetupState(given={"rounds": 2}, talk=SetupProgress(heard=("Tabs?",)))
+DRAFT = SetupState(given={"rounds": 2}, talk=SetupProgress(topics=("Tabs?",)))
 
 
 class TestKept:
     def test_a_draft_comes_back(self, here: Path) -> None:
         """A conversation that was left is found again as it was."""
-        saving.fresh().keep(DRAFT)
-        found = saving.left()
+        saving.new_file().keep(DRAFT)
+        found = saving.newest_unfinished()
 
         assert found is not None
         assert (found[0].path, found[1]) == (".debate-setup.yaml", DRAFT)
 
     def test_the_latest_is_found(self, here: Path) -> None:
         """Of several, the one that was left last is found; none takes another's file."""
-        saving.fresh().keep(DRAFT)
-        second = saving.fresh()
+        saving.new_file().keep(DRAFT)
+        second = saving.new_file()
         second.keep(SetupState(given={"rounds": 5}))
         os.utime(".debate-setup.yaml", (1, 1))
-        found = saving.left()
+        found = saving.newest_unfinished()
 
         assert second.path == ".debate-setup-2.yaml"
         assert found is not None and found[1].given == {"rounds": 5}
@@ -40,12 +40,12 @@ class TestKept:
         """A file of that name that keeps no conversation is left alone."""
         Path(".debate-setup.yaml").write_text(text)
 
-        assert saving.left() is None
-        assert saving.fresh().path == ".debate-setup-2.yaml"
+        assert saving.newest_unfinished() is None
+        assert saving.new_file().path == ".debate-setup-2.yaml"
 
     def test_leaving_names_the_way_on(self, here: Path) -> None:
         """Where the answers are is said with the command that goes on; where nothing was kept, that is said."""
-        kept = saving.fresh()
+        kept = saving.new_file()
         nothing = kept.leaving()
         kept.keep(DRAFT)
 
@@ -55,7 +55,7 @@ class TestKept:
     def test_a_folder_that_can_not_be_written(self, here: Path) -> None:
         """Answers that can't be kept stop nothing, and it is said why."""
         Path("file").write_text("")
-        kept = Kept("file/draft.yaml", own=True)
+        kept = KeptAnswers("file/draft.yaml", own=True)
         kept.keep(DRAFT)
 
         assert "could not be kept" in kept.leaving()
@@ -63,34 +63,34 @@ class TestKept:
     def test_a_persons_file_is_not_written_to(self, here: Path) -> None:
         """Answers that a person wrote are read, and their file stays as it is."""
         Path("mine.yaml").write_text("# my notes\ntopic: Tabs?\nrounds: 2\n")
-        kept, draft = saving.named("mine.yaml")
+        kept, draft = saving.from_file("mine.yaml")
         kept.keep(draft)
 
-        assert draft.talk.heard == ("Tabs?",)
+        assert draft.talk.topics == ("Tabs?",)
         assert Path("mine.yaml").read_text().startswith("# my notes")
         assert kept.path == ".debate-setup.yaml"
 
     def test_a_named_conversation_is_gone_on_with_in_its_file(self, here: Path) -> None:
         """A conversation that was named is kept where it is; a name that is not there yet begins one."""
-        Kept("new.yaml", own=False).keep(DRAFT)
+        KeptAnswers("new.yaml", own=False).keep(DRAFT)
 
-        assert saving.named("new.yaml")[0].path == "new.yaml"
-        assert saving.named("other.yaml")[1] == SetupState()
-        assert saving.named("other.yaml")[0].path == "other.yaml"
+        assert saving.from_file("new.yaml")[0].path == "new.yaml"
+        assert saving.from_file("other.yaml")[1] == SetupState()
+        assert saving.from_file("other.yaml")[0].path == "other.yaml"
 
     def test_its_own_file_is_its_own_though_it_is_named(self, here: Path) -> None:
         """What the conversation kept for itself is gone when its answers lie beside the report, however it was gone on
         with: nothing that was held is offered as left."""
-        saving.fresh().keep(DRAFT)
-        saving.named(".debate-setup.yaml")[0].moved(DRAFT, "report.md")
+        saving.new_file().keep(DRAFT)
+        saving.from_file(".debate-setup.yaml")[0].moved(DRAFT, "report.md")
 
-        assert saving.left() is None
+        assert saving.newest_unfinished() is None
 
 
 class TestMoved:
     def test_answers_lie_beside_the_report(self, here: Path) -> None:
         """In the end the answers lie beside the report, and the file of its own is gone."""
-        kept = saving.fresh()
+        kept = saving.new_file()
         kept.keep(DRAFT)
 
         assert kept.moved(DRAFT, "out/report.md") == "out/report.answers.yaml"
@@ -99,7 +99,7 @@ class TestMoved:
 
     def test_a_named_file_stays(self, here: Path) -> None:
         """A file that somebody named stays where it is."""
-        kept = Kept("mine.yaml", own=False)
+        kept = KeptAnswers("mine.yaml", own=False)
         kept.keep(DRAFT)
         kept.moved(DRAFT, "report.md")
 
@@ -109,13 +109,13 @@ class TestMoved:
         """A file of that name that a person wrote stays, and another name is taken."""
         Path("report.answers.yaml").write_text("topic: mine\n")
 
-        assert saving.fresh().moved(DRAFT, "report.md") == "report-2.answers.yaml"
+        assert saving.new_file().moved(DRAFT, "report.md") == "report-2.answers.yaml"
         assert Path("report.answers.yaml").read_text() == "topic: mine\n"
 
 
 class TestLately:
     def test_answers_are_remembered(self) -> None:
-        """The latest answer of a kind is the last, and none stands twice."""
+        """The latest answer of a kind is the last, and none appears twice."""
         for answer in ("one", "two", "one", "  "):
             RecentAnswers().add("topic", answer)
 

@@ -15,13 +15,13 @@ from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import review_files
 from debate_orchestrator.setup import kept_answers as saving
 from debate_orchestrator.setup import session
-from debate_orchestrator.setup.kept_answers import Kept
+from debate_orchestrator.setup.kept_answers import KeptAnswers
 from debate_orchestrator.setup.session import SetupProgress, SetupState
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.util.errors import BadFile, BadReply
 
-SETUP = SetupState(given={"rounds": 2}, talk=SetupProgress(heard=("Tabs?",)))
+SETUP = SetupState(given={"rounds": 2}, talk=SetupProgress(topics=("Tabs?",)))
 
 
 def test_a_brief_that_was_edited_is_kept(here: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_ballot_is_cast_once_by_two_at_once(here: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(review_files, "must_be_free", lambda *_: None)
     path = review_files.file("r.ballots", filled(case, "ada"))
     first = Path(path).read_bytes()
-    with pytest.raises(BadFile, match="there already"):
+    with pytest.raises(BadFile, match="already exists"):
         review_files.file("r.ballots", {**filled(case, "ada"), "justification": "Another."})
 
     assert Path(path).read_bytes() == first
@@ -130,22 +130,22 @@ def test_answers_of_another_conversation_are_kept(here: Path) -> None:
     """Answers that are moved beside a report overwrite none that are there already."""
     session.save("r.answers.yaml", SETUP)
     before = Path("r.answers.yaml").read_bytes()
-    kept = saving.fresh()
+    kept = saving.new_file()
     kept.keep(SETUP.model_copy(update={"given": {"rounds": 4}}))
 
     assert kept.moved(SETUP, "r.md") == "r-2.answers.yaml"
     assert Path("r.answers.yaml").read_bytes() == before
-    assert Kept("r.answers.yaml", own=False).moved(SETUP, "r.md") == "r.answers.yaml"
+    assert KeptAnswers("r.answers.yaml", own=False).moved(SETUP, "r.md") == "r.answers.yaml"
 
 
 def test_what_was_moved_aside_is_no_conversation(here: Path) -> None:
     """A conversation's file that was edited and moved aside is not offered as one that was left."""
-    saving.fresh().keep(SETUP)
+    saving.new_file().keep(SETUP)
     text = Path(".debate-setup.yaml").read_text()
     Path(".debate-setup.yaml").unlink()
     Path(".debate-setup.edited.yaml").write_text(text)
 
-    assert saving.left() is None
+    assert saving.newest_unfinished() is None
 
 
 def test_what_was_answered_lately_is_not_written_over(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_what_was_answered_lately_is_not_written_over(here: Path, monkeypatch: p
 def test_a_link_that_points_to_nothing_is_there(here: Path) -> None:
     """A dangling link in the place of a report counts as something that is there."""
     os.symlink("nowhere", "r.md")
-    with pytest.raises(BadFile, match=r"r\.md is there already"):
+    with pytest.raises(BadFile, match=r"r\.md already exists"):
         DebateFiles.of_output("r.md").must_be_new()
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.setup.plain_positions import plain_positions, shoulds
+from debate_orchestrator.setup.plain_positions import plain_positions, should_question
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from debate_orchestrator.setup.plain_positions import plain_positions, shoulds
 )
 def test_what_is_asked(question: str, who: str, what: str) -> None:
     """A question whether somebody should do something tells who, and what."""
-    asked = shoulds(question)
+    asked = should_question(question)
 
     assert asked is not None
     assert asked.who == who and asked.what.startswith(what)
@@ -53,13 +53,13 @@ def test_what_is_asked(question: str, who: str, what: str) -> None:
 )
 def test_what_is_not_sure_is_left_alone(topic: str) -> None:
     """Any other topic, and any question whose subject may end elsewhere, is not made into anything."""
-    assert shoulds(topic) is None
+    assert should_question(topic) is None
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"])))
 def test_no_word_is_lost(rest: str) -> None:
     """Whatever is asked: what comes out are the words that went in, in their order, or nothing."""
-    asked = shoulds(f"Should we {rest}?")
+    asked = should_question(f"Should we {rest}?")
 
     if asked is not None:
         assert ["We", *rest.split()] == [asked.who, *asked.what.split()] or rest.rstrip()[-1] in ".!"

@@ -122,7 +122,8 @@ def test_a_judge_reads_the_debate_and_no_hint() -> None:
         (turn,) = debate.due
         asked = "\n".join(part for message in brief(debate, turn).messages for part in message.parts)
         debate = apply(
-            debate, read_reply(debate, turn, Reply(text=rehearse.said(debate, turn), brief="", by="rehearse"))
+            debate,
+            read_reply(debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief="", by="rehearse")),
         )
 
         assert turn.id == "2.verdict.judge" and debate.complete

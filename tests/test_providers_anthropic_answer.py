@@ -71,7 +71,7 @@ def test_a_whole_answer() -> None:
 @pytest.mark.parametrize(
     ("events", "wrong"),
     [
-        ([], "nothing that is an answer"),
+        ([], "no answer in it"),
         ([start(), said("half")], "ended in the middle"),
         ([start(), said("half"), end()[0]], "ended in the middle"),
         ([start(), said("whole"), *end(None)], "does not say how it ended"),

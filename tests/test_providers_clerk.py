@@ -105,7 +105,7 @@ def test_a_rehearsal_looks_nothing_up() -> None:
     debate = cited("https://example.org/a", "https://example.org/b")
     (turn,) = debate.due
 
-    assert rehearse.said(debate, turn) == unchecked(debate, turn)
+    assert rehearse.reply_for(debate, turn) == unchecked(debate, turn)
     assert [one["state"] for one in json.loads(unchecked(debate, turn))["checks"]] == ["not checked"] * 2
 
 

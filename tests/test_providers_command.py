@@ -123,8 +123,8 @@ def test_it_need_not_read(program: Callable[[str], str], script: str) -> None:
     [
         ("import sys; print('half of'); sys.exit('no\\n  luck')", r"exit code 1 \(no luck\)"),
         ("import os; os.write(1, b'half of'); os._exit(127)", "exit code 127"),
-        ("import os; os.write(1, b'half of'); os.kill(os.getpid(), 9)", "the end by signal 9"),
-        ("import os; os.write(1, b'half of \\xff')", "no UTF-8 at offset 8"),
+        ("import os; os.write(1, b'half of'); os.kill(os.getpid(), 9)", "it was ended by signal 9"),
+        ("import os; os.write(1, b'half of \\xff')", "not UTF-8 at offset 8"),
     ],
 )
 def test_a_failure(program: Callable[[str], str], script: str, said: str) -> None:

@@ -203,7 +203,7 @@ def test_a_command_does_not_wait_for_a_look_up(debate: Run, monkeypatch: pytest.
         assert time.monotonic() - began < 8
 
     (about,) = (one["about"] for one in told["models"] if one["seat"] == "anthropic:MODEL")
-    assert "no whole answer within 4 s" in about
+    assert "no complete answer within 4 s" in about
 
 
 @pytest.mark.parametrize(

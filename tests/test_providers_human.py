@@ -42,7 +42,7 @@ class StandIn:
         self.at_once -= 1
         if turn.id == self._leaves:
             raise Paused("left")
-        return rehearse.said(debate, turn)
+        return rehearse.reply_for(debate, turn)
 
     def tidy(self, debate: DebateState) -> None:
         self.tidied += 1
@@ -123,5 +123,7 @@ def test_what_a_person_costs() -> None:
     assert not model_spec.is_called("human")
     assert unpriced_seats(PEOPLE) == []
     assert told.calls == 1 and told.waits and told.persons
-    assert "and what the other seats take" in told.said() and told.said().endswith("; a person's turns cost nothing")
-    assert estimate(opening(cast=PEOPLE)).said() == "no calls; a person's turns cost nothing"
+    assert "and what the other seats take" in told.sentence() and told.sentence().endswith(
+        "; a person's turns cost nothing"
+    )
+    assert estimate(opening(cast=PEOPLE)).sentence() == "no calls; a person's turns cost nothing"

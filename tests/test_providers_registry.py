@@ -28,7 +28,7 @@ from debate_orchestrator.util.errors import BadSettings, ProviderFailed, Transie
 from debate_orchestrator.util.redact import redact
 
 KEY = "sk-toy-0123456789abcdef"
-ENTRY = registry.Entry(
+ENTRY = registry.ProviderEntry(
     "toy", "toy:MODEL", "toy_provider", api=registry.Api(("TOY_API_KEY",), "https://toy.example", "TOY_URL")
 )
 BRIEF = Brief(turn="1.opening.a", system="Be fair.", messages=(Message(role="user", parts=("Speak.",)),), wants="text")
@@ -122,7 +122,7 @@ def test_the_toy_is_priced(toy: Callable[..., Any]) -> None:
 
 def test_the_toy_is_held_to_the_limits(toy: Callable[..., Any]) -> None:
     """An answer longer than any reply may be is no reply; the shared limits are those that hold."""
-    with pytest.raises(TransientError, match="no whole answer: more than"):
+    with pytest.raises(TransientError, match="no complete answer: more than"):
         toy(200, said("x" * (LIMITS.answer + 1)))
 
 

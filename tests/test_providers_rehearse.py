@@ -95,8 +95,8 @@ def test_marks_vary_and_agree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("rehearse:oracle:x", "cast: a: 'oracle:x' is no model spec"),
-        ("rehearse:anthropic:", "cast: a: '' is no model's name"),
+        ("rehearse:oracle:x", "cast: a: 'oracle:x' is not a model spec"),
+        ("rehearse:anthropic:", "cast: a: '' is not the name of a model"),
         ("rehearse:rehearse:host", "cast: a: 'rehearse:host' is a rehearsal already"),
     ],
 )

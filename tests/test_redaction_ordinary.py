@@ -192,9 +192,9 @@ def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 STRUCTURE = (
-    "Asked.brief Asked.by Asked.turn EarlierCourse.closed_after EarlierCourse.conceded EarlierCourse.digest"
-    " EarlierCourse.interventions EarlierCourse.root"
-    " EarlierCourse.winner EarlierCourse.strength Declined.turn EarlierRound.winner EndedEarly.after Field.of"
+    "Asked.brief Asked.by Asked.turn Recording.closed_after Recording.conceded Recording.digest"
+    " Recording.interventions Recording.root"
+    " Recording.winner Recording.strength Declined.turn RecordedRound.winner EndedEarly.after Field.of"
     " Field.only_if Field.unless Field.numbered"
     " Format.context_heard_by Format.judged_by Format.name Format.private Format.winner_of Opened.nonce"
     " Opened.reply_key"

@@ -157,8 +157,8 @@ def test_a_fence_inside_a_ballot_is_text() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('{"a": 1, "a": 1}', "'a' stands twice"),
-        ('{"x": {"b": 1, "c": 2, "b": 3}}', "'b' stands twice"),
+        ('{"a": 1, "a": 1}', "'a' appears twice"),
+        ('{"x": {"b": 1, "c": 2, "b": 3}}', "'b' appears twice"),
         ('[Infinity, -Infinity]', "Infinity is not JSON"),
         ('{"a": 1e999}', "too large"),
         ("[" * 100_000, "nested too deeply"),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from nasty import SAID, heard, texts
 from tellings import events, report, told
 
-from debate_orchestrator.core import hearing, schedule
+from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import Declined
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import Turn
@@ -70,7 +70,7 @@ def read_back(script: Any = None, **how: Any) -> tuple[list[tuple[str, int, str]
 
 def _heard(debate: DebateState, turn: Turn) -> str:
     answer = debate.answers[turn.id]
-    return answer.reply.text if isinstance(answer, Declined) else hearing.visible(debate, turn).text
+    return answer.reply.text if isinstance(answer, Declined) else speech_rules.visible(debate, turn).text
 
 
 def speeches(transcript: Transcript) -> list[tuple[str, int, str]]:
@@ -100,7 +100,7 @@ def test_it_is_read_back_and_judged() -> None:
     assert (transcript.topic, transcript.positions) == ("Is it so?", {"a": "Yes.", "b": "No."})
     assert transcript.speakers == {"a": "anthropic:claude-sonnet-5-5", "b": "command:ask"}
     assert (transcript.notes, {speech.title for speech in transcript.speeches}) == ((), {"Argument"})
-    assert opened.course is not None and opened.course.speakers == transcript.speakers
+    assert opened.recording is not None and opened.recording.speakers == transcript.speakers
     assert (opened.setup.topic, opened.setup.rounds, len(spoken)) == ("Is it so?", 2, 4)
 
 

@@ -9,9 +9,9 @@ import pytest
 from conftest import Run, hold
 
 from debate_orchestrator import render
-from debate_orchestrator.reports.forms import FORMS, SENTENCE, TRACES, Form
+from debate_orchestrator.reports.forms import FORMS, SENTENCE, TRACES, ReportForm
 
-FORM = Form("text", "toy_form", (b"DEBATE: ",), re.compile(rf"\n{SENTENCE}\n\Z".encode()), TRACES, ("\n", "\n"))
+FORM = ReportForm("text", "toy_form", (b"DEBATE: ",), re.compile(rf"\n{SENTENCE}\n\Z".encode()), TRACES, ("\n", "\n"))
 JOURNAL = "report.journal.jsonl"
 
 

@@ -17,8 +17,8 @@ from tellings import FETCHED, events
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.verify import Verification, beside, integrity, verify
-from debate_orchestrator.reports.verify import given as files_of
+from debate_orchestrator.reports.verify import Verification, integrity, reports_beside, verify
+from debate_orchestrator.reports.verify import read_reports as files_of
 from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
@@ -208,12 +208,12 @@ def test_another_version_that_tells_it_the_same(ending: str, short: list[Entry])
 
 @pytest.mark.parametrize("ending", forms.FORMS)
 def test_another_version_that_tells_it_otherwise(ending: str, short: list[Entry]) -> None:
-    """Where the versions tell a journal otherwise, the seal alone speaks, and that nobody could compare is said."""
+    """If the versions render a journal differently, only the checksum is checked, and the text says so."""
     data = report(short, ending).replace(b"Researcher", b"Debater")
     found = told(by_version("0.0.9", data, ending), short, ending)
 
     assert (found.state, found.remade, found.well) == ("unchanged", "not compared", True)
-    assert "Version 0.0.9 made it" in found.text and "only that version can compare" in found.text
+    assert "Version 0.0.9 made it" in found.text and "only that version can tell" in found.text
 
 
 def test_a_report_without_a_seal(short: list[Entry]) -> None:
@@ -240,16 +240,16 @@ def test_the_reports_beside_a_journal(tmp_path: Path, short: list[Entry]) -> Non
     paths = [tmp_path / f"r{ending}" for ending in forms.FORMS]
     for path in paths:
         path.write_bytes(report(short, path.suffix))
-    assert beside(str(paths[0])) == [str(path) for path in paths]
+    assert reports_beside(str(paths[0])) == [str(path) for path in paths]
 
     for path in paths:
         path.write_bytes(b"x" + report(short, path.suffix)[1:])
-    assert beside(str(paths[0])) == [str(path) for path in paths]
+    assert reports_beside(str(paths[0])) == [str(path) for path in paths]
 
     for path in paths:
         path.write_text('{"topic": "my answers"}')
-    assert beside(str(paths[0])) == []
-    assert beside(str(tmp_path / "none.md")) == []
+    assert reports_beside(str(paths[0])) == []
+    assert reports_beside(str(tmp_path / "none.md")) == []
 
 
 def test_files_that_are_no_report_are_refused_at_once(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_nothing_is_overwritten(here: Path, there: str) -> None:
         path.mkdir()
         (path / "format.yaml").write_text("mine") if there == "folder" else None
     before = sorted(str(one) for one in here.rglob("*"))
-    with pytest.raises(BadFile, match=r"\./town-hall: there already is"):
+    with pytest.raises(BadFile, match=r"\./town-hall: a file or folder of this name already exists"):
         copy_format("adversarial", "town-hall", "")
     assert sorted(str(one) for one in here.rglob("*")) == before
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from debate_orchestrator.core.statistics import wilson_interval
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.engine.probe import load
 from debate_orchestrator.reports import scorecard
 from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING
+from debate_orchestrator.util.numbers import wilson_interval
 
 PROBES = {case.probe.name: case.probe for case in load() if case.probe}
 

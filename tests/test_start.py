@@ -185,5 +185,5 @@ def test_positions_are_wanted_of_a_person() -> None:
     cast = {"a": "human", "b": "rehearse", "judge": "rehearse"}
     given = settings.settings_from({"topic": "Pizza", "cast": cast}, RULES, "debate-report.md")
 
-    with pytest.raises(BadSettings, match=r"a stand-in derives none.*--position-a TEXT and --position-b TEXT"):
+    with pytest.raises(BadSettings, match=r"a stand-in can't derive them.*--position-a TEXT and --position-b TEXT"):
         asyncio.run(start.settle_positions(given, questionnaire(), print))

@@ -11,7 +11,7 @@ from debate_orchestrator.setup.session import SetupProgress, SetupState, checked
 SIDES = ("a", "b")
 GOOD = SetupState(
     given={"topic": "T", "positions": {"a": "x", "b": "y"}, "output": "o.md"},
-    talk=SetupProgress(heard=("T",), topic_ok=True, positions="own", positions_ok=True),
+    talk=SetupProgress(topics=("T",), topic_ok=True, positions="own", positions_ok=True),
 )
 
 

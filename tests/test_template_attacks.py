@@ -117,8 +117,8 @@ def debates(folder: Path) -> Iterator[DebateState]:
         own,
         *(loader.load_with_templates(name) for name in ("adversarial", "claim", "panel", "question")),
     ):
-        for course in (dry_run.CALM, *dry_run.UNUSUAL):
-            yield fold([dry_run.opened(made, texts, 2, course=course)])
+        for scenario in (dry_run.CALM, *dry_run.UNUSUAL):
+            yield fold([dry_run.opened(made, texts, 2, scenario=scenario)])
 
 
 def reached(value: object) -> Iterator[object]:

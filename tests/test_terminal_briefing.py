@@ -68,7 +68,8 @@ def test_no_fence_is_left(name: str) -> None:
             assert "it is your turn" in text
         for turn in turns:
             debate = apply(
-                debate, parse_reply(debate, turn, Reply(text=rehearse.said(debate, turn), brief="", by=rehearse.KIND))
+                debate,
+                parse_reply(debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief="", by=rehearse.KIND)),
             )
 
 

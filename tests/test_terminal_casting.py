@@ -87,7 +87,7 @@ def test_back_through_the_seats(here: Path) -> None:
 @pytest.mark.parametrize(
     ("named", "complaint"),
     [
-        ("martian:x", "'martian:x' is no model spec"),
+        ("martian:x", "'martian:x' is not a model spec"),
         ("claude-opus-5-5", "Try: anthropic:claude-opus-5-5"),
         ("anthropic:", "Try: anthropic:MODEL"),
         ("openrouter:v/m", "set OPENROUTER_API_KEY"),

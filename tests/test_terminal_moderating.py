@@ -87,7 +87,7 @@ def test_an_interrupt_while_it_is_asked(moderator: Moderator, monkeypatch: pytes
     held = hold("tabs or spaces", "", found=FOUND)
 
     assert held.ended == "left"
-    assert load(".debate-setup.yaml").talk.heard == ("tabs or spaces",)
+    assert load(".debate-setup.yaml").talk.topics == ("tabs or spaces",)
 
 
 def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ def test_an_ambiguous_topic(moderator: Moderator) -> None:
     assert "This topic may not have a clean pro/con split. I recommend framing it as: Tabs win." in held.text
     assert held.draft.given["topic"] == "Spaces win."
     assert own.draft.given["topic"] == "Tabs beat spaces."
-    assert own.draft.talk.heard == ("indentation", "Elastic tabs win")
+    assert own.draft.talk.topics == ("indentation", "Elastic tabs win")
 
 
 def test_a_correction_is_restated(moderator: Moderator) -> None:

@@ -35,7 +35,7 @@ from persons import (
 )  # fmt: skip
 
 from debate_orchestrator.cli.settings import questionnaire
-from debate_orchestrator.setup.kept_answers import RecentAnswers, named
+from debate_orchestrator.setup.kept_answers import RecentAnswers, from_file
 from debate_orchestrator.setup.session import SetupProgress, SetupState, load, save
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.casting import Found
@@ -194,7 +194,7 @@ class TestMore:
             ("rounds", "9", "diminishing returns; 4 or 5 is a good cap"),
             ("strictness", "harsh", "Choose one of: 1 lenient, 2 strict."),
             ("output", ERASE + "report.pdf", "a file that ends in .md, or a folder"),
-            ("output", ERASE + "there.md", "is there already"),
+            ("output", ERASE + "there.md", "already exists"),
             ("topic", ERASE, "An answer is needed here."),
             ("topic", ERASE + "null", "An answer is needed here."),
             ("topic", ERASE + "\u200b", "is empty"),
@@ -265,7 +265,7 @@ class TestLeaving:
         """What was typed and not sent is among the earlier answers the next time."""
         hold("A long and winding thou" + CTRL_C)
 
-        assert hold(UP + "ght").draft.talk.heard == ("A long and winding thought",)
+        assert hold(UP + "ght").draft.talk.topics == ("A long and winding thought",)
 
     def test_another_conversation_beside_it(self, here: Path) -> None:
         """The one that was left can be left alone: another has its own file."""
@@ -274,7 +274,7 @@ class TestLeaving:
         hold("no", "Cats are better.", goes_on=True)
 
         assert kept() == before
-        assert read_mapping(".debate-setup-2.yaml")["setup"]["heard"] == ["Cats are better."]
+        assert read_mapping(".debate-setup-2.yaml")["setup"]["topics"] == ["Cats are better."]
 
     def test_nothing_answered_nothing_kept(self, here: Path) -> None:
         """Who leaves at once leaves nothing behind."""
@@ -361,10 +361,10 @@ class TestFiles:
         """A file with an answer that will not do is kept aside as it is, once, before it is written anew."""
         path = here / "odd.yaml"
         given = {"strictness": "strict", "rounds": 99}
-        save(str(path), SetupState(given=given, sources={}, talk=SetupProgress(heard=("Tabs?",))))
+        save(str(path), SetupState(given=given, sources={}, talk=SetupProgress(topics=("Tabs?",))))
         was = path.read_text(encoding="utf-8")
         wizard = Wizard(Script(), questionnaire, coming(NOBODY), no_check)
-        wizard.take_up(*named(str(path)))
+        wizard.take_up(*from_file(str(path)))
         wizard.keep()
         wizard.keep()
 
@@ -452,7 +452,7 @@ def test_no_answer_is_ever_lost(here: Path, typed: list[str]) -> None:
         for key in LASTING:
             assert key not in before.given or key in after.given
     on_disk = load(".debate-setup.yaml")
-    assert on_disk.talk.heard == wizard.draft.talk.heard
+    assert on_disk.talk.topics == wizard.draft.talk.topics
     assert on_disk.given.get("cast") == wizard.draft.given.get("cast")
 
 
@@ -467,4 +467,4 @@ def test_no_key_breaks_it(here: Path, keys: list[str]) -> None:
     held = hold(*SETUP[:2], "".join(keys) + CTRL_C)
 
     assert held.ended in ("left", "later", "confirmed")
-    assert load(held.wizard.kept.path).talk.heard
+    assert load(held.wizard.kept.path).talk.topics

@@ -123,7 +123,7 @@ def test_everything_wrong_is_said_at_once() -> None:
     )
 
     for expected in (
-        "'modles' is no key of a tournament. Did you mean 'models'?", "'claude' is no model spec",
+        "'modles' is no key of a tournament. Did you mean 'models'?", "'claude' is not a model spec",
         f"{OPUS} stands twice", "'host' can't take part", "Did you mean 'panel'?", "Did you mean 'swapped'?",
         "Did you mean 'anthropic'?", "Did you mean 'opening'?", "repetitions: 0 is not", "max_cost: -1 is not",
     ):  # fmt: skip

@@ -24,7 +24,7 @@ from debate_orchestrator.util.errors import BadSettings
 
 def beyond(opened: Opened, cast: dict[str, tuple[str, ...]]) -> tuple[Risk, ...]:
     """The risks of going on with a debate, except that an older version may have opened it."""
-    return tuple(risk for risk in risks.of_going_on(opened, cast) if risk.where != risks.HEARD)
+    return tuple(risk for risk in risks.of_debate(opened, cast) if risk.where != risks.OLDER_SPEECH_RULES)
 
 
 def kinds(**answers: Any) -> list[tuple[str, str]]:
@@ -112,7 +112,7 @@ def test_nothing_breaks_it(value: Any) -> None:
     """Whatever a file holds, its risks can be told and shown in a line without control characters."""
     for key in ("cast", "context", "output", "format"):
         for one in risks.of_settings({key: value}):
-            assert one.said.isprintable()
+            assert one.text.isprintable()
             assert len(one.digest) == 64
 
 
@@ -130,9 +130,9 @@ def test_blanks_are_shown(here: Path) -> None:
     (one,) = risks.of_settings({"cast": f"command:{forged()}"})
     (two,) = risks.of_settings({"cast": "command:sh  -c 'x y'"})
 
-    assert "  " not in one.said and len(one.said) < 1500
-    assert "characters of" in one.said and "sh -c 'touch marker'" in one.said
-    assert r"sh\x20{2}-c 'x y'" in two.said
+    assert "  " not in one.text and len(one.text) < 1500
+    assert "characters of" in one.text and "sh -c 'touch marker'" in one.text
+    assert r"sh\x20{2}-c 'x y'" in two.text
     assert "characters" in (command.problem(f"command:{forged()}") or "")
     assert "characters" in (command.problem(f"command:sh -c '{'x' * 600}'") or "")
     assert command.problem(f"command:sh -c '{'x' * 400}'") is None
@@ -142,7 +142,7 @@ def test_keys_of_the_setup_are_shown_so_too(here: Path) -> None:
     """What a file calls a seat can't be taken for rows of a question either."""
     (one,) = risks.of_settings({"cast": {forged(): "command:cat"}})
 
-    assert "  " not in one.said and len(one.said) < 1500
+    assert "  " not in one.text and len(one.text) < 1500
 
 
 def test_a_list_of_risks(here: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_list_of_risks(here: Path) -> None:
     programs every one."""
     context = [f"/x/{n}.md" for n in range(60)]
     cast = {"a": "command:cat", "b": "openai:m@https://x/v1", "judge": [f"command:cat {n}" for n in range(9)]}
-    rows = risks.told(risks.of_settings({"cast": cast, "context": context, "output": "/x/r.md"}))
+    rows = risks.risk_lines(risks.of_settings({"cast": cast, "context": context, "output": "/x/r.md"}))
 
     assert len(rows) < 20
     assert all(row.startswith("  - ") for row in rows)
@@ -161,9 +161,9 @@ def test_a_list_of_risks(here: Path) -> None:
 def test_what_fills_more_than_a_screen_is_not_asked(here: Path) -> None:
     """Programs and servers that take more rows than a screen has would scroll away: they are refused, however few."""
     long = [f"command:true {n} {'x' * 440}" for n in range(3)]
-    assert risks.told(risks.of_settings({"cast": {"judge": long[:2]}}))
+    assert risks.risk_lines(risks.of_settings({"cast": {"judge": long[:2]}}))
     with pytest.raises(BadSettings, match="more than can be shown"):
-        risks.told(risks.of_settings({"cast": {"judge": [*long, "command:cat"]}}))
+        risks.risk_lines(risks.of_settings({"cast": {"judge": [*long, "command:cat"]}}))
 
 
 def test_the_same_thing_is_known_again() -> None:
@@ -236,9 +236,9 @@ def test_more_rounds_than_the_format_takes_need_consent() -> None:
     rules = loader.load("adversarial")
     most = opening(rounds=rules.rounds.insist)
     more = most.with_settings(rounds=most.setup.rounds + 1)
-    assert risks.of_going_on(most, most.cast) == ()
-    [risk] = risks.of_going_on(more, more.cast)
-    assert risk.said == "setup.rounds: the debate of 9 rounds, where its format takes 8"
+    assert risks.of_debate(most, most.cast) == ()
+    [risk] = risks.of_debate(more, more.cast)
+    assert risk.text == "setup.rounds: the debate of 9 rounds, where its format takes 8"
 
 
 @pytest.mark.parametrize("output", ["CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md", "AGENTS.override.md"])

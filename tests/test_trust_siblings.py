@@ -31,7 +31,7 @@ def test_older_rules_are_not_judged_by_unasked(debate: Run, finished: str) -> No
     consent; with it, the judging keeps those rules, and is gone on with unasked."""
     first, *events = read(finished).events
     assert isinstance(first, Opened)
-    with JournalWriter.create("old.journal.jsonl", first.model_copy(update={"hearing": 1})) as journal:
+    with JournalWriter.create("old.journal.jsonl", first.model_copy(update={"speech_rules": 1})) as journal:
         for event in events:
             if not isinstance(event, Spoke):
                 journal.append(event)

@@ -67,7 +67,7 @@ def _as_json(path: str, result: AskResult, lacking: Sequence[risks.Risk], *, sch
             fields |= {"status": "ready", "show": show.split("\n")}
         case Ask() as question:
             fields |= {"status": "ask", "question": _single(question)}
-            fields |= {"questions": [_for_a_tool(one) for one in result.together]}
+            fields |= {"questions": [_for_a_tool(question) for question in result.together]}
         case Propose() as work if result.place is not None:
             turn: dict[str, Any] = {"turn": work.turn, "seat": "moderator", "title": f"Setup: {work.name}"}
             turn |= {"brief": result.place.brief, "reply": result.place.reply, "wants": "json"}

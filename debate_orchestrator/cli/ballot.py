@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--form", action="store_true", help="print an empty form to fill in elsewhere; asks nothing")
     group.add_argument("--take", metavar="FILE", help="check a filled-in form and file it; - is standard input")
-    group.add_argument("--read", metavar="FILE", help="write the debate there as markdown, without anybody's votes")
+    group.add_argument("--read", metavar="FILE", help="write the debate there as markdown, without any votes")
     flags.add_json(parser)
 
 
@@ -120,7 +120,7 @@ def _write_transcript(arguments: argparse.Namespace, case: _Case) -> int:
     if arguments.json:
         print_json({"status": "written", "transcript": arguments.read})
     else:
-        say(f"Written to {arguments.read}, without anybody's votes. Next: `{command('ballot', case.path)} --as NAME`.")
+        say(f"Written to {arguments.read}, without any votes. Next: `{command('ballot', case.path)} --as NAME`.")
     return 0
 
 

@@ -23,7 +23,7 @@ EXAMPLE = "debate check debate-report.journal.jsonl debate-report.md"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="by default the newest debate of the folder")
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="the newest debate of the folder by default")
     about = "a report of it; by default those beside the journal"
     parser.add_argument("given", nargs="*", default=[], metavar="REPORT", help=about)
     flags.add_json(parser)
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     again with the ballots that reviewers have added."""
     arguments.journal = journal_named(arguments.journal)
     files = DebateFiles.of_journal(arguments.journal)
-    documents = verify.given(arguments.given or verify.beside(files.report))
+    documents = verify.read_reports(arguments.given or verify.reports_beside(files.report))
     try:
         contents = read(arguments.journal)
     except DamagedJournal as error:

@@ -41,7 +41,7 @@ class Origin(NamedTuple):
 
 
 def of_file(path: str) -> Origin:
-    """An answers file, identified by where it lies."""
+    """An answers file, identified by its path."""
     return Origin(STDIN, "") if path == STANDARD_INPUT else Origin(name_of(path), _key("answers", path))
 
 
@@ -50,7 +50,7 @@ def of_journal(journal: JournalWriter) -> Origin:
 
 
 def of_entries(path: str, entries: Sequence[Entry]) -> Origin:
-    """A journal, identified by its first line and where it lies: a copy of it may come from elsewhere."""
+    """A journal, identified by its first line and its path: a copy of it may come from elsewhere."""
     return Origin(name_of(path), _key(f"journal {entries[0].hash}", path))
 
 
@@ -70,7 +70,7 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | No
         if not (ask or _ask)(origin.name, risks):
             raise BadSettings(f"{origin.name} was not trusted, and nothing was done.")
     elif not trusted:
-        wants = "; ".join(risk.said for risk in risks_module.ordered(risks))
+        wants = "; ".join(risk.text for risk in risks_module.ordered(risks))
         otherwise = "leave it" if origin.key.startswith("journal") else "change it there, or give other values as flags"
         raise BadSettings(
             f"{origin.name}: it reaches beyond the debate and needs your consent ({wants}). "
@@ -87,8 +87,8 @@ def agree_to_answers(
 
 
 def remember_answers(path: str, given: Mapping[str, Any], before: str = "") -> None:
-    """Remembers answers that the user typed or agreed to. If they lay at the path `before` until now and that file is
-    gone, its record is removed: a stranger's file may come to lie there."""
+    """Remembers answers that the user typed or agreed to. If they were at the path `before` until now and that file is
+    gone, its record is removed: a stranger's file may take its place."""
     if before and not os.path.lexists(before) and (record := _record(of_file(before))):
         with suppress(OSError):
             record.unlink()
@@ -102,8 +102,8 @@ def agree_to_debate(
     if not debate.due:
         return
     from_file = {seat: models for seat, models in debate.cast.items() if seat not in typed}
-    agree(of_journal(journal), risks_module.of_going_on(debate.opened, from_file), trusted=trusted)
-    remember(of_journal(journal), risks_module.of_going_on(debate.opened, {**debate.cast, **typed}))
+    agree(of_journal(journal), risks_module.of_debate(debate.opened, from_file), trusted=trusted)
+    remember(of_journal(journal), risks_module.of_debate(debate.opened, {**debate.cast, **typed}))
 
 
 def lacking(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:
@@ -138,7 +138,7 @@ def _record(origin: Origin) -> Path | None:
 
 
 def _ask(name: str, risks: Sequence[Risk]) -> bool:
-    items = risks_module.told(risks)
+    items = risks_module.risk_lines(risks)
     remark(f"{name} reaches beyond the debate:")
     for item in items:
         remark(item)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from debate_orchestrator.cli.interrupts import STOPPING, heeded
+from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.people import hides_ballots
 from debate_orchestrator.core import schedule
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from debate_orchestrator.terminal.turn import Person
 
 _OFFERED_FOR = 120
-"""Seconds for which the list of issues may be changed before the debate goes on by itself."""
+"""Seconds for which the list of issues may be changed before the debate continues by itself."""
 _CANCELLED_AFTER = (0.1, 1.0)
 """Seconds after SIGTERM at which the loop is cancelled: first what waits for room on the disk says what is lost, and
 then connections and programs have a while to close."""
@@ -201,7 +201,7 @@ class Controls:
             self.session.take_back()
 
     def _record(self, event: Event) -> None:
-        """Writes an event to the journal. If that fails, it is shown, and the debate goes on as far as it can."""
+        """Writes an event to the journal. If that fails, it is shown, and the debate continues as far as it can."""
         try:
             record_event(self._journal, self._current, event, self.on_event)
         except DebateError as error:
@@ -327,7 +327,7 @@ class Screen(NamedTuple):
 
 
 def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen | None:
-    """A live view of a debate on a stream; None if that is no terminal, or another job is in front of it."""
+    """A live view of a debate on a stream; None if that is not a terminal, or another job is in front of it."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):
@@ -364,7 +364,7 @@ async def run_with_controls(
         nullcontext() if screen is None else screen.session(controls.press)
     )
     try:
-        with heeded(controls.interrupt, controls.terminate):
+        with handled_signals(controls.interrupt, controls.terminate):
             async with holding as session:
                 controls.session, controls.reads_keys = session, session is not None and session.reads_keys
                 controls.show_status()

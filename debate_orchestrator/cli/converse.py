@@ -55,7 +55,7 @@ def _converse(arguments: argparse.Namespace) -> int:
         settings = wizard.settings()
         files = DebateFiles.of_output(settings.output)
         if model_spec.is_rehearsal(draft.given["cast"]):
-            settings, files = rehearsed(settings), free_files(files.beside(".rehearsed"))
+            settings, files = rehearsed(settings), free_files(files.with_suffix(".rehearsed"))
         check_settings(settings, files, permissions=permissions)
         return files
 

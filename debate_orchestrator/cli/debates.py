@@ -27,6 +27,7 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.callbacks import Tell
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def _no_changes(state: DebateState) -> list[Event]:
 def existing_debate(
     path: str, changes_of: Callable[[DebateState], list[Event]] = _no_changes, *, trusted: bool
 ) -> Iterator[ConsentedDebate]:
-    """Continues the debate of a journal. `changes_of` checks that the caller can go on with it and returns changes to
+    """Continues the debate of a journal. `changes_of` checks that the caller can continue it and returns changes to
     its cast or budget; what it raises, and OutOfTurn for a change that the debate does not allow, leaves the journal as
     it was."""
     with JournalWriter(path) as journal:
@@ -116,7 +117,7 @@ def _create(opening: Opened, files: DebateFiles) -> Iterator[ConsentedDebate]:
     else:
         write()
     with created[0] as journal:
-        consent.remember(consent.of_journal(journal), risks.of_going_on(opening, opening.cast))
+        consent.remember(consent.of_journal(journal), risks.of_debate(opening, opening.cast))
         yield ConsentedDebate(journal, CurrentState(fold(journal.events)), files)
 
 
@@ -133,9 +134,7 @@ def check_settings(
     start.check_settings(settings, files, people_errors(settings.cast, terminal=terminal, events=events), permissions)
 
 
-def with_positions(
-    settings: Settings, tell: Callable[[str], None], *, permissions: Permissions
-) -> tuple[Settings, tuple[Reply, ...]]:
+def with_positions(settings: Settings, tell: Tell, *, permissions: Permissions) -> tuple[Settings, tuple[Reply, ...]]:
     """The settings with positions, and the replies that were paid for them. Missing positions are derived by the cast's
     moderator, else by its first judge or debater that is a model. `tell` gets progress lines; nothing is written."""
     try:

@@ -14,6 +14,7 @@ from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings, short_repr
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
 _FIRST = "postgres-queue"
@@ -63,9 +64,7 @@ def _print_list(journals: dict[str, Path], *, as_json: bool) -> int:
         return 0
     for name, path in journals.items():
         report = build_report(read(path).entries)
-        rounds = f"{report.rounds_completed} round{'s' * (report.rounds_completed != 1)}, " * bool(
-            report.rounds_completed
-        )
+        rounds = f"{plural(report.rounds_completed, 'round')}, " * bool(report.rounds_completed)
         decided = report.verdict.decided if report.verdict else "no verdict"
         say(f"{name}: {one_line(report.topic)}\n    {rounds}{_words(str(path)):,} words. {decided}.")
     next_step("`debate demo --name NAME` replays one.")

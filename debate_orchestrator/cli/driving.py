@@ -15,7 +15,7 @@ from debate_orchestrator.cli.debates import ConsentedDebate
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import next_step, print_errors, print_json, remark, say
 from debate_orchestrator.cli.people import connect_person
-from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, Progress, spending_line
+from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLines, spending_line
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
@@ -32,6 +32,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.errors import ExternalError, Paused
+from debate_orchestrator.util.numbers import plural
 
 
 def is_quiet(arguments: argparse.Namespace) -> bool:
@@ -78,15 +79,15 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
     journal, state, files = debate.journal, debate.state, debate.files
     quiet = is_quiet(arguments)
     if not quiet:
-        said = expected or estimate(state.opened, journal.events[1:]).said()
-        remark(f"With models it would take {said}." if model_spec.is_rehearsal(state.cast) else said)
+        estimate_text = expected or estimate(state.opened, journal.events[1:]).sentence()
+        remark(f"With models it would take {estimate_text}." if model_spec.is_rehearsal(state.cast) else estimate_text)
     json_events = JsonEvents(journal.events) if arguments.events else None
     if (changed := start.changed_prompts(state)) is not None:
         record_event(journal, debate.current, changed, json_events)
     seats = registry.make_providers(debate.current, files.evidence, flags.permitted(arguments))
     person = connect_person(seats, files.drafts)
     screen = None if quiet else watch(state, sys.stderr)
-    progress = Progress(state)
+    progress = ProgressLines(state)
     on_event: OnEvent = ignore if quiet else progress
     on_event = json_events or (screen.live.on_event if screen else on_event)
     rehearses = any(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs)
@@ -99,9 +100,9 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
 
 
 def _go_on(debate: ConsentedDebate) -> str:
-    """What is saved, and the command that goes on."""
+    """What is saved, and the command that continues."""
     turns = len(debate.state.answers)
-    return f"{turns} turn{'s' * (turns != 1)} saved. Go on with `{next_command(debate.state, debate.files.journal)}`."
+    return f"{plural(turns, 'turn')} saved. Go on with `{next_command(debate.state, debate.files.journal)}`."
 
 
 class Written(NamedTuple):

@@ -69,9 +69,7 @@ def _question(question: str, to: tuple[str, ...]) -> QuestionAsked:
     try:
         return QuestionAsked(question=question, to=to)
     except ValidationError:
-        raise BadSettings(
-            f"the question must have 1 to {QUESTION:,} characters, and not be {short_repr(question)}."
-        ) from None
+        raise BadSettings(f"{short_repr(question)} is not a question of 1 to {QUESTION:,} characters.") from None
 
 
 def _hearers(debate: DebateState) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ def terminated_like_interrupted() -> Iterator[None]:
 
 
 @contextmanager
-def heeded(interrupted: Callable[[], None], terminated: Callable[[], None]) -> Iterator[None]:
+def handled_signals(interrupted: Callable[[], None], terminated: Callable[[], None]) -> Iterator[None]:
     """Calls `interrupted` in the running event loop for each SIGINT, and `terminated` for each SIGTERM, instead of
     ending the process. Afterwards the signals do again what they did before."""
     loop = asyncio.get_running_loop()

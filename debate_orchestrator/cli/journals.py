@@ -1,4 +1,4 @@
-"""The journal that a verb works on: the one that is named, or the newest of the folder that it can go on with."""
+"""The journal that a verb works on: the one that is named, or the newest of the folder that it can continue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadFile, BadJournal, DebateError, short_repr
 
 Unfinished = Callable[[DebateState], bool]
-"""Whether a verb can go on with a debate."""
+"""Whether a verb can continue a debate."""
 
 
 def journal_named(given: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:

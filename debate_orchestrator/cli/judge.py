@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +23,7 @@ from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.settings import judging_settings
 from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.data import read_regular, read_text
+from debate_orchestrator.util.data import read_regular
 from debate_orchestrator.util.errors import BadSettings
 
 EXAMPLE = "debate judge debate-report.journal.jsonl --judge anthropic:claude-opus-5-5"
@@ -32,7 +31,7 @@ EXAMPLE = "debate judge debate-report.journal.jsonl --judge anthropic:claude-opu
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "source", metavar="JOURNAL|TRANSCRIPT.md", nargs="?", help="by default the newest debate of the folder"
+        "source", metavar="JOURNAL|TRANSCRIPT.md", nargs="?", help="the newest debate of the folder by default"
     )
     parser.add_argument("--judge", metavar="MODEL", action="append", help="the judge; repeat for a panel")
     parser.add_argument("--output", metavar="PATH", help="a .md file, or a folder; by default beside the source")
@@ -102,8 +101,7 @@ def _of_journal(arguments: argparse.Namespace, entries: list[Entry], judges: Seq
 def _of_transcript(arguments: argparse.Namespace, judges: Sequence[str]) -> rejudge.Opening:
     """The judging of a debate that was written down elsewhere."""
     path = arguments.source
-    transcript = transcript_file.parse(read_text(path, transcript_file.LARGEST), path)
-    digest = hashlib.sha256(read_regular(path, follow=True)).hexdigest()
+    transcript, digest = transcript_file.read(path)
     sides = {"a": arguments.position_a, "b": arguments.position_b}
     positions = {side: text for side, text in sides.items() if text is not None}
     strictness, topic, panel = arguments.strictness, arguments.topic, flags.given_settings(arguments, *VOTING)

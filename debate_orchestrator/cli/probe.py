@@ -26,6 +26,7 @@ from debate_orchestrator.util.errors import (
     UserError,
     short_repr,
 )
+from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
@@ -72,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     _agree(run, trusted=arguments.trust)
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
     if run.pending() and not quiet:
-        remark(f"{len(run.pending())} of {len(run.ballots)} ballots to go: {run.estimate().said()}")
+        remark(f"{len(run.pending())} of {len(run.ballots)} ballots to go: {run.estimate().sentence()}")
     failures = asyncio.run(_run(run, quiet=quiet))
     card = run.scorecard()
     for path, text in _documents(card, report).items():
@@ -97,7 +98,7 @@ def _agree(run: ProbeRun, *, trusted: bool) -> None:
     origins = [consent.of_entries(path, entries) for path, entries in run.asked.items()]
     foreign = [origin for origin in origins if consent.lacking(origin, _ballot())]
     if foreign and not trusted:
-        count = f"{len(foreign)} ballot{'s' * (len(foreign) > 1)}"
+        count = plural(len(foreign), "ballot")
         hint = "Add --trust to count them, name another --output, or move the folder away."
         raise BadFile(f"The folder holds {count} that `debate probe` did not make there for you. {hint}")
     for origin in foreign:
@@ -171,7 +172,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     """Asks until done or interrupted. The first Ctrl-C waits for the answers under way, the second one leaves them."""
     import asyncio
 
-    from debate_orchestrator.cli.interrupts import STOPPING, heeded
+    from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
     from debate_orchestrator.reports.scorecard import NO_BALLOT, ballot_text
     from debate_orchestrator.storage.journal_retry import UnsavedEvents
 
@@ -201,12 +202,12 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
         if debate.complete:
             result = tally.result(debate, debate.rounds)
             text = ballot_text(result.scores, result.winner) if result else NO_BALLOT
-        if text and not quiet and debate.opened.course:
+        if text and not quiet and debate.opened.recording:
             with suppress(OSError):  # stderr was closed; the run goes on
-                where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.course.source}"
+                where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.recording.source}"
                 remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
-    with heeded(interrupt, terminate), suppress(asyncio.CancelledError):
+    with handled_signals(interrupt, terminate), suppress(asyncio.CancelledError):
         failures = await run.run(stop, on_event, unsaved, _remember)
     if stop.is_set() and run.pending():
         complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)

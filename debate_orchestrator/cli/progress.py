@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.core import hearing, schedule
+from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
 from debate_orchestrator.core.phases import Turn
@@ -27,7 +27,7 @@ _FIRST_SIGN, _NEXT_SIGNS = 15.0, 60.0
 """Seconds after which a turn that takes long is reported for the first time, and then again and again."""
 
 
-class Progress:
+class ProgressLines:
     """Prints what happens as text; announcements that were printed before the debate paused are left out. Every minute
     it says what a slow turn is doing: a laptop takes minutes to read a long prompt."""
 
@@ -60,12 +60,14 @@ class Progress:
                 sign.cancel()
         if isinstance(event, Answer) and not isinstance(event, Rejected):
             seconds = self._now() - self._started.get(event.turn, self._now())
-            size = _size(hearing.public(debate, event.reply.text), event.reply, seconds, costs_of(debate).total.cost)
+            size = _size(
+                speech_rules.public(debate, event.reply.text), event.reply, seconds, costs_of(debate).total.cost
+            )
             lines.append(f"  {event.turn}: {size}")
         if line := wording.announced(debate, event):
             lines.append(line)
         lines += [line.text for line in self._announcer.new(debate)]
-        with suppress(OSError):  # stderr was closed; the debate goes on
+        with suppress(OSError):  # stderr was closed; the debate continues
             for line in lines:
                 remark(line)
 
@@ -103,7 +105,7 @@ class JsonEvents:
 
     @staticmethod
     def _print(event: Event) -> None:
-        with suppress(OSError):  # stderr was closed; the debate goes on
+        with suppress(OSError):  # stderr was closed; the debate continues
             print(json.dumps({"schema": 1, "event": event.model_dump(mode="json")}), file=sys.stderr, flush=True)
 
 

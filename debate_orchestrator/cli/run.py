@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _piped_topic() -> str | None:
-    """The line on standard input, where it is a pipe or a file; None where it has no text. It is read to its end, or
+    """The line on standard input, where it is a pipe or a file; None if it has no text. It is read to its end, or
     until nothing comes for 2 s. Raises BadSettings for more than one line; blank lines do not count."""
     try:
         mode = os.fstat(stdin := sys.stdin.fileno()).st_mode
@@ -76,7 +76,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     files = DebateFiles.of_output(settings.output)
     if rehearse := arguments.rehearse or model_spec.is_rehearsal(settings.cast):
         settings = start.rehearsed(settings, people=at_terminal(sys.stderr))
-        files = free_files(files.beside(".rehearsed"))  # the place of the real debate stays free
+        files = free_files(files.with_suffix(".rehearsed"))  # the place of the real debate stays free
     permissions = flags.permitted(arguments)
     check_settings(settings, files, permissions=permissions, events=arguments.events)
     _confirm_spelling(settings.cast, asks=not rehearse and at_terminal(sys.stderr))
@@ -85,7 +85,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     with new_debate(settings, files, derived) as debate:
         expected = ""
         if rehearse:
-            expected = estimate(debate.state.opened).said()
+            expected = estimate(debate.state.opened).sentence()
             record_event(debate.journal, debate.current, Noted(note="estimate", detail=expected))
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):
@@ -105,6 +105,6 @@ def _confirm_spelling(cast: Mapping[str, tuple[str, ...]], *, asks: bool) -> Non
         remark(f"debate: {question}")
     if not asks:
         return
-    print("Go on with it as it is? [y/N] ", end="", file=sys.stderr, flush=True)
+    print("Continue with this name? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise BadSettings("Nothing was opened.", hint="name another model")

@@ -55,11 +55,11 @@ def read_settings(arguments: argparse.Namespace, filler: Callable[[str], str] = 
             consent.agree_to_answers(arguments.answers, from_file, flags.get("format"), trusted=arguments.trust)
 
     # A stranger's format is read only with consent. Otherwise what can't be opened is refused before any question.
-    stranger = is_path(name) and "format" not in flags
-    if stranger:
+    from_elsewhere = is_path(name) and "format" not in flags
+    if from_elsewhere:
         consented()
     settings = _checked_settings(given, flags, name, filler, arguments)
-    if not stranger:
+    if not from_elsewhere:
         consented()
     if given.get("setup") is not None:
         _check_finished(arguments.answers, name)
@@ -119,7 +119,7 @@ def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
     if path != STANDARD_INPUT:
         if path and os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
             hint = "Try: `--answers -` to read standard input."
-            raise BadFile(f"{name_of(path)} is a pipe or a device, and no file. {hint}")
+            raise BadFile(f"{name_of(path)} is a pipe or a device, not a file. {hint}")
         return read_mapping(path) if path else {}
     if not hasattr(arguments, "piped"):
         arguments.piped = read_standard_input()
@@ -181,8 +181,8 @@ def _for_named_seats(problems: list[str], cast: dict[str, Any], format: Format) 
         return problems
     named = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in cast.items()}
     others = [problem for problem in problems if problem not in unfilled]
-    if wrong := registry.cast_problems(named):
-        return [*wrong, *others]
+    if wrong_models := registry.cast_problems(named):
+        return [*wrong_models, *others]
     left = [seat for seat in EVERYBODY if seat in format.seated and seat not in cast]
     flags = " and ".join(f"--{seat} MODEL" for seat in left)
     model = next(iter(named.values()))[0]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.interrupts import STOPPING, heeded
+from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.util.errors import BadSettings
@@ -67,7 +67,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int,
     def refusal(tournament: Tournament) -> list[str]:
         problems = registry.missing(tournament.spec.everyone, permissions)
         if (risks := specs.folder_risks(tournament)) and not arguments.trust:
-            wants = "; ".join(risk.said for risk in risks)
+            wants = "; ".join(risk.text for risk in risks)
             consent = f"{tournament.spec.tag} reaches beyond the debate and needs your consent here ({wants})."
             problems.append(f"{consent} Try: --trust, if you trust all of it.")
         return problems
@@ -91,7 +91,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int,
         worker = Worker(database, refusal, at_once=at_once, permissions=permissions, on_change=progress, tell=tell)
         tell(f"Waiting for debates from {database.where}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
-        with heeded(interrupt, terminate):
+        with handled_signals(interrupt, terminate):
             await worker.work(until_done=arguments.until_done)
         if showing is not None:
             showing.cancel()

@@ -40,7 +40,7 @@ class IssueList(Value):
 
 
 def issue_list(debate: DebateState) -> IssueList | None:
-    """The list of issues of a debate, the user's own or the rapporteur's; None where there is none (yet)."""
+    """The list of issues of a debate, the user's own or the rapporteur's; None if there is none (yet)."""
     own = debate.opened.setup.issues
     if isinstance(own, tuple):
         return IssueList(issues=_numbered(own))
@@ -77,7 +77,7 @@ def _replies(debate: DebateState, option: str) -> Iterator[Voted]:
 
 def standings(debate: DebateState) -> dict[str, str]:
     """Issue to who has the better of it by the ballots of the last judged round: a side, `even` or `untouched`. In a
-    panel, by most judges; where they are divided, `even`. Empty where no ballot says."""
+    panel, by most judges; where they are divided, `even`. Empty if no ballot says."""
     rounds = [n for n in sorted(debate.judged) if _stood(tally.ballots(debate, n))]
     if not rounds or (issues := issue_list(debate)) is None:
         return {}
@@ -111,7 +111,7 @@ def is_sealed(debate: DebateState, turn: Turn) -> bool:
 
 
 def decision_brief(debate: DebateState) -> Voted | None:
-    """The reply with the decision brief as it was written last; None where there is none (yet)."""
+    """The reply with the decision brief as it was written last; None if there is none (yet)."""
     briefs = [reply for reply in _replies(debate, BRIEF) if "recommendation" in reply.ballot]
     return briefs[-1] if briefs else None
 
@@ -174,7 +174,7 @@ def _words(shape: Shape, record: Mapping[str, Any]) -> int:
 
 
 def left_standing(debate: DebateState) -> list[str]:
-    """What is wrong with the decision brief as it was written last; empty where there is none (yet)."""
+    """What is wrong with the decision brief as it was written last; empty if there is none (yet)."""
     written = decision_brief(debate)
     return [] if written is None else shortcomings(debate, debate.turns[written.turn], written.ballot)
 

@@ -107,14 +107,14 @@ class Reply(Value):
     by: str
     """Who was asked: `host`, or the cast's name for a provider."""
     model: Annotated[str | None, FREE] = None
-    """The model that the provider says answered; None where it does not say."""
+    """The model that the provider says answered; None if it does not say."""
     usage: Usage | None = None
     stop: Annotated[str | None, FREE] = None
     """How the answer ended, in the provider's own word."""
     ended: Literal["whole", "cut", "refused"] = "whole"
     """What that word means: cut is cut short by a limit of tokens."""
     cost: float | None = Field(default=None, ge=0, le=LARGEST_COST)
-    """US dollars, by the prices known when it was given; None where they are unknown."""
+    """US dollars, by the prices known when it was given; None if they are unknown."""
     called: bool = False
     """Whether it is the answer to a call of ours, which may be paid for."""
     found: tuple[FoundPage, ...] = ()
@@ -128,42 +128,42 @@ Points = Annotated[float, Field(ge=0, le=LARGEST_SCORE * (MOST_ROUNDS + 1))]
 """A score, or the sum of those of all rounds and of the final ballots."""
 
 
-class EarlierRound(Value):
+class RecordedRound(Value):
     """What a panel made of a round."""
 
     scores: dict[str, Points]
     winner: str
 
 
-class EarlierCourse(Value):
-    """The course of a debate that is judged again: who spoke in it is settled, whatever is found now."""
+class Recording(Value):
+    """The recorded debate that is judged again: who spoke in it is settled, whatever the new judges find."""
 
     source: Text
     """The journal or transcript it comes from."""
     digest: str
     """The hash of that journal's last line, or the sha256 of the transcript."""
     root: str = ""
-    """The digest of the debate that was really held, however often it was judged since; empty where a version that
+    """The digest of the debate that was really held, however often it was judged since; empty if a version that
     did not note it opened the judging."""
     interventions: dict[int, tuple[str, ...]] = {}
     """Round to the sides that answered an intervention after it."""
     conceded: dict[int, str] = {}
     """Round to the side that its ballots held to have given up, where that ended the debate."""
     closed_after: str | None = None
-    """The place in its calendar after which it was ended early; None where it was not."""
+    """The place in its calendar after which it was ended early; None if it was not."""
     speakers: Annotated[dict[str, str], FREE] = {}
     """Side to what filled its seat, or to the speaker's name in a transcript."""
     notes: Annotated[tuple[str, ...], FREE] = ()
     """What weakens it, in sentences."""
     judges: Annotated[tuple[str, ...], FREE] = ()
-    """Who judged it before; empty where it was not judged."""
-    rounds: dict[int, EarlierRound] = {}
+    """Who judged it before; empty if it was not judged."""
+    rounds: dict[int, RecordedRound] = {}
     winner: str | None = None
     strength: str | None = None
     totals: dict[str, Points] = {}
 
     def strange_to(self, sides: tuple[str, ...], rounds: int) -> str | None:
-        """The field that names a side or a round that such a debate has not; None where all fit."""
+        """The field that names a side or a round that such a debate has not; None if all fit."""
         winners, numbers = {*sides, *OUTCOMES}, range(1, rounds + 1)
         results = self.rounds.values()
         named: dict[str, tuple[Iterable[object], Container[object]]] = {
@@ -180,12 +180,16 @@ class EarlierCourse(Value):
 
     @property
     def debated(self) -> str:
-        """What stands for the speeches: judgings that have it in common judge the same ones."""
+        """The digest that identifies the speeches: judgings that share it judge the same ones."""
         return self.root or self.digest
 
 
-HEARING: Literal[2] = 2
-"""The rules by which the speeches of a new debate are heard."""
+SPEECH_RULES: Literal[2] = 2
+"""The version of the rules by which the speeches of a new debate are read."""
+
+
+_FORMER_FIELDS = {"course": "recording", "hearing": "speech_rules"}
+"""Fields of `Opened` as journals of earlier versions name them, and their names now."""
 
 
 class Opened(Value):
@@ -205,7 +209,7 @@ class Opened(Value):
     """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
     derived: tuple[Reply, ...] = ()
     """The moderator's replies that the positions come from, where the engine asked for them; the last one counts."""
-    course: EarlierCourse | None = None
+    recording: Recording | None = None
     """Set where a debate is judged again."""
     seed: int = Field(ge=-LARGEST_SEED, le=LARGEST_SEED)
     nonce: str = Field(pattern=NONCE)
@@ -213,18 +217,22 @@ class Opened(Value):
     reply_key: str = Field(default="", pattern=REPLY_KEY)
     """What the codes of structured replies are worked out from; it is in no brief. Empty in journals of versions that
     asked for no codes."""
-    hearing: Literal[1, 2] = 1
-    """The rules by which its speeches are heard. 1, as in journals that do not say: a reserved line counts wherever it
-    stands alone on a line, and private working is what the format's own tag marks. 2: a reserved line counts as a
-    speech's own last line, and the marks of private working that models use count too."""
+    speech_rules: Literal[1, 2] = 1
+    """The version of the rules by which its speeches are read. 1, as in journals that do not say: a reserved line
+    counts wherever it stands alone on a line, and private working is what the format's own tag marks. 2: a reserved
+    line counts as a speech's own last line, and the marks of private working that models use count too."""
 
     @model_validator(mode="before")
     @classmethod
     def _of_earlier_version(cls, data: Any) -> Any:
-        """Journals of earlier versions have some settings beside `setup`, by former names, and the material in it."""
-        if not (isinstance(data, dict) and "cast" in data and isinstance(data.get("setup"), dict)):
+        """Journals of earlier versions name some fields otherwise, have some settings beside `setup`, and the material
+        in it."""
+        if not isinstance(data, dict):
             return data
-        data, setup = dict(data), dict(data["setup"])
+        data = {_FORMER_FIELDS.get(name, name): value for name, value in data.items()}
+        if not ("cast" in data and isinstance(data.get("setup"), dict)):
+            return data
+        setup = dict(data["setup"])
         for name in ("cast", "max_cost", *FORMER_NAMES):
             if name in data:
                 setup[FORMER_NAMES.get(name, name)] = data.pop(name)
@@ -263,14 +271,14 @@ class Opened(Value):
             raise ValueError(f"material of {len(self.context):,} files; at most {MOST_FILES} are read")
         if sum(len(file.text) for file in self.context) > MOST_CONTEXT:
             raise ValueError(f"material of more than {MOST_CONTEXT:,} characters")
-        if self.course and (problem := self.course.strange_to(format.sides, setup.rounds)):
-            raise ValueError(f"a course whose {problem} are not those of a debate of this format and length")
+        if self.recording and (problem := self.recording.strange_to(format.sides, setup.rounds)):
+            raise ValueError(f"a recording with {problem} that a debate of this format and length does not have")
         if setup.rounds > MOST_ROUNDS:
             raise ValueError(f"{setup.rounds} rounds; at most {MOST_ROUNDS}")
         if problem := self._turns_wrong():
             raise ValueError(problem)
         if setup.first not in format.sides or setup.strictness not in format.rubric.strictness:
-            raise ValueError("who speaks first, or how strict the judge is, is none of this format's")
+            raise ValueError("the format has no such side to speak first, or no such strictness")
         return self
 
     def _turns_wrong(self) -> str | None:
@@ -322,7 +330,7 @@ class Voted(Value):
     ballot: Annotated[dict[str, Any], FREE]
     reply: Reply
     changes: Annotated[tuple[str, ...], FREE] = ()
-    """How the ballot differs from the reply as it was written, a short line each; empty where it does not."""
+    """How the ballot differs from the reply as it was written, a short line each; empty if it does not."""
 
 
 class Rejected(Value):
@@ -345,11 +353,11 @@ class CallFailed(Value):
     by: str
     trouble: Text
     wait: float | None = Field(default=None, ge=0)
-    """Seconds until it is asked again; None where the debate stops instead."""
+    """Seconds until it is asked again; None if the debate stops instead."""
     unsure: bool = False
     """Whether it may have been billed all the same: the line broke after the question was put."""
     reply: Reply | None = None
-    """What had come, where something had."""
+    """The part of the answer that had come; None if nothing had."""
 
 
 class Reassigned(Value):
@@ -409,7 +417,7 @@ class EndedEarly(Value):
 
 
 class Reopened(Value):
-    """A debate that ended without a decision, for want of a usable ballot, goes on: the judges who were absent in its
+    """A debate that ended without a decision, without a usable ballot, goes on: the judges who were absent in its
     last turns are asked again."""
 
     kind: Literal["reopened"] = "reopened"

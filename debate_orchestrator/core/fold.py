@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
-from debate_orchestrator.core import decision, hearing, schedule, tally
+from debate_orchestrator.core import decision, schedule, speech_rules, tally
 from debate_orchestrator.core.events import (
     Answer,
     Asked,
@@ -39,7 +39,7 @@ from debate_orchestrator.core.state import CalendarPosition, DebateState, Judged
 from debate_orchestrator.util.errors import OutOfTurn, short_repr
 
 MOST_REOPENED = 100
-"""How often a debate may be reopened: each time its schedule is worked out anew."""
+"""How often a debate may be reopened: each time its schedule is worked out again."""
 _OLD_ATTEMPTS = 2
 """Replies that can't be used after which a judge is absent, in journals that do not say so themselves. A debater never
 is: a one-sided transcript must not be judged."""
@@ -190,7 +190,7 @@ def _closes_after(debate: DebateState, event: EndedEarly) -> str | None:
 
 
 def _admits_reopening(debate: DebateState) -> bool:
-    """True where an absent judge may still decide. Raises OutOfTurn in any other debate."""
+    """True if an absent judge may still decide. Raises OutOfTurn in any other debate."""
     if not schedule.unanswered_at_the_end(debate):
         raise OutOfTurn("Only a debate that is undecided for want of a usable ballot can be reopened.")
     if debate.reopened >= MOST_REOPENED:
@@ -220,14 +220,14 @@ def _check_answer(debate: DebateState, turn: Turn, event: Asked | CallFailed | A
 
 
 def _opening(opened: Opened) -> DebateState:
-    course = opened.course
+    recording = opened.recording
     debate = DebateState(
         opened=opened,
         plan=make_plan(opened),
         cast=MappingProxyType(dict(opened.cast)),
         max_cost=opened.setup.max_cost,
         retry_for=opened.setup.retry_for,
-        closed_after=course.closed_after if course else None,
+        closed_after=recording.closed_after if recording else None,
     )
     return _advanced(_copied(replace(debate, last_slots=schedule.last_slots(debate)), opened))
 
@@ -294,8 +294,8 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
         case Rejected():
             _add(debate.rejected, event.turn, event)
             cast(set[Rejected], _own(debate.rejected_since).setdefault(event.turn, set())).add(event)
-            unsaid = event.absent is None and len(debate.rejected[event.turn]) >= _OLD_ATTEMPTS
-            if event.absent or (unsaid and not debate.turns[event.turn].speaking):
+            not_recorded = event.absent is None and len(debate.rejected[event.turn]) >= _OLD_ATTEMPTS
+            if event.absent or (not_recorded and not debate.turns[event.turn].speaking):
                 return _settled(debate, event)
         case Reopened():
             return _reopened(debate)
@@ -305,7 +305,7 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
 
 
 def _ended_early(debate: DebateState, event: EndedEarly) -> DebateState:
-    """An early end leaves out phases, among them some that answer what is found: the schedule is made anew."""
+    """An early end leaves out phases, among them some that answer what is found: the schedule is made again."""
     return _rescheduled(replace(debate, closed_after=_closes_after(debate, event)), {})
 
 
@@ -321,7 +321,7 @@ def _reopened(debate: DebateState) -> DebateState:
 
 
 def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateState:
-    """The stages, worked out anew from the answers, and the results of the rounds that are not among `judged`."""
+    """The stages, worked out again from the answers, and the results of the rounds that are not among `judged`."""
     debate = replace(
         debate, judged=judged, stages=[], turns={}, position=CalendarPosition(), last_slots=schedule.last_slots(debate)
     )
@@ -344,8 +344,8 @@ def _settled(debate: DebateState, answer: Answer) -> DebateState:
     turn = debate.turns[answer.turn]
     _own(debate.answers)[turn.id] = answer
     if isinstance(answer, Spoke | Declined):
-        _own(debate.speeches)[turn.id] = hearing.text_heard(debate, answer.reply.text, turn.phase)
-    if isinstance(answer, Spoke) and hearing.concedes(debate, turn, answer.reply):
+        _own(debate.speeches)[turn.id] = speech_rules.text_heard(debate, answer.reply.text, turn.phase)
+    if isinstance(answer, Spoke) and speech_rules.concedes(debate, turn, answer.reply):
         debate = replace(debate, conceding=debate.conceding | {turn.id})
     place = schedule.place_of(turn)
     if place in debate.plan.voting and (cast := tally.votes_in(debate, place)) is not None:

@@ -217,14 +217,14 @@ class Format(Value):
     def _seat_problems(self) -> Iterator[Problem]:
         for seat in self.seats:
             if seat not in SEATS:
-                yield ("seats", seat), f"{seat!r} is no seat: there are {', '.join(SEATS)}"
+                yield ("seats", seat), f"{seat!r} is not a seat: the seats are {', '.join(SEATS)}"
         if not self.sides:
             yield ("seats",), "there must be at least one side"
         if JUDGE not in self.seats and not self.judged_by:
             yield ("seats",), "there must be a judge, or a format in which the debate is judged later (judged_by)"
         for n, seat in enumerate(self.context_heard_by):
             if seat not in EVERYBODY:
-                yield ("context_heard_by", n), f"context_heard_by names {seat!r}, no seat"
+                yield ("context_heard_by", n), f"context_heard_by names {seat!r}, which is not a seat"
 
     def _phase_problems(self) -> Iterator[Problem]:
         groups = (("before", self.before), ("round", self.round), ("after", self.after))
@@ -243,7 +243,7 @@ class Format(Value):
                 if phase.option == "blind" and not (group == "before" and self.votes(phase)):
                     yield (
                         (group, n, "option"),
-                        f"phase {phase.name!r} has the option blind, but is no vote before the rounds",
+                        f"phase {phase.name!r} has the option blind, but is not a vote before the rounds",
                     )
                 if group == "before" and phase.option != "blind" and self.votes(phase):
                     yield (group, n), f"phase {phase.name!r} votes before the rounds without the option blind"
@@ -268,7 +268,7 @@ class Format(Value):
         voting = [n for n, phase in enumerate(phases) if self.votes(phase)]
         for n, phase in [(n, phases[n]) for n in voting]:
             if any(phases[earlier].when.meets(phase.when) for earlier in voting if earlier < n):
-                yield n, f"judges vote twice in `{group}`; one vote has its place there"
+                yield n, f"judges vote twice in `{group}`; only one vote is allowed there"
                 return
         answering = next((n for n, phase in enumerate(phases) if phase.on), len(phases))
         if voting and voting[-1] > answering:
@@ -283,7 +283,7 @@ class Format(Value):
             yield ("seats",), f"{which} has no seats"
         for n, seat in enumerate(phase.seats):
             if seat not in self.seats:
-                yield ("seats", n), f"{which} seats {seat!r}, which is no seat"
+                yield ("seats", n), f"{which} seats {seat!r}, which is not a seat"
         for key, listed in (("heard_by", phase.heard_by), ("refusals_heard_by", phase.refusals_heard_by)):
             for n, seat in enumerate(listed):
                 if seat not in SEATS:
@@ -309,7 +309,7 @@ class Format(Value):
         known = ("a", "b", *OUTCOMES)
         for label, winner in self.winner_of.items():
             if winner not in known:
-                yield ("winner_of", label), f"winner_of names {winner!r}, no side"
+                yield ("winner_of", label), f"winner_of names {winner!r}, which is not a side"
         for name, shape in self.shapes.items():
             if too_large := _size_problem(name, shape):
                 yield too_large
@@ -328,9 +328,12 @@ class Format(Value):
                     for how in ("only_if", "unless"):
                         for sibling in getattr(field, how):
                             if sibling not in fields:
-                                yield (*place, how), f"{called}.{key} depends on {sibling!r}, not beside it"
+                                yield (
+                                    (*place, how),
+                                    f"{called}.{key} depends on {sibling!r}, which is not a field beside it",
+                                )
                     if field.when.round is not None:
-                        yield (*place, "when"), f"{called}.{key} depends on the round, which a shape can't"
+                        yield (*place, "when"), f"{called}.{key} depends on the round, which a field can't do"
 
     def _reserved_field_problems(self, name: str, shape: Shape) -> Iterator[tuple[tuple[str, ...], str]]:
         """What is wrong with the fields of a shape that mean something to the engine, with the keys that lead there."""
@@ -380,7 +383,7 @@ class Format(Value):
         if not self.rubric.strictness:
             yield ("rubric", "strictness"), "the rubric needs at least one strictness"
         if len(self.rubric.strictness) > MOST_STRICTNESS:
-            problem = f"{len(self.rubric.strictness):,} ways of strictness; at most {MOST_STRICTNESS}"
+            problem = f"{len(self.rubric.strictness):,} levels of strictness; at most {MOST_STRICTNESS}"
             yield ("rubric", "strictness"), problem
 
 
@@ -406,7 +409,7 @@ def _size_problem(name: str, shape: Shape) -> Problem | None:
         where, field, depth, times = waiting.pop()
         called = ".".join((name, *where[1::2]))
         if depth > DEEPEST:
-            return ("shapes", *where), f"{called} lies too deep: at most {DEEPEST} within each other"
+            return ("shapes", *where), f"{called} is nested too deeply: at most {DEEPEST} levels"
         if len(field.of) > MOST_ITEMS:
             return ("shapes", *where, "of"), f"{called} has {len(field.of):,} options; at most {MOST_ITEMS}"
         if len(set(field.of)) < len(field.of):
@@ -418,7 +421,7 @@ def _size_problem(name: str, shape: Shape) -> Problem | None:
                 "of",
             ), f"{called} has an option that is too long: at most {LONGEST_OPTION} characters"
         if field.per_side and times > 1:
-            return ("shapes", *where), f"{called} is per side within what is per side"
+            return ("shapes", *where), f"{called} is per_side inside a field that is per_side"
         times += field.per_side
         count += times
         waiting += [((*where, "fields", key), inner, depth + 1, times) for key, inner in field.fields.items()]

@@ -221,9 +221,9 @@ class ReservedLines(Value):
 
     def remark(self, ignored: str) -> str:
         """What to tell a speaker whose reserved line does not count."""
-        does = "declines" if ignored == self.decline else "concedes"
+        effect = "declines" if ignored == self.decline else "concedes"
         return (
-            f'"{ignored}" does not count here: it {does} only as the last line, exactly so, below an empty line, '
+            f'"{ignored}" does not count here: it {effect} only as the last line, exactly so, below an empty line, '
             "and outside of quotations, code and lists."
         )
 

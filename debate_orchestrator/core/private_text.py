@@ -79,7 +79,7 @@ _QUOTING = re.compile(r"(?P<code>`)|(?P<opening>“|(?<![^\s(\[])\")|(?P<closing
 """What begins or ends code or a quotation."""
 _QUOTED = re.compile(r"[`\"'“‘«「]\Z"), re.compile(r"[`\"'”’»」]")
 _OWN_WORDS = re.compile(r"^(?![ \t]*>).*\w", re.MULTILINE)
-"""A line that is no quotation."""
+"""A line that is not a quotation."""
 _LINE = 300
 """Characters of a line that tell whether it opens or closes a code fence."""
 
@@ -218,7 +218,7 @@ class PrivateFilter:
         return bool(within and right.match(after))
 
     def _aloud(self, text: str) -> str:
-        """Notes text that is no mark; what of it is for others."""
+        """Notes text that is not a mark; what of it is for others."""
         if self._kind or not text:
             return ""
         first, *lines = text.split("\n")

@@ -1,9 +1,9 @@
-"""Where a speech in markdown says something itself: in a paragraph of its own, and in nothing that is open.
+"""Whether a speech ends with a reserved line that it says itself, and does not quote, show or leave open.
 
-`ends_with` decides whether a speech ends with a reserved line, in time that grows with its length and no faster. It
-errs on one side: where a reader could take the line for something quoted, shown or only introduced, it does not count.
-It counts as the whole speech, or below a blank line and indented by a blank at most, so that no list, quotation or
-table goes on with it, and where all of these hold of what stands above it:
+`ends_with_line` decides whether a speech ends with a reserved line, in time that grows with its length and no faster.
+It errs on the safe side: if a reader could take the line for something quoted, shown or only introduced, it does not
+count. It counts as the whole speech, or below a blank line and indented by a blank at most, so that no list, quotation
+or table continues it, and where all of these hold of what stands above it:
 
 Code         every fence stands at the margin and is closed, and every backtick is part of a code span on one line.
              Where there is code, no line begins with a tag, below which it may be no code
@@ -123,12 +123,12 @@ class Fence:
 
     def read(self, line: str) -> bool:
         """Takes the next line; whether it is part of a code block, the fences included."""
-        found, was = _FENCE.fullmatch(line), self._open
-        if found and not was:
+        found, opening = _FENCE.fullmatch(line), self._open
+        if found and not opening:
             self._open = found[1]
-        elif found and found[1].startswith(was) and not found[2].strip(" \t"):
+        elif found and found[1].startswith(opening) and not found[2].strip(" \t"):
             self._open = ""
-        return bool(was or self._open)
+        return bool(opening or self._open)
 
 
 def ends_with_line(text: str, line: str, tags: Container[str] = ()) -> bool:
@@ -147,7 +147,7 @@ def ends_with_line(text: str, line: str, tags: Container[str] = ()) -> bool:
 
 
 def _prose(lines: list[str]) -> str | None:
-    """The lines without their code; None where some code may be open, or be none."""
+    """The lines without their code; None if some code may be open, or be none."""
     fence, prose = Fence(), list[str]()
     for line in lines:
         if fence.read(line):
@@ -213,7 +213,7 @@ class _Elements:
 
 
 def _without_html(prose: str, tags: Container[str]) -> str | None:
-    """The text without its tags and comments; None where an element is open, or may be."""
+    """The text without its tags and comments; None if an element is open, or may be."""
     marked = _COMMENT.sub(_COMMENTED, prose)
     raw = bool(_RAW.search(marked))
     elements = _Elements(tags, raw=raw)
@@ -234,7 +234,7 @@ def _says_all(text: str) -> bool:
 
 def _in_quotation(text: str) -> bool:
     """Whether a quotation that a colon announces, or a bracket that it announces or that begins a paragraph, is open at
-    the end. A quotation mark that begins a paragraph goes on with a quotation. What a colon announces may be a list:
+    the end. A quotation mark that begins a paragraph continues a quotation. What a colon announces may be a list:
     other quotations of the same paragraph."""
     left, announced, listing, begins = Counter[str](), False, False, True
     for found in _SIGN.finditer(text):

@@ -11,7 +11,7 @@ from itertools import takewhile
 from types import MappingProxyType
 from typing import NamedTuple
 
-from debate_orchestrator.core import decision, hearing, tally
+from debate_orchestrator.core import decision, speech_rules, tally
 from debate_orchestrator.core.events import EndedEarly, Rejected
 from debate_orchestrator.core.phases import ISSUES, JUDGE, MIRRORED, NO_DECISION, Slot, Turn
 from debate_orchestrator.core.schema import ShapeContext
@@ -66,15 +66,15 @@ def _ends(debate: DebateState, place: int) -> bool:
 
 def _ran_dry(debate: DebateState, place: int) -> bool:
     """Whether the debate ends with the phase at this place, the last one of a round in which the judges find no new
-    ground. Where a debate is judged again, its course is settled."""
+    ground. Where a debate is judged again, its recording is settled."""
     slot, *after = debate.plan.calendar[place : place + 2]
-    if not debate.opened.setup.until_dry or debate.opened.course is not None or slot.round is None:
+    if not debate.opened.setup.until_dry or debate.opened.recording is not None or slot.round is None:
         return False
     return (not after or after[0].round != slot.round) and tally.dry(debate, slot.round)
 
 
 def dry_after(debate: DebateState) -> str | None:
-    """The place after which a debate ended because it found no new ground; None where it did not."""
+    """The place after which a debate ended because it found no new ground; None if it did not."""
     calendar = debate.plan.calendar
     places = [n for n, slot in enumerate(calendar[:-1]) if calendar[n + 1].round and _ran_dry(debate, n)]
     return calendar[places[0]].turn_id("") if places else None
@@ -89,7 +89,7 @@ def _refused(debate: DebateState, place: int) -> bool:
     if after and (after[0].round, after[0].closing) == (slot.round, slot.closing):
         return False
     part = [other for other in debate.plan.slots[slot.round] if other.closing == slot.closing]
-    return any(hearing.declined(debate, other.turn_id(side)) for other in part for side in other.phase.seats)
+    return any(speech_rules.declined(debate, other.turn_id(side)) for other in part for side in other.phase.seats)
 
 
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
@@ -148,7 +148,7 @@ def last_place(debate: DebateState, *, asked: bool = False) -> str | None:
     """The place of the last phase before what follows the rounds, if the debate is ended early now: the phase that
     is due where a call was made or an answer was given in it, so that every side has its turn in it, and otherwise the
     one before it; with the vote on a round whose speeches are all in. A brief that was put without a call counts too
-    where its round has an answer, and with `asked` wherever it was put. None where that leaves nothing out."""
+    where its round has an answer, and with `asked` wherever it was put. None if that leaves nothing out."""
     rounds = {turn.round for turn in settled(debate)}
 
     def has_begun(turn: Turn) -> bool:
@@ -178,7 +178,7 @@ def can_change_issues(debate: DebateState) -> bool:
     """Whether the rapporteur's list of issues can be changed now: it was drawn up last, and nothing that argues to it
     was answered or called for. In a debate that is judged again it was argued to long ago."""
     if (
-        debate.opened.course is not None
+        debate.opened.recording is not None
         or len(debate.stages) < 2
         or not any(turn.phase.option == ISSUES for turn in debate.stages[-2])
     ):
@@ -294,7 +294,7 @@ def _earlier(debate: DebateState, listener: Turn) -> Iterator[Turn]:
 def _hearers(debate: DebateState, turn: Turn) -> tuple[str, ...]:
     """The seats that hear of a settled turn."""
     heard_by = turn.phase.heard_by
-    if not hearing.declined(debate, turn.id):
+    if not speech_rules.declined(debate, turn.id):
         return heard_by
     return tuple(seat for seat in heard_by if seat in turn.phase.refusals_heard_by)
 

@@ -173,7 +173,7 @@ def json_schema(shape: Mapping[str, Field], terms: ShapeContext) -> dict[str, An
     """The shape as a JSON Schema for structured-output modes: every property is required, and no other is allowed.
 
     A condition inside a record is an `anyOf`. One on the reply itself is a union with null, because structured-output
-    modes refuse a schema whose root is no plain object.
+    modes refuse a schema whose root is not a plain object.
     """
     return _object({name: _schema(field, terms) for name, field in fields_asked(shape, terms).items()})
 
@@ -190,7 +190,9 @@ def _record_schema(shape: Mapping[str, Field], terms: ShapeContext) -> dict[str,
         alternatives.setdefault(filled, []).append(option)
     if len(alternatives) < 2:
         return json_schema(shape, terms)
-    return {"anyOf": [_alternative(fields, filled, {decisive: taken}, terms) for filled, taken in alternatives.items()]}
+    return {
+        "anyOf": [_alternative(fields, filled, {decisive: allowed}, terms) for filled, allowed in alternatives.items()]
+    }
 
 
 def _options(field: Field, terms: ShapeContext) -> tuple[bool | str, ...]:
@@ -201,13 +203,13 @@ def _options(field: Field, terms: ShapeContext) -> tuple[bool | str, ...]:
 
 
 def _alternative(
-    fields: Mapping[str, Field], filled: tuple[str, ...], taken: Mapping[str, list[bool | str]], terms: ShapeContext
+    fields: Mapping[str, Field], filled: tuple[str, ...], allowed: Mapping[str, list[bool | str]], terms: ShapeContext
 ) -> dict[str, Any]:
     properties = {}
     for name, field in fields.items():
         empty = name not in filled and empty_value(field) is None
         plain = {"type": "null"} if empty else _schema(field, terms, conditional=field.optional)
-        properties[name] = plain | ({"enum": taken[name]} if name in taken else {})
+        properties[name] = plain | ({"enum": allowed[name]} if name in allowed else {})
         properties[name] |= {"description": field.about} if field.about else {}
     return _object(properties)
 
@@ -314,8 +316,8 @@ def check(shape: Mapping[str, Field], value: Any, terms: ShapeContext, where: st
 
 def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: ShapeContext, where: str) -> list[str]:
     value = record[name]
-    vacant = empty_value(field)
-    empty = value == vacant and type(value) is type(vacant)
+    empty_one = empty_value(field)
+    empty = value == empty_one and type(value) is type(empty_one)
     if field.optional and empty:
         return []
     if not field.only_if and not field.unless:
@@ -328,7 +330,7 @@ def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: ShapeC
         return []
     barred = [f"{other} is {_word(bar)}" for other, bar in field.unless.items() if record.get(other) == bar]
     why = f"since {' and '.join(barred)}" if barred else _condition(field, "unless")
-    return [f"{where}: {short_repr(value)} must be {json.dumps(vacant)}, {why}."]
+    return [f"{where}: {short_repr(value)} must be {json.dumps(empty_one)}, {why}."]
 
 
 def applies(field: Field, record: Mapping[str, Any]) -> bool:

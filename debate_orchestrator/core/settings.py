@@ -21,6 +21,7 @@ from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE
 from debate_orchestrator.core.values import FREE, Text, Value
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr, with_hint
+from debate_orchestrator.util.numbers import plural
 
 Source = Literal["user", "file", "flag", "default", "derived"]
 """Where an answer came from; `derived` is a moderator's work that the user confirmed or asked for."""
@@ -80,7 +81,7 @@ class Settings(Value):
             lambda format: f"auto, or a mapping with a sentence for {' and '.join(format.sides)}", source_kept=True
         ),
     ] = {}
-    """Side to the position it argues; empty where they are to be derived."""
+    """Side to the position it argues; empty if they are to be derived."""
     insist: Annotated[_Switch, Setting(in_estimate=True)] = False
     rounds: Annotated[
         int,
@@ -163,7 +164,7 @@ class Settings(Value):
 
     @property
     def as_of(self) -> str | None:
-        """The time to which a dated topic binds both sides: `2019` in "As of 2019, ..."; None where it is not dated."""
+        """The time to which a dated topic binds both sides: `2019` in "As of 2019, ..."; None if it is not dated."""
         dated = _DATED.match(self.topic)
         return dated[1].strip() if dated and len(dated[1]) <= 40 else None
 
@@ -198,7 +199,7 @@ class Settings(Value):
 
 
 def setting(info: FieldInfo) -> Setting | None:
-    """What a field of `Settings` was declared with; None where no user sets it."""
+    """What a field of `Settings` was declared with; None if no user sets it."""
     return next((declared for declared in info.metadata if isinstance(declared, Setting)), None)
 
 
@@ -293,7 +294,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
             yield from _cast_problems(value, format)
         case "quorum":
             if "cast" in others and value > (panel := max(1, len(others["cast"].get(JUDGE, ())))):
-                yield f"quorum: {value} votes can't count where the panel has {panel} judge{'s' * (panel > 1)}."
+                yield f"quorum: {value} votes are more than the panel has: {plural(panel, 'judge')}."
         case "mirror" | "blind" | "each_round":
             yield from _voting_problems(name, value, format)
         case "issues" | "brief":
@@ -308,7 +309,7 @@ def _position_problems(positions: Mapping[str, str], format: Format) -> Iterator
         return
     lacking = [side for side in format.sides if side not in positions]
     if lacking and set(positions) < set(format.sides):
-        yield f"positions: there is none for {' and '.join(lacking)}."
+        yield f"positions: none is given for {' and '.join(lacking)}."
     elif set(positions) != set(format.sides):
         yield unwanted("positions", dict(positions), format)
     else:
@@ -339,11 +340,11 @@ def _voting_problems(name: str, value: bool, format: Format) -> Iterator[str]:
         if value and not any(map(format.votes, format.phases())):
             yield f"mirror: there are no votes in the format {format.name}, so it must be false."
         elif value and not format.can_be_mirrored:
-            yield f"mirror: one side alone speaks in the format {format.name}, so it must be false."
+            yield f"mirror: only one side speaks in the format {format.name}, so it must be false."
     elif value and name.replace("_", " ") not in format.options:
-        yield f"{name}: the format {format.name} leaves no such vote open, so it must be false."
+        yield f"{name}: the format {format.name} has no such vote to choose, so it must be false."
     elif name == "blind" and not value and format.decided_by == "swing":
-        yield "blind: the votes before and after tell the winner, so it must be true."
+        yield "blind: the winner follows from the votes before and after the debate, so it must be true."
 
 
 def _decision_problems(name: str, value: Any, format: Format) -> Iterator[str]:

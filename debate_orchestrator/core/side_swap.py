@@ -2,7 +2,7 @@
 
 A judge who sees it so and means what it says decides for the same position as before. Exchanging twice gives
 back what was there. Positions, and words such as Pro and Con that belong to them, stay with the side that argues them.
-Where names end in a letter (`Debater A`), speakers also use the letter alone: `bare_letters` tells it from the article.
+Where names end in a letter (`Debater A`), speakers also use the letter alone: `side_letters` tells it from the article.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from debate_orchestrator.core.bare_letters import names_a_side
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape
+from debate_orchestrator.core.side_letters import names_a_side
 
 _T = TypeVar("_T")
 _GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)"
@@ -34,7 +34,7 @@ class SideSwap:
         self._pattern = _pattern(tuple(self._names), tuple(self._tags), tuple(self._other), tuple(self._letters))
 
     def side(self, name: str) -> str:
-        """The other side; whatever is no side is itself."""
+        """The other side; whatever is not a side is itself."""
         return self._other.get(name, name)
 
     def keys(self, values: Mapping[str, _T]) -> dict[str, _T]:
@@ -70,8 +70,10 @@ class SideSwap:
         words = match["name"].split()
         other = self._names[" ".join(words)]
         gaps = [*re.findall(r"\s+", match["name"]), ""]
-        put = other.split(" ")
-        return "".join(map(str.__add__, put, gaps)) if len(put) == len(words) else other
+        other_words = other.split(" ")
+        if len(other_words) != len(words):
+            return other
+        return "".join(word + gap for word, gap in zip(other_words, gaps, strict=True))
 
     def ballot(self, shape: Shape, ballot: Mapping[str, Any]) -> dict[str, Any]:
         """A structured reply of that shape with the sides exchanged."""
@@ -111,16 +113,16 @@ class SideSwap:
 def _names(first: str, second: str) -> dict[str, str]:
     """Either name to the other, as it is and in capitals; a name of several words also in small letters, unless
     the last is a letter, which may be a word of the language: `a debater a listener believes`."""
-    forms: list[Callable[[str], str]] = [lambda name: name, str.upper]
+    spellings: list[Callable[[str], str]] = [lambda name: name, str.upper]
     if (
         " " in first
         and " " in second
         and not {len(first.rsplit(maxsplit=1)[-1]), len(second.rsplit(maxsplit=1)[-1])} & {1}
     ):
-        forms += [str.lower, lambda name: name[:1].lower() + name[1:]]
+        spellings += [str.lower, lambda name: name[:1].lower() + name[1:]]
     names: dict[str, str] = {}
-    for form in forms:
-        name, other = form(" ".join(first.split())), form(" ".join(second.split()))
+    for spelled in spellings:
+        name, other = spelled(" ".join(first.split())), spelled(" ".join(second.split()))
         if name != other and not {name, other} & set(names):
             names |= {name: other, other: name}
     return names

@@ -63,7 +63,7 @@ class Plan:
     speaking_order: tuple[str, ...]
     """The sides, the one that was chosen to speak first before the others."""
     judges: tuple[str, ...]
-    """The judges' seats; empty where the format has none."""
+    """The judges' seats; empty if the format has none."""
     voting: Mapping[str, tuple[JudgeTurns, ...]]
     """Place to the turns in which judges vote there."""
     round_votes: Mapping[int, tuple[str, ...]]
@@ -91,7 +91,7 @@ class JudgedRound(NamedTuple):
 
     finding: ConvergenceFinding
     result: RoundResult | None
-    """None where every judge is absent."""
+    """None if every judge is absent."""
     intervened: bool
     """Whether the round's convergence is answered by an intervention."""
 
@@ -123,7 +123,7 @@ class DebateState:
     questions: Sequence[QuestionAsked] = ()
     """The questions from the floor."""
     issues: tuple[str, ...] | None = None
-    """The list of issues as the user changed it; None where they left the rapporteur's as it is."""
+    """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
     begun: Mapping[str, tuple[int, int]] = field(default_factory=_empty)
     """The turns whose briefs nothing may change any more: those that were put or answered, and those beside them
     in their stage, so that all who speak at the same time hear the same. Each with the number of questions that were
@@ -169,7 +169,7 @@ class DebateState:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """The judges' seats; empty where the format has none."""
+        """The judges' seats; empty if the format has none."""
         return self.plan.judges
 
     @property
@@ -190,7 +190,7 @@ class DebateState:
     @property
     def knows_marks(self) -> bool:
         """Whether the marks that models use for private working count, besides the format's own."""
-        return self.opened.hearing > 1
+        return self.opened.speech_rules > 1
 
     @property
     def exchange(self) -> SideSwap:
@@ -209,7 +209,7 @@ class DebateState:
         return turn_code(self.opened.reply_key, turn.id)
 
     def ballot(self, turn_id: str) -> Voted | None:
-        """The ballot cast in that turn; None where none counts."""
+        """The ballot cast in that turn; None if none counts."""
         answer = self.answers.get(turn_id)
         return answer if isinstance(answer, Voted) else None
 

@@ -1,6 +1,6 @@
 """What ballots add up to: votes, findings, round results, totals and the verdict, as functions over the state.
 
-What comes of a round is worked out once, when the last judge of its panel has voted: nothing changes it afterwards.
+The result of a round is worked out once, when the last judge of its panel has voted: nothing changes it afterwards.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def final_votes(debate: DebateState) -> list[Vote]:
 
 
 def blind_votes(debate: DebateState) -> list[Vote]:
-    """What each judge held before the first word; empty where the format does not ask."""
+    """What each judge held before the first word; empty if the format does not ask."""
     return _votes(debate, [slot for slot in debate.plan.slots.get(None, ()) if slot.phase.option == "blind"])
 
 
@@ -85,7 +85,7 @@ def _vote(debate: DebateState, judge: JudgeTurns) -> Vote:
 
 
 def _reading(debate: DebateState, shape: Shape, turn_id: str) -> BallotReading | None:
-    """What a ballot says of the sides as they are; None where none counts."""
+    """What a ballot says of the sides as they are; None if none counts."""
     if (ballot := debate.ballot(turn_id)) is None:
         return None
     return read_ballot(unmirrored(debate, shape, ballot), debate.format.sides, debate.weights, debate.format.winner_of)
@@ -120,22 +120,22 @@ def finding(debate: DebateState, round: int) -> ConvergenceFinding:
 
 def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
     """The sides that answer the intervention of a round."""
-    course = debate.opened.course
-    return finding(debate, round).sides if course is None else course.interventions.get(round, ())
+    recording = debate.opened.recording
+    return finding(debate, round).sides if recording is None else recording.interventions.get(round, ())
 
 
 def conceded_in(debate: DebateState, round: int) -> str | None:
     """The side that the ballots of a round hold to have given up its whole position; it ends the debate."""
-    course = debate.opened.course
-    if course is None:
+    recording = debate.opened.recording
+    if recording is None:
         return majority_concession(ballots(debate, round))
-    return course.conceded.get(round) if round in debate.judged else None
+    return recording.conceded.get(round) if round in debate.judged else None
 
 
 def intervened(debate: DebateState, round: int) -> bool:
     """Whether a round's convergence is answered by an intervention."""
-    if debate.opened.course is not None:
-        return round in debate.opened.course.interventions
+    if debate.opened.recording is not None:
+        return round in debate.opened.recording.interventions
     return round in debate.judged and debate.judged[round].intervened
 
 
@@ -242,7 +242,7 @@ def gave_up(debate: DebateState, stage: Stage) -> tuple[str, ...]:
 
 def conceded(debate: DebateState) -> str | None:
     """The side that gave up its whole position; `both` where they did so at once; None otherwise. Where a debate is
-    judged again, what only the earlier ballots found ends it, and is no finding of these."""
+    judged again, what only the earlier ballots found ends it, and is not a finding of these."""
     for stage in debate.stages:
         if all(turn.id in debate.answers for turn in stage) and (sides := gave_up(debate, stage)):
             own = any(turn.id in debate.conceding for turn in stage)

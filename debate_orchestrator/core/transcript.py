@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
-from debate_orchestrator.core import decision, hearing, schedule
+from debate_orchestrator.core import decision, schedule, speech_rules
 from debate_orchestrator.core.events import FoundPage, Spoke, Voted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape
@@ -68,7 +68,7 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
     if isinstance(answer, Voted):
         heard = _structured(debate, turn, decision.as_settled(debate, turn, answer.ballot), mirrored=mirrored)
     else:
-        heard = hearing.visible(debate, turn)
+        heard = speech_rules.visible(debate, turn)
         heard = heard.model_copy(update={"text": exchange.text(heard.text)}) if mirrored else heard
     quotes = heard.quotes
     if mirrored:
@@ -77,20 +77,20 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
     return TranscriptEntry(
         turn=exchange.turn(turn) if mirrored else turn,
         text=heard.text,
-        declined=hearing.declined(debate, turn.id),
+        declined=speech_rules.declined(debate, turn.id),
         cut=spoke and reply.ended == "cut",
         dropped=heard.dropped,
         words=heard.words,
         quotes=quotes,
         found=reply.found if spoke else (),
-        other_lines=hearing.writes_for_the_other(debate, turn),
+        other_lines=speech_rules.writes_for_the_other(debate, turn),
     )
 
 
 def _structured(debate: DebateState, turn: Turn, ballot: Mapping[str, Any], *, mirrored: bool) -> VisibleText:
     """What is heard of a structured reply: of each of its texts what is heard of a speech; of a refusal, its reason."""
     shape = debate.shape(turn) or {}
-    fields, quotes = hearing.fields_heard(debate, ballot)
+    fields, quotes = speech_rules.fields_heard(debate, ballot)
     fields = debate.exchange.ballot(shape, fields) if mirrored else fields
     text = str(fields.get("reason") or "") if ballot.get("refused") is True else as_text(shape, fields)
     return VisibleText(text=text, words=len(text.split()), quotes=quotes)
@@ -118,7 +118,7 @@ def _under(label: str, lines: Sequence[str]) -> list[str]:
 
 
 def _held(field: Field, value: Any) -> list[str]:
-    """What a field holds, in lines; the first one is empty where they begin under its label."""
+    """What a field holds, in lines; the first one is empty if they begin under its label."""
     if (field.per_side or field.per_issue) and isinstance(value, Mapping):
         single = field.single
         return ["", *(line for key, held in value.items() for line in _under(f"{key}: ", _held(single, held)))]

@@ -13,7 +13,7 @@ Final winner            the same for a and b; `consensus` where more than half o
                         the blind verdict, among the judges who voted both times; no decision where there is none.
 No decision             where fewer judges than the quorum voted for a side, a tie or consensus.
 Strength                gap = |A - B| / larger total. `decisive`: gap over 20 % and the declared winner
-                        leads. `consensus`: the winner is consensus. `narrow`: everything else. None where the format
+                        leads. `consensus`: the winner is consensus. `narrow`: everything else. None if the format
                         scores nothing, and where no side won.
 
 A ballot that declares what its own numbers deny stands as it is; the disagreement becomes a remark.
@@ -88,7 +88,7 @@ class Verdict(Value):
     rounds_won: dict[str, int]
     """Side, or `tie`, to rounds."""
     gap: Fraction | None
-    """Share of the larger total; None where no side scored."""
+    """Share of the larger total; None if no side scored."""
     remarks: tuple[Remark, ...]
     votes: dict[str, int]
     """Winner to the number of judges who vote for it; abstentions are not among them."""
@@ -98,11 +98,11 @@ class Verdict(Value):
     label: str | None = None
     score: Fraction | None = None
     probability: Fraction | None = None
-    """What the judges who voted for the winner give it, on average; None where they say nothing of it."""
+    """What the judges who voted for the winner give it, on average; None if they say nothing of it."""
     blind: tuple[Vote, ...] = ()
     """The judges' votes before the first word."""
     swing: dict[str, int] = {}
-    """Side to the votes it gained between, among the judges who voted both times; empty where there is none."""
+    """Side to the votes it gained between, among the judges who voted both times; empty if there is none."""
 
 
 def score_totals(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str, Fraction]:
@@ -116,7 +116,7 @@ def rounds_won(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str
 
 
 def score_gap(totals: dict[str, Fraction]) -> Fraction | None:
-    """How far apart the totals are, as a share of the larger; None where no side scored."""
+    """How far apart the totals are, as a share of the larger; None if no side scored."""
     larger = max(totals.values())
     return (larger - min(totals.values())) / larger if larger else None
 
@@ -128,7 +128,7 @@ def round_result(
     quorum: int = 1,
     winner_of: Mapping[str, str] | None = None,
 ) -> RoundResult:
-    """The result of a round from its votes, of which at least one is no absent judge's."""
+    """The result of a round from its votes, of which at least one is not an absent judge's."""
     scored = [vote.scores for vote in votes if vote.scores]
     numbers = [vote.score for vote in votes if vote.score is not None]
     return RoundResult(
@@ -182,7 +182,7 @@ def final_verdict(
     if by_swing and winner not in (NO_DECISION, CONSENSUS):
         winner = leader({side: Fraction(n) for side, n in gained.items()}) if gained else NO_DECISION
     winner = CONSENSUS if concession else winner
-    apart = score_gap(totals)
+    gap = score_gap(totals)
     strength = strength_of(winner, totals, measured=measured)
     decided = valid_votes(votes)
     shares = [reading.probability for vote in decided for reading in vote.readings if vote.winner == winner]
@@ -193,7 +193,7 @@ def final_verdict(
         strength=strength,
         totals=totals,
         rounds_won=rounds_won([result for result in results if result.round], sides),
-        gap=apart,
+        gap=gap,
         remarks=tuple(_remarks(winner, strength, totals, votes, concession, persisted, strengths, quorum)),
         votes=dict(Counter(vote.winner for vote in decided)),
         panel=tuple(votes),
@@ -209,13 +209,13 @@ def final_verdict(
 def strength_of(
     winner: str, totals: dict[str, Fraction], *, measured: bool
 ) -> Literal["decisive", "narrow", "consensus"] | None:
-    """How firmly, by the totals alone; None where no side won, or nothing is measured."""
-    apart = score_gap(totals)
+    """How firmly, by the totals alone; None if no side won, or nothing is measured."""
+    gap = score_gap(totals)
     if winner == CONSENSUS:
         return "consensus"
     if winner in (TIE, NO_DECISION) or not measured:
         return None
-    return "decisive" if apart is not None and apart > DECISIVE and winner == leader(totals) else "narrow"
+    return "decisive" if gap is not None and gap > DECISIVE and winner == leader(totals) else "narrow"
 
 
 def _remarks(

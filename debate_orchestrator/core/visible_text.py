@@ -1,4 +1,4 @@
-"""What others hear of a speech: private working left out, quotes looked up in the material, length held.
+"""What others hear of a speech: private working left out, quotes looked up in the material, cut to the length allowed.
 
 The journal keeps a speech word for word. What others read, in a brief or in a report, is worked out from it here,
 each time the same, and sanitized before anything else: nothing that hides in a tag makes it another tag.

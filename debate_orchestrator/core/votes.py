@@ -32,7 +32,7 @@ class Vote(Value):
     judge: str
     turn: str
     straight: BallotReading | None
-    """What the ballot says; None where none counts."""
+    """What the ballot says; None if none counts."""
     mirrored: BallotReading | None = None
     """The same of the ballot on the mirrored debate."""
     twice: bool = False
@@ -63,7 +63,7 @@ class Vote(Value):
 
     @property
     def scores(self) -> dict[str, Fraction]:
-        """Side to the mean of its scores in both presentations; empty where there are none, or the judge is absent."""
+        """Side to the mean of its scores in both presentations; empty if there are none, or the judge is absent."""
         if self.absent or not all(reading.scores for reading in self.readings):
             return {}
         return {side: mean([reading.scores[side] for reading in self.readings]) for side in self.readings[0].scores}
@@ -138,11 +138,11 @@ def plural_label(votes: Sequence[Vote]) -> str | None:
 
 def swing(before: Sequence[Vote], after: Sequence[Vote], sides: Sequence[str]) -> dict[str, int]:
     """Side to the votes that it has after the debate over those that it had before, among the judges who are neither
-    absent nor unstable then or now; empty where there is no such judge."""
+    absent nor unstable then or now; empty if there is no such judge."""
     first = {vote.judge: vote.winner for vote in before if not vote.absent and vote.stable}
     last = {vote.judge: vote.winner for vote in after if not vote.absent and vote.stable and vote.judge in first}
-    had, has = Counter(first[judge] for judge in last), Counter(last.values())
-    return {side: has[side] - had[side] for side in sides} if last else {}
+    votes_before, votes_after = Counter(first[judge] for judge in last), Counter(last.values())
+    return {side: votes_after[side] - votes_before[side] for side in sides} if last else {}
 
 
 def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:

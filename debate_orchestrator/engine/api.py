@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,7 +29,7 @@ from debate_orchestrator.setup.settings import Settings, format_of, settings_fro
 from debate_orchestrator.storage.journal import JournalContents, JournalWriter, read
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.data import read_regular, read_text
+from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.errors import BadSettings, ExternalError, Paused
 
 DEFAULT_FORMAT = "adversarial"
@@ -111,7 +110,7 @@ async def resume(
 
     Raises:
         BadSettings: the journal needs your consent (`trust`), or a cap can't be held.
-        BadJournal: the file is no journal, was changed (`DamagedJournal`) or is in use (`LockedJournal`).
+        BadJournal: the file is not a journal, was changed (`DamagedJournal`) or is in use (`LockedJournal`).
         Paused, ProviderFailed: as in `run`.
 
     Example:
@@ -141,7 +140,7 @@ def continued(
         debate = current.state
         reopened = reopen and bool(schedule.unanswered_at_the_end(debate))
         if debate.due or reopened:  # before any provider is made: a recording that the journal names would be read
-            must_be_trusted(path, risks.of_going_on(debate.opened, debate.cast), trust)
+            must_be_trusted(path, risks.of_debate(debate.opened, debate.cast), trust)
         if reopened:
             record_event(writer, current, Reopened())
         yield writer, current, DebateFiles.of_journal(path)
@@ -253,7 +252,7 @@ def _from_journal(path: str, judges: tuple[str, ...], strictness: str | None, tr
     entries = read(path).entries
     opening = rejudging.of_journal(entries, path, judges, strictness)
     opened = entries[0].event
-    must_be_trusted(path, risks.of_going_on(opened, {}) if isinstance(opened, Opened) else (), trust)
+    must_be_trusted(path, risks.of_debate(opened, {}) if isinstance(opened, Opened) else (), trust)
     return opening
 
 
@@ -264,8 +263,7 @@ def _from_transcript(
     topic: str | None,
     positions: Mapping[str, str] | None,
 ) -> rejudging.Opening:
-    transcript = transcript_file.parse(read_text(path, transcript_file.LARGEST), path)
-    digest = hashlib.sha256(read_regular(path, follow=True)).hexdigest()
+    transcript, digest = transcript_file.read(path)
     return rejudging.of_transcript(transcript, path, digest, judges, strictness, topic, positions)
 
 
@@ -304,7 +302,7 @@ def read_journal(path: Path) -> JournalContents:
         write left at the end.
 
     Raises:
-        BadJournal: the file is no journal, or of a newer version.
+        BadJournal: the file is not a journal, or of a newer version.
         DamagedJournal: a line was changed, is missing, or follows a bad one.
 
     Example:
@@ -359,34 +357,34 @@ def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk,
         source: settings, as in `run`, or the path of a journal with which you would go on.
 
     Returns:
-        The risks; `said` of each is a line for a person. Empty where there is nothing to consent to.
+        The risks; `text` of each is a line for a person. Empty if there is nothing to consent to.
 
     Raises:
         BadJournal: as `read_journal`.
 
     Example:
         for risk in find_risks({"topic": "Tabs or spaces?", "cast": {"a": "command:my-debater"}}):
-            print(risk.said)
+            print(risk.text)
     """
     if isinstance(source, Settings | Mapping):
         return risks.of_settings(source)
     debate = fold(read(source).events)
-    return risks.of_going_on(debate.opened, debate.cast)
+    return risks.of_debate(debate.opened, debate.cast)
 
 
 async def _open(settings: Settings, *, rehearse: bool = False, people: bool = False) -> DebateFiles:
     files = DebateFiles.of_output(settings.output)
     if rehearse:
-        settings, files = start.rehearsed(settings), files.beside(".rehearsed")
+        settings, files = start.rehearsed(settings), files.with_suffix(".rehearsed")
     start.check_settings(settings, files, [] if people else _people(settings.cast))
     questionnaire = Questionnaire(question_texts(), format_check.load(settings.format), REPORT)
-    settings, derived = await start.settle_positions(settings, questionnaire, lambda message: None)
+    settings, derived = await start.settle_positions(settings, questionnaire, ignore)
     opened = start.make_opening(settings, derived)
     with JournalWriter.create(files.journal, opened) as journal:
         if settings.one_agent:
             journal.append(Noted(note="one agent"))
         if rehearse:
-            journal.append(Noted(note="estimate", detail=estimate(opened).said()))
+            journal.append(Noted(note="estimate", detail=estimate(opened).sentence()))
     return files
 
 
@@ -440,5 +438,5 @@ def must_be_callable(cast: Mapping[str, tuple[str, ...]]) -> None:
 def must_be_trusted(path: str, found: Risks, trust: bool) -> None:
     """BadSettings, with every risk, unless the caller trusts the journal."""
     if found and not trust:
-        listed = "; ".join(risk.said for risk in risks.ordered(found))
+        listed = "; ".join(risk.text for risk in risks.ordered(found))
         raise BadSettings(f"{path}: this journal reaches beyond the debate ({listed}). Pass trust=True to agree.")

@@ -43,7 +43,7 @@ class Budget:
         self.unseen = unseen
         """The expected cost of calls that brought no answer and may have been billed."""
 
-    def take(self, turn_id: str, spec: str, brief: Brief, *, batch: bool = False) -> None:
+    def reserve(self, turn_id: str, spec: str, brief: Brief, *, batch: bool = False) -> None:
         """Reserves the expected cost of a call, alone or in a batch. OverBudget if that would exceed the debate's cap
         or the shared one."""
         price = expected(spec, brief, batch=batch)
@@ -52,7 +52,7 @@ class Budget:
             check_cap(self._shared_budget.cap, self._shared_budget.committed, turn_id, spec, price, RUN_AGAIN)
         self._reserved[turn_id] = price or 0.0
 
-    def give(self, turn_id: str, *, unseen: bool = False) -> None:
+    def release(self, turn_id: str, *, unseen: bool = False) -> None:
         """Ends the reservation. `unseen` means that the call may have been billed without a trace in the journal."""
         price = self._reserved.pop(turn_id, 0.0)
         self.unseen += price if unseen else 0.0

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import HEARING, Context, Event, Opened, Reply
+from debate_orchestrator.core.events import SPEECH_RULES, Context, Event, Opened, Reply
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, Turn
@@ -29,6 +29,7 @@ from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import SCHEMA, Entry
 from debate_orchestrator.util.errors import BadFormat, DebateError, short_repr
+from debate_orchestrator.util.numbers import plural
 
 EVERY_SIZE = 8
 """Up to this number of rounds each is tried; above it only those that a condition of the format names."""
@@ -40,7 +41,7 @@ _NONCE = "0123456789abcdef"
 _WHEN = "2026-01-01T00:00:00.000Z"
 
 
-class DryRunCourse(NamedTuple):
+class Scenario(NamedTuple):
     """How a debate goes."""
 
     name: str
@@ -53,33 +54,33 @@ class DryRunCourse(NamedTuple):
 
 _STORMY: Mapping[str, str | bool] = {"detected": True, "side": "both", "findings": True}
 """What stand-ins find in a stormy debate."""
-CALM = DryRunCourse("a calm debate")
-UNUSUAL = (DryRunCourse("a stormy debate", stormy=True), DryRunCourse("a short debate", ends=True))
+CALM = Scenario("a calm debate")
+UNUSUAL = (Scenario("a stormy debate", stormy=True), Scenario("a short debate", ends=True))
 
 
 def opened(
-    format: Format, templates: Mapping[str, str], rounds: int = 1, strictness: str = "", course: DryRunCourse = CALM
+    format: Format, templates: Mapping[str, str], rounds: int = 1, strictness: str = "", scenario: Scenario = CALM
 ) -> Opened:
     """The opening of a debate by a format, with stand-ins in all seats."""
     sides = format.sides
     cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.seats_taken(format.options), (rehearse.KIND,))
-    cast |= {JUDGE: (rehearse.KIND,) * 2} if course.stormy and JUDGE in cast else {}
-    context = (Context(name="material.md", text="Something to draw on."),) if course.stormy else ()
+    cast |= {JUDGE: (rehearse.KIND,) * 2} if scenario.stormy and JUDGE in cast else {}
+    context = (Context(name="material.md", text="Something to draw on."),) if scenario.stormy else ()
     setup = Settings(
         topic="Whether a stand-in has a point.",
         positions={side: f"{format.name_of(side)} has a point." for side in sides},
         rounds=rounds,
         strictness=strictness or next(iter(format.rubric.strictness)),
-        first=sides[-1] if course.stormy else sides[0],
-        search=course.stormy,
+        first=sides[-1] if scenario.stormy else sides[0],
+        search=scenario.stormy,
         context=tuple(file.name for file in context),
         format=format.name,
         cast=cast,
-        mirror=course.stormy and format.can_be_mirrored,
-        each_round=course.stormy and "each round" in format.options,
+        mirror=scenario.stormy and format.can_be_mirrored,
+        each_round=scenario.stormy and "each round" in format.options,
         issues=ISSUES in format.options,
         brief=BRIEF in format.options,
-        blind=format.decided_by == "swing" or (course.stormy and "blind" in format.options),
+        blind=format.decided_by == "swing" or (scenario.stormy and "blind" in format.options),
     )
     return Opened(
         schema_version=SCHEMA,
@@ -92,7 +93,7 @@ def opened(
         seed=0,
         nonce=_NONCE,
         reply_key=_NONCE,
-        hearing=HEARING,
+        speech_rules=SPEECH_RULES,
     )
 
 
@@ -119,8 +120,8 @@ def _trials(format: Format, templates: Mapping[str, str], where: Callable[[Keys]
     for rounds in sizes(format):
         whole = rounds <= WHOLE_SIZE or rounds in told_apart
         for strictness in format.rubric.strictness:
-            for course in (CALM, *UNUSUAL) if whole else (CALM,):
-                yield _Trial(opened(format, templates, rounds, strictness, course), course, where, reported=whole)
+            for scenario in (CALM, *UNUSUAL) if whole else (CALM,):
+                yield _Trial(opened(format, templates, rounds, strictness, scenario), scenario, where, reported=whole)
 
 
 def sizes(format: Format) -> list[int]:
@@ -148,11 +149,11 @@ def _conditions(format: Format) -> Iterator[Condition]:
 class _Trial:
     """One debate, played."""
 
-    def __init__(self, first: Opened, course: DryRunCourse, where: Callable[[Keys], str], *, reported: bool):
-        self.first, self.course, self.where, self.reported = first, course, where, reported
+    def __init__(self, first: Opened, scenario: Scenario, where: Callable[[Keys], str], *, reported: bool):
+        self.first, self.scenario, self.where, self.reported = first, scenario, where, reported
         self.broke = self.late = False
         self._quiet = True
-        """Whether the first speaker has still to do what this course has it do."""
+        """Whether the first speaker has still to do what this scenario has it do."""
 
     def complaints(self, until: float) -> Iterator[str]:
         """What goes wrong, up to the time `until`; `late` is set if that came first."""
@@ -199,17 +200,17 @@ class _Trial:
         text = f"A stand-in speaks in {turn.id}."
         text = " ".join([text] * (1 + (turn.phase.least_words or 0) // len(text.split())))
         if debate.shape(turn) is not None:
-            text = rehearse.said(debate, turn, _STORMY if self.course.stormy else {})
-        elif self._quiet and turn.speaking and (self.course.stormy or self.course.ends):
+            text = rehearse.reply_for(debate, turn, _STORMY if self.scenario.stormy else {})
+        elif self._quiet and turn.speaking and (self.scenario.stormy or self.scenario.ends):
             self._quiet = False
             lines = debate.format.lines
-            text = f"{text}\n\n{lines.concede if self.course.ends else lines.decline}"
+            text = f"{text}\n\n{lines.concede if self.scenario.ends else lines.decline}"
         return replies.parse_reply(debate, turn, Reply(text=text, brief="", by=rehearse.KIND))
 
     def _size(self) -> str:
         """The kind of debate, in words."""
         setup = self.first.setup
-        return f"{self.course.name} of {setup.rounds} round{'s' * (setup.rounds != 1)} ({setup.strictness})"
+        return f"{self.scenario.name} of {plural(setup.rounds, 'round')} ({setup.strictness})"
 
     def _tripped(self, turn: Turn | None, error: Exception) -> str:
         """The error for a debate that does not reach its end, or can't be reported."""

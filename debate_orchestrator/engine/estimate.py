@@ -32,6 +32,7 @@ from debate_orchestrator.providers.caching import (
     seconds,
 )
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.numbers import plural
 
 LETTERS = 6
 """Characters of a word in a speech, with its space."""
@@ -42,7 +43,7 @@ MOST_TURNS = 400
 Every brief holds all earlier speeches, so the work grows with the square of the turns."""
 
 
-class Estimate(Value):
+class CostEstimate(Value):
     """What a debate, or the rest of one, is expected to take."""
 
     bill: Costs
@@ -73,7 +74,7 @@ class Estimate(Value):
         """US dollars, of the calls whose price is known."""
         return self.bill.total.cost
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The estimate as one line."""
         if self.too_long:
             return f"not estimated: more than {MOST_TURNS} turns are left"
@@ -105,7 +106,7 @@ class Estimate(Value):
         return f"{self._calls()}, about {_duration(self.seconds)}, {money}"
 
     def _calls(self) -> str:
-        return f"{self.calls} call{'s' * (self.calls != 1)}"
+        return plural(self.calls, "call")
 
     def _money(self) -> str:
         return f"about ${self.cost:.2f}" if self.cost >= 0.01 else "less than $0.01"
@@ -146,7 +147,7 @@ class _PlannedCall(NamedTuple):
     output: int
 
 
-def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
+def estimate(opened: Opened, given: Iterable[Event] = ()) -> CostEstimate:
     """What the calls still to be made will take, from the opening and the events since then.
 
     A stand-in counts as the model it stands for.
@@ -157,7 +158,7 @@ def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
     waits = persons or model_spec.HOST in seated
     searches = opened.setup.search
     if schedule.most_turns(debate) - len(debate.answers) > MOST_TURNS:
-        return Estimate(
+        return CostEstimate(
             bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches, too_long=True
         )
     calls, took = _play(debate)
@@ -172,7 +173,9 @@ def estimate(opened: Opened, given: Iterable[Event] = ()) -> Estimate:
         lines[seat, phase] = lines.get((seat, phase), CostLine(seat=seat, phase=phase)) + line
     searches = searches and any(not call.turn.judging for call in calls)
     bill = Costs(lines=tuple(lines.values()))
-    return Estimate(bill=bill, unknown=tuple(unknown), seconds=took, waits=waits, persons=persons, searches=searches)
+    return CostEstimate(
+        bill=bill, unknown=tuple(unknown), seconds=took, waits=waits, persons=persons, searches=searches
+    )
 
 
 def _with_real_cast(event: Event) -> Event:
@@ -198,7 +201,7 @@ def _play(debate: DebateState) -> tuple[list[_PlannedCall], float]:
         # Turns of the host or a person cost no seconds of ours, and yet cache entries expire while they are taken.
         all_ends = [*ends, *(clock + seconds(filler(debate, turn.seat), turn.phase) for turn in due)]
         for turn in due:
-            text = rehearse.said(debate, turn)
+            text = rehearse.reply_for(debate, turn)
             debate = apply(debate, replies.parse_reply(debate, turn, Reply(text=text, brief="", by=rehearse.KIND)))
         clock = max(all_ends)
     return calls, took

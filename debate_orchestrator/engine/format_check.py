@@ -111,7 +111,7 @@ def _template_errors(draft: source.FormatSource, carried: dict[str, str]) -> lis
 
 
 def _semantic_errors(format: Format) -> Iterator[FormatError]:
-    """What a format may say, though no debate can go by it."""
+    """What a format may say, although no debate can be held with it."""
     rounds = format.rounds
     if not 1 <= rounds.default <= rounds.most <= rounds.insist <= MOST_ROUNDS:
         numbers = f"default {rounds.default}, most {rounds.most}, insist {rounds.insist}"

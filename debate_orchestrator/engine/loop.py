@@ -38,9 +38,9 @@ async def run_loop(
     `current` must hold the state of the journal's events; it is updated with each event. `providers` maps seats to
     providers. `on_event` gets each event, `on_text` each piece of an answer, `on_brief` each brief. Once `stop` is set
     no new call is made, and the answers under way are awaited. `budget` limits the costs (by default to the debate's
-    own cap); `unsaved` holds answers while the disk is full. Without `needs_ballots` the debate goes on if no reply of
-    a judge can be used, even if nothing can be decided then; with `whole_panel` it stops even if the other judges could
-    decide.
+    own cap); `unsaved` holds answers while the disk is full. Without `needs_ballots` the debate continues if no reply
+    of a judge can be used, even if nothing can be decided then; with `whole_panel` it stops even if the other judges
+    could decide.
 
     Raises the first failure of a provider, after the other answers of the stage are saved; OverBudget if a call would
     exceed the cap; Paused if no reply of a judge can be used whom the panel can't spare.

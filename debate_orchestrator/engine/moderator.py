@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable
 from typing import NamedTuple
 
 from debate_orchestrator.core.events import Reply
@@ -21,6 +20,7 @@ from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import Propose, SetupProgress, SetupState
 from debate_orchestrator.setup.settings import Settings
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.callbacks import Tell
 from debate_orchestrator.util.errors import (
     BadReply,
     BadSettings,
@@ -45,7 +45,7 @@ class ModeratorLimits(NamedTuple):
     """Seconds for which a failing call is repeated."""
     cap: float | None
     """US dollars that the call may cost; None for no cap."""
-    tell: Callable[[str], None]
+    tell: Tell
     """Gets a sentence about what happens."""
     after: str
     """What became of the debate, for the end of an error message."""
@@ -58,13 +58,13 @@ class ModeratorLimits(NamedTuple):
 
 
 async def derive_positions(
-    answers: Settings, provider: Provider, interview: Questionnaire, tell: Callable[[str], None]
+    answers: Settings, provider: Provider, interview: Questionnaire, tell: Tell
 ) -> tuple[dict[str, str], tuple[Reply, ...]]:
     """The position of each side, and every reply that was paid for, the one that was used last.
 
     ProviderFailed if no reply can be used; Paused if none came in time or the call would exceed the cap.
     """
-    talk = SetupProgress(heard=(answers.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
+    talk = SetupProgress(topics=(answers.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
     draft = SetupState(given={"topic": answers.topic}, talk=talk)
     limits = ModeratorLimits(answers.retry_for, answers.max_cost, tell, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid: list[Reply] = []

@@ -25,7 +25,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine import estimate, loop, rejudge, turn
 from debate_orchestrator.engine.budget import SharedBudget
-from debate_orchestrator.engine.transcript_file import Speech, Transcript
+from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, Data, Probe, Side, other, outcome, summary
@@ -75,7 +75,9 @@ class Case(NamedTuple):
         swapped = self.probe is not None and self.probe.expect == "swapped"
         source = {side: other(side) if swapped else side for side in SIDES}
         positions = {str(side): self.debate.positions[source[side]] for side in SIDES}
-        speeches = [Speech(side=side, round=n + 1, text=self._text(source[side], n)) for n in (0, 1) for side in SIDES]
+        speeches = [
+            TranscriptSpeech(side=side, round=n + 1, text=self._text(source[side], n)) for n in (0, 1) for side in SIDES
+        ]
         return Transcript(topic=self.debate.topic, positions=positions, speakers={}, speeches=tuple(speeches))
 
     def _text(self, side: Side, n: int) -> str:
@@ -175,10 +177,10 @@ class ProbeRun:
         done = {path for path, current in self._debates.items() if current.state.complete}
         return [ballot for ballot in self.ballots if ballot.path not in done]
 
-    def estimate(self) -> estimate.Estimate:
+    def estimate(self) -> estimate.CostEstimate:
         """What the missing ballots are expected to take."""
         expected = [estimate.estimate(*opening(ballot.case, ballot.judge)) for ballot in self.pending()]
-        return estimate.Estimate(
+        return estimate.CostEstimate(
             bill=Costs(lines=tuple(line for ballot in expected for line in ballot.bill.lines)),
             unknown=tuple(dict.fromkeys(judge for ballot in expected for judge in ballot.unknown)),
             seconds=sum(ballot.seconds for ballot in expected) / AT_ONCE,
@@ -224,7 +226,7 @@ class ProbeRun:
     async def _ask(
         self, ballot: Ballot, on_begin: Callable[[journal.JournalWriter], None] | None, **options: Any
     ) -> None:
-        """Asks for one ballot; `options` are those of `drive`."""
+        """Asks for one ballot; `options` are those of `run_loop`."""
         opened, speeches = opening(ballot.case, ballot.judge)
         make_folder(os.path.dirname(ballot.path))
         begun = ballot.path in self._debates
@@ -296,7 +298,7 @@ def _checked(ballot: Ballot, events: Sequence[Event]) -> DebateState:
     expected = [opened.model_copy(update=chance), *speeches]
     as_expected = [*events[: len(expected)]] == expected[: len(events)]
     if not as_expected or not all(isinstance(event, _CALLS) for event in events[len(expected) :]):
-        problem = f"{ballot.path} is a ballot on other debates or prompts than those of now."
+        problem = f"{ballot.path} is a ballot on other debates or prompts than today's."
         raise BadFile(f"{problem} Name another --output, or move the folder away.")
     return debate
 

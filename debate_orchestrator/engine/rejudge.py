@@ -1,7 +1,7 @@
 """Opens a debate that is judged again, from a journal or from a transcript.
 
-A judging is a debate of its own that the ordinary loop runs. Its speeches are given already, and its `course` fixes who
-speaks, so that the new judges hear what was said, when it was said, and decide nothing but their ballots. What an
+A judging is a debate of its own that the ordinary loop runs. Its speeches are given already, and its `recording` fixes
+who speaks, so that the new judges read what was said, in its order, and decide nothing but their ballots. What an
 earlier panel decided is kept beside it and shown to no judge.
 """
 
@@ -17,11 +17,11 @@ from debate_orchestrator import __version__
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core import transcript as transcript_module
 from debate_orchestrator.core.events import (
-    HEARING,
+    SPEECH_RULES,
     Declined,
-    EarlierCourse,
-    EarlierRound,
     Opened,
+    RecordedRound,
+    Recording,
     Reply,
     Spoke,
 )
@@ -32,7 +32,7 @@ from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import CALLING, MOST_JUDGES, VOTING, Settings, line_problems
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.next_command import next_command
-from debate_orchestrator.engine.transcript_file import ARGUMENT, Speech, Transcript
+from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import settings
 from debate_orchestrator.storage.journal import SCHEMA, Entry
@@ -97,8 +97,8 @@ def of_journal(
         old.templates,
         setup=setup.model_copy(update={"cast": cast, **calls}),
         context=old.context,
-        course=_course(debate, os.path.basename(path), digest),
-        hearing=old.hearing,
+        recording=_recording(debate, os.path.basename(path), digest),
+        speech_rules=old.speech_rules,
     )
     return opened, []
 
@@ -117,13 +117,13 @@ def _of_unjudged(debate: DebateState, **how: Any) -> Opening:
     opened, speeches = of_transcript(transcript, judged_by=format.judged_by, **how)
     seats = opened.format.seats | {side: format.seats[side] for side in format.sides}
     named = opened.format.model_copy(update={"seats": seats})
-    return opened.model_copy(update={"format": named, "hearing": debate.opened.hearing}), speeches
+    return opened.model_copy(update={"format": named, "speech_rules": debate.opened.speech_rules}), speeches
 
 
-def _heard(debate: DebateState, turn: Turn) -> Speech:
+def _heard(debate: DebateState, turn: Turn) -> TranscriptSpeech:
     """A speech as others heard it."""
     shown = transcript_module.entry(debate, turn)
-    return Speech(
+    return TranscriptSpeech(
         side=turn.seat,
         round=turn.round or (debate.rounds if turn.closing else 1),
         title=turn.phase.title,
@@ -133,13 +133,13 @@ def _heard(debate: DebateState, turn: Turn) -> Speech:
     )
 
 
-def _course(debate: DebateState, source: str, digest: str) -> EarlierCourse:
+def _recording(debate: DebateState, source: str, digest: str) -> Recording:
     """What went on in a finished debate, and what its panel decided."""
     rounds = range(1, debate.rounds + 1)
-    verdict, before = tally.verdict(debate), debate.opened.course
+    verdict, before = tally.verdict(debate), debate.opened.recording
     answered = {turn.round for turn in schedule.settled(debate) if turn.phase.on is not None}
     speakers = {side: ", ".join(debate.cast[side]) for side in debate.format.sides}
-    return EarlierCourse(
+    return Recording(
         source=source,
         digest=digest,
         root=before.debated if before else digest,
@@ -150,7 +150,7 @@ def _course(debate: DebateState, source: str, digest: str) -> EarlierCourse:
         notes=(*(before.notes if before else ()), *_weaknesses(debate)),
         judges=debate.cast[JUDGE],
         rounds={
-            result.round: EarlierRound(
+            result.round: RecordedRound(
                 scores={side: float(points) for side, points in result.scores.items()}, winner=result.winner
             )
             for result in tally.results(debate)
@@ -239,10 +239,10 @@ def of_transcript(
     opened = _opened(
         _fitted(format, transcript).model_copy(update={"lines": _NEVER_SAID}),
         setup=setup,
-        course=EarlierCourse(
+        recording=Recording(
             source=source, digest=digest, root=digest, speakers=transcript.speakers, notes=transcript.notes
         ),
-        hearing=HEARING,
+        speech_rules=SPEECH_RULES,
     )
     return opened, _events(opened, transcript.speeches, source)
 
@@ -272,7 +272,7 @@ def _fitted(format: Format, transcript: Transcript) -> Format:
     return format.model_copy(update={"round": (*phases, *others)})
 
 
-def _title(speech: Speech, speakers: Mapping[str, str]) -> str:
+def _title(speech: TranscriptSpeech, speakers: Mapping[str, str]) -> str:
     """What a speech is called before judges and in reports: a few plain words without a speaker's name."""
     words = re.sub(r"[^\w ,:'’().–—-]|_", " ", one_line(speech.title)).split()
     plain = " ".join(words)
@@ -281,7 +281,7 @@ def _title(speech: Speech, speakers: Mapping[str, str]) -> str:
     return plain if 1 <= len(words) <= MOST_WORDS and len(plain) <= MOST_TITLE and not named else ARGUMENT
 
 
-def _events(opened: Opened, speeches: Sequence[Speech], source: str) -> list[Spoke | Declined]:
+def _events(opened: Opened, speeches: Sequence[TranscriptSpeech], source: str) -> list[Spoke | Declined]:
     """The speeches as events. They answer no brief and cost nothing."""
     debate, events = fold([opened]), list[Spoke | Declined]()
     for speech in speeches:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, MOST_FILES, Context, Noted, Opened, Reply
+from debate_orchestrator.core.events import MOST_CONTEXT, MOST_FILES, SPEECH_RULES, Context, Noted, Opened, Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
@@ -27,6 +26,7 @@ from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.storage.journal import SCHEMA, must_be_new
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.callbacks import Tell
 from debate_orchestrator.util.data import read_text
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
 from debate_orchestrator.util.sanitize import one_line
@@ -58,7 +58,7 @@ def check_settings(
     if errors:
         raise BadSettings(errors)
     must_be_new(files.journal)
-    files.must_be_new(but=files.journal)  # an empty journal may be there
+    files.must_be_new(except_for=files.journal)  # an empty journal may be there
     debate = fold([make_opening(_with_placeholders(settings))])
     registry.make_providers(CurrentState(debate), permissions=permissions)  # a recording that can't be read is told now
 
@@ -66,7 +66,7 @@ def check_settings(
 async def settle_positions(
     settings: Settings,
     questionnaire: Questionnaire,
-    tell: Callable[[str], None],
+    tell: Tell,
     permissions: Permissions = NO_PERMISSIONS,
 ) -> tuple[Settings, tuple[Reply, ...]]:
     """The settings with both positions, and the replies paid for deriving them: none if the positions were given.
@@ -84,7 +84,7 @@ async def settle_positions(
         sources = {**settings.sources, "positions": "default"}
         return settings.model_copy(update={"positions": plain, "sources": sources}), ()
     if specs and not models:
-        problem = f"positions: a stand-in derives none, and none are plain from {short_repr(settings.topic)}."
+        problem = f"positions: a stand-in can't derive them, and none follow plainly from {short_repr(settings.topic)}."
         raise BadSettings(problem, hint="--position-a TEXT and --position-b TEXT")
     spec = next(iter(models), model_spec.HOST)
     if spec == model_spec.HOST:
@@ -148,7 +148,7 @@ def make_opening(
         seed=secrets.randbits(32) if seed is None else seed,
         nonce=secrets.token_hex(8),
         reply_key=secrets.token_hex(16),
-        hearing=HEARING,
+        speech_rules=SPEECH_RULES,
     )
 
 

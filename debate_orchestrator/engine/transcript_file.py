@@ -16,6 +16,7 @@ reader never guesses who speaks: a line that may be another speaker's label is r
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -26,7 +27,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine.transcript_labels import ROUND, Label, Speakers, key_of, read_label, side_word
 from debate_orchestrator.reports import markup
-from debate_orchestrator.util.data import strict_json
+from debate_orchestrator.util.data import read_regular, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.sanitize import sanitize
 
@@ -36,7 +37,7 @@ MOST_ROUNDS = 50
 MOST_SPEECHES = 200
 ARGUMENT = "Argument"
 """The title of a speech that has none of its own."""
-FORM = (
+HOW_TO_WRITE = (
     "Write each speech below a heading that names its speaker and side: `# Topic`, `## Round 1`, `### Alice (Pro)`, "
     'the speech, `### Bob (Con)`, the speech; or as JSON: [{"speaker": "Alice", "side": "pro", "text": "..."}, ...].'
 )
@@ -46,7 +47,7 @@ _MARKS = re.compile(r"[\n>|]|(?:[-+*]|\d[.)])(?=\s)")
 _MOST_ERRORS = 20
 
 
-class Speech(Value):
+class TranscriptSpeech(Value):
     """One speech, verbatim."""
 
     side: str
@@ -67,13 +68,19 @@ class Transcript(Value):
     """Side to position, as far as the document gives them."""
     speakers: dict[str, str]
     """Side to the name of its speaker, as far as the document gives them."""
-    speeches: tuple[Speech, ...]
+    speeches: tuple[TranscriptSpeech, ...]
     notes: tuple[str, ...] = ()
     """What a reader of the report should know about the document, in sentences."""
 
     @property
     def rounds(self) -> int:
         return max(speech.round for speech in self.speeches)
+
+
+def read(path: str) -> tuple[Transcript, str]:
+    """The transcript in a file, and the sha256 of its bytes. Raises BadFile as `parse`, or if it can't be read."""
+    transcript = parse(read_text(path, LARGEST), path)
+    return transcript, hashlib.sha256(read_regular(path, follow=True)).hexdigest()
 
 
 def parse(text: str, name: str) -> Transcript:
@@ -83,14 +90,18 @@ def parse(text: str, name: str) -> Transcript:
     """
     errors, is_json = list[str](), re.match(r"\s*(?:\{|\[\s*[\]{])", text)
     text = text if is_json else sanitize(text)
-    parse_form = _parse_json if is_json else _parse_own if _own_kind(text) else _parse_markdown
+    parse_document = _parse_json if is_json else _parse_own if _own_kind(text) else _parse_markdown
     if not is_json and (marks := len(_MARKS.findall(text))) > MOST_MARKS:
         found = f"it has {marks:,} lines, marks of lists and quotations, and borders of cells"
         raise BadFile(f"{name}: {found}. A transcript has at most {MOST_MARKS:,}.")
-    transcript = parse_form(text, errors)
+    transcript = parse_document(text, errors)
     if errors := errors or list(_whole(transcript)):
         hidden = len(errors) - _MOST_ERRORS
-        errors = [*errors[:_MOST_ERRORS], *([f"{hidden} more lines have such errors."] if hidden > 0 else []), FORM]
+        errors = [
+            *errors[:_MOST_ERRORS],
+            *([f"{hidden} more lines have such errors."] if hidden > 0 else []),
+            HOW_TO_WRITE,
+        ]
         raise BadFile([f"{name}: {error}" for error in errors])
     return transcript
 
@@ -105,16 +116,16 @@ def _whole(transcript: Transcript) -> Iterator[str]:
         found = f"it has {transcript.rounds} rounds and {len(speeches)} speeches"
         yield f"{found}. A transcript has at most {MOST_ROUNDS} rounds and {MOST_SPEECHES} speeches."
     if len({speech.side for speech in speeches}) < 2:
-        yield f"side {speeches[0].side.upper()} alone speaks. A debate has speeches of both sides."
+        yield f"side {speeches[0].side.upper()} is the only side that speaks. A debate has speeches of both sides."
     rounds = [speech.round for speech in speeches]
     if rounds != sorted(rounds) or len(set(rounds)) != transcript.rounds:
         found = short_repr(", ".join(str(number) for number in dict.fromkeys(rounds)))
         yield f"its speeches are in the rounds {found}. Number rounds from 1, in order, with a speech in each."
 
 
-def _numbered(speeches: list[Speech]) -> list[Speech]:
+def _numbered(speeches: list[TranscriptSpeech]) -> list[TranscriptSpeech]:
     """Speeches without rounds, with them: a round begins where the first speaker speaks again after the other."""
-    numbered, number, heard = list[Speech](), 1, set[str]()
+    numbered, number, heard = list[TranscriptSpeech](), 1, set[str]()
     for speech in speeches:
         if speech.side == speeches[0].side and len(heard) > 1:
             number, heard = number + 1, set()
@@ -171,7 +182,7 @@ def _parse_markdown(text: str, errors: list[str]) -> Transcript:
     return Transcript(topic=reader.topic, positions=reader.positions, speakers=speakers, speeches=speeches)
 
 
-def _marks(block: markup.Block, lines: list[str]) -> Iterator[_Mark]:
+def _marks(block: markup.MarkdownBlock, lines: list[str]) -> Iterator[_Mark]:
     """What a block marks: a heading with `#`, a paragraph that is the name of a round, lines with a bold label."""
     bare = block.text.strip(" -—*_:")
     if block.kind == "heading" and lines[block.first].lstrip().startswith("#"):
@@ -194,14 +205,14 @@ class _Reader:
         self.positions: dict[str, str] = {}
         self.level = _BOLD_LEVEL
         """The level of the headings that name speakers."""
-        self.speeches: list[Speech] = []
+        self.speeches: list[TranscriptSpeech] = []
         self.places: list[tuple[int, int, str]] = []
         """The first line of each speech, the line after it, and its side."""
 
     def refuse(self, line: int, problem: str) -> None:
         self.errors.append(f"line {line + 1}: {problem}")
 
-    def read_above(self, blocks: list[markup.Block], start: int) -> None:
+    def read_above(self, blocks: list[markup.MarkdownBlock], start: int) -> None:
         """Takes topic, positions and names from a title and fields such as `**Topic:** ...` above the debate."""
         for block in blocks:
             if block.first < start and block.level == 1:
@@ -235,7 +246,7 @@ class _Reader:
                     self.refuse(mark.first, f"{found} says nothing.")
                 own_title = self.speakers.title(mark.label) or title or ARGUMENT
                 round = number if numbered else max(section, 1)
-                self.speeches.append(Speech(side=side, round=round, title=own_title, text=text))
+                self.speeches.append(TranscriptSpeech(side=side, round=round, title=own_title, text=text))
                 self.places.append((mark.end, end, side))
             elif mark.level == self.level and mark.label.round is None:
                 self.refuse(mark.first, f"{found} names neither a round nor a side.")
@@ -251,7 +262,7 @@ class _Reader:
         if problem := self.speakers.introduce(label):
             self.refuse(line, problem)
 
-    def refuse_look_alikes(self, blocks: list[markup.Block]) -> None:
+    def refuse_look_alikes(self, blocks: list[markup.MarkdownBlock]) -> None:
         """Refuses lines in a speech that may be labels of the other side, and code that is never closed: it would
         hide every label after it."""
         code = {number for block in blocks if block.kind in _CODE for number in range(block.first, block.end)}
@@ -310,7 +321,7 @@ def _too_many(read: Any) -> str | None:
 
 
 def _parse_json(text: str, errors: list[str]) -> Transcript:
-    speakers, speeches, entries = Speakers(), list[Speech](), list[_Entry]()
+    speakers, speeches, entries = Speakers(), list[TranscriptSpeech](), list[_Entry]()
     try:
         read = strict_json(text)
         if problem := _too_many(read):
@@ -332,7 +343,7 @@ def _parse_json(text: str, errors: list[str]) -> Transcript:
             found = short_repr(entry.side or entry.speaker, 40)
             errors.append(f"speech {number}: {problem if side else f'{found} names no side.'}")
         title = entry.phase or speakers.title(label) or ARGUMENT
-        speeches.append(Speech(side=side or "a", round=entry.round or 0, title=title, text=entry.text))
+        speeches.append(TranscriptSpeech(side=side or "a", round=entry.round or 0, title=title, text=entry.text))
     if len({speech.round > 0 for speech in speeches}) > 1:
         errors.append("some speeches have a round and others have none.")
     elif speeches and not speeches[0].round:
@@ -353,7 +364,7 @@ _CUT = re.compile(r"\*Here (?:a limit of length cut the speech short|the limit o
 _ADDED = re.compile(
     r"\*(?:It writes lines for the other side, which this format forbids|With this, .+ conceded the debate)\.\*"
 )
-_LEFT_ASIDE = "The verdict that the report tells is left aside; `debate judge` its journal to see both side by side."
+_LEFT_ASIDE = "The report's verdict is not read. To see both verdicts side by side, use `debate judge` on its journal."
 
 
 def _own_kind(text: str) -> str:
@@ -374,7 +385,7 @@ def _parse_own(text: str, errors: list[str]) -> Transcript:
     sides = dict(zip("ab", (field for field in fields if field not in _FACTS), strict=False))
     names = {side: re.sub(r" \([^()]*\)$", "", field) for side, field in sides.items()}
     heading_of = re.compile(rf"(.+) — ({'|'.join(map(re.escape, names.values()))})(?: \[([^\[\]]+)\])?")
-    speeches, number, inside = list[Speech](), 1, not report
+    speeches, number, inside = list[TranscriptSpeech](), 1, not report
     tags, others, budget = {""}, list[tuple[str, str]](), markup.ParseBudget()
     for heading, following in pairwise([*headings, None]):
         assert heading is not None
@@ -405,11 +416,11 @@ def _parse_own(text: str, errors: list[str]) -> Transcript:
     )
 
 
-def _own_speech(side: str, number: int, title: str, text: str, budget: markup.ParseBudget) -> Speech:
+def _own_speech(side: str, number: int, title: str, text: str, budget: markup.ParseBudget) -> TranscriptSpeech:
     """A speech without the lines that tell how it ended."""
     declined, cut = _DECLINED.match(text), False
     lines = text[declined.end() if declined else 0 :].split("\n")
     while lines and (not lines[-1].strip() or _CUT.fullmatch(lines[-1]) or _ADDED.fullmatch(lines[-1])):
         cut = bool(_CUT.fullmatch(lines.pop())) or cut
     spoken = markup.unescaped("\n".join(lines), budget)
-    return Speech(side=side, round=number, title=title, text=spoken, declined=declined is not None, cut=cut)
+    return TranscriptSpeech(side=side, round=number, title=title, text=spoken, declined=declined is not None, cut=cut)

@@ -47,7 +47,7 @@ def key_of(name: str) -> str:
 
 
 def side_word(phrase: str) -> str:
-    """The word for a side in a phrase that holds nothing else, such as `Speaker A`; empty where there is none."""
+    """The word for a side in a phrase that holds nothing else, such as `Speaker A`; empty if there is none."""
     found = _SIDE.fullmatch(key_of(phrase))
     return found[1] if found and found[1] in _SIDES else ""
 
@@ -90,7 +90,7 @@ class Speakers:
         return {side: label.name for side, label in labels if label.name and not side_word(label.name)}
 
     def side_of(self, label: Label) -> str | None:
-        """The one side that a label names by a word or by known names; None where it names none, or both."""
+        """The one side that a label names by a word or by known names; None if it names none, or both."""
         named = {self.sides[key_of(part)] for part in label.parts if key_of(part) in self.sides}
         named |= {label.side} if label.side else set()
         return named.pop() if len(named) == 1 else None

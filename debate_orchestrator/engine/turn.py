@@ -34,6 +34,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     TransientError,
 )
+from debate_orchestrator.util.numbers import plural
 
 SPEECH_ATTEMPTS = 2
 STRUCTURED_ATTEMPTS = 4
@@ -125,9 +126,9 @@ class TurnRunner:
         try:
             return replies.parse_reply(self.debate, turn, reply)
         except BadReply as error:
-            spared = not self.needs_ballots and turn.judging
+            dispensable = not self.needs_ballots and turn.judging
             kept = self.whole_panel and turn.judging
-            absent = last and not kept and (spared or schedule.may_be_absent(self.debate, turn))
+            absent = last and not kept and (dispensable or schedule.may_be_absent(self.debate, turn))
             return Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=absent)
 
     async def record(self, event: Asked | Answer | CallFailed) -> None:
@@ -183,13 +184,13 @@ class _Call:
         runner, turn, name = self._runner, self._turn, self._provider.name
         batched = self._provider if isinstance(self._provider, Batched) else None
         if self._billed:
-            runner.budget.take(turn.id, name, self._request, batch=bool(batched and batched.in_batch(self._request)))
+            runner.budget.reserve(turn.id, name, self._request, batch=bool(batched and batched.in_batch(self._request)))
         if batched is not None and batched.under_way(self._request):
             return
         try:
             await runner.record(Asked(turn=turn.id, brief=self._request.digest, by=name, called=self._billed))
         except BaseException:
-            runner.budget.give(turn.id)  # without an intent no call is made
+            runner.budget.release(turn.id)  # without an intent no call is made
             raise
         if runner.on_brief is not None:
             runner.on_brief(runner.debate, turn, self._request)
@@ -205,16 +206,17 @@ class _Call:
             self._record_cancelled()
             raise
         except BaseException:
-            budget.give(self._turn.id, unseen=True)
+            budget.release(self._turn.id, unseen=True)
             raise
         # What an answer has cost whose stream was closed is not known.
-        budget.give(self._turn.id, unseen=self._billed and reply.cost is None)
+        budget.release(self._turn.id, unseen=self._billed and reply.cost is None)
         return reply.model_copy(
             update={"brief": self._request.digest, "by": self._provider.name, "called": self._billed}
         )
 
     def _record_cancelled(self) -> None:
-        """Records a call that is given up, with what had come, at once: the process may have a second left."""
+        """Records a call that is given up, with the part of its answer that had come, at once: the process may have
+        a second left."""
         text, reply = "".join(self._pieces), None
         if text.strip():
             name = self._provider.name
@@ -225,7 +227,7 @@ class _Call:
             )
             with suppress(DebateError):  # the journal can't be written: it says so where it is closed
                 record_event(self._runner.journal, self._runner.current, event, self._runner.on_event)
-        self._runner.budget.give(self._turn.id, unseen=reply is None)  # it may have cost what was expected of it
+        self._runner.budget.release(self._turn.id, unseen=reply is None)  # it may have cost what was expected of it
 
     def _on_text(self, piece: str) -> None:
         self._begun.set()
@@ -234,10 +236,10 @@ class _Call:
             self._runner.on_text(self._turn, piece)
 
     async def _failed(self, failure: ExternalError, wait: float | None) -> None:
-        """Records a call that failed; raises Paused in place of a TransientError that was the last. A call that goes on
-        at the provider has not failed: its intent stands."""
+        """Records a call that failed; raises Paused in place of a TransientError that was the last. A call that
+        continues at the provider has not failed: its intent stands."""
         if isinstance(failure, AnswerPending):
-            self._runner.budget.give(self._turn.id, unseen=True)
+            self._runner.budget.release(self._turn.id, unseen=True)
             return
         trouble = failure if isinstance(failure, TransientError) else None
         partial = trouble.partial if trouble and isinstance(trouble.partial, Reply) else None
@@ -258,7 +260,7 @@ class _Call:
             await self._runner.record(event)
         finally:
             # A partial reply counts with its own cost, once it is on record.
-            self._runner.budget.give(self._turn.id, unseen=trouble is not None and trouble.unsure and not partial)
+            self._runner.budget.release(self._turn.id, unseen=trouble is not None and trouble.unsure and not partial)
         if trouble is not None and wait is None:
             raise self._out_of_time(trouble) from trouble
 
@@ -283,9 +285,9 @@ def _no_usable_reply(turn: Turn, event: Rejected) -> ExternalError:
 def _summary(event: Answer | CallFailed) -> str:
     """The result of a call in a few words."""
     if isinstance(event, CallFailed) and event.reply is None:
-        return f"{event.turn}: that its call came to nothing"
+        return f"{event.turn}: the failure of its call"
     words = sanitize.count_words(event.reply.text) if event.reply else 0
-    return f"{event.turn}: its answer ({words:,} word{'s' * (words != 1)})"
+    return f"{event.turn}: its answer ({plural(words, 'word')})"
 
 
 def record_event(journal: JournalWriter, current: CurrentState, event: Event, on_event: OnEvent | None = None) -> bool:

@@ -84,7 +84,7 @@ def parse(url: str, ports: frozenset[int] = PORTS, allowed: Allowed | None = Non
         raise Blocked("its host is not well formed")
     port = int(parts[2]) if parts[2] else _USUAL[scheme]
     if port not in ports:
-        raise Blocked(f"port {port} is not one that pages are served on")
+        raise Blocked(f"port {port} is not a port that pages are served on")
     address = Address(scheme, _host(parts[1]), port, _target(path, query))
     ip = address.ip
     if ip is not None and not (allowed or public)(ip):
@@ -98,7 +98,7 @@ def follow(base: Address, location: str, ports: frozenset[int] = PORTS, allowed:
     try:
         return parse(urljoin(str(base), location), ports, allowed)
     except ValueError:
-        raise Blocked("the redirect leads to something that is no address") from None
+        raise Blocked("the redirect does not lead to a web address") from None
 
 
 def _plain(url: str) -> None:
@@ -106,11 +106,11 @@ def _plain(url: str) -> None:
         raise Blocked(f"it is longer than {LONGEST:,} characters")
     for char in url:
         if char == "\\" or char.isspace() or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn"):
-            raise Blocked(f"it holds {short_repr(char)}, which no address has")
+            raise Blocked(f"it holds {short_repr(char)}, which is not allowed in an address")
 
 
 def _host(given: str) -> str:
-    """The host to connect to. Raises Blocked if it is not valid, inside a network, or a disguised number."""
+    """The host to connect to. Raises Blocked if it is not valid, inside a network, or an unusual form of an address."""
     if given.startswith("["):
         try:
             return str(IPv6Address(_without_zone(given[1:-1])))
@@ -123,7 +123,7 @@ def _host(given: str) -> str:
         raise Blocked("its host is not well formed")
     if _NUMBER.fullmatch(labels[-1]):
         if not given.isascii() or _literal(host) is None or not _QUAD.fullmatch(given):
-            raise Blocked("its host is a number in disguise")
+            raise Blocked("its host is an IP address in an unusual form")
         return host
     if len(labels) == 1 or labels[-1] in _INSIDE:
         raise Blocked("its host is a name inside a network")

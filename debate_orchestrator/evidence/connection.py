@@ -61,7 +61,7 @@ async def resolve(address: Address, resolver: Resolver, allowed: Allowed) -> lis
         except (OSError, UnicodeError):
             raise Unreachable("the host has no address") from None
         except ValueError:
-            raise Unreachable("the host has an address that is none") from None
+            raise Unreachable("the host resolves to an invalid address") from None
     if not found:
         raise Unreachable("the host has no address")
     for ip in found:
@@ -87,7 +87,7 @@ async def connect(
                 line = await asyncio.open_connection(str(ip), address.port, ssl=tls, server_hostname=name)
             break
         except ssl.SSLCertVerificationError:
-            raise Unreachable("the host's certificate is not to be trusted") from None
+            raise Unreachable("the host's certificate is not trusted") from None
         except OSError:  # TimeoutError and ssl.SSLError among them
             continue
     if line is None:
@@ -136,7 +136,7 @@ class Response:
             raise large
         packing = self.headers.get("content-encoding", "").strip().lower()
         if packing not in ("", "identity", "gzip", "x-gzip"):
-            raise Unreachable("it came packed in a way that was not asked for")
+            raise Unreachable("it came in a compression that was not asked for")
         unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if packing.endswith("gzip") else None
         whole, came = bytearray(), False
         async for piece in self._exchange.pieces(most * _OVERHEAD + _HEAD, large):
@@ -144,7 +144,7 @@ class Response:
             try:
                 whole += unpack.decompress(piece, most + 1 - len(whole)) if unpack else piece
             except zlib.error:
-                raise Unreachable("its packing is broken") from None
+                raise Unreachable("its compressed data is damaged") from None
             if len(whole) > most:
                 raise large
             if unpack and unpack.eof:  # what follows is not part of the body
@@ -223,7 +223,7 @@ async def request(address: Address, line: Line, accept: str) -> AsyncIterator[Re
         await exchange.send(address, accept)
         yield await exchange.head()
     except h11.RemoteProtocolError:
-        raise Unreachable("it broke off" if exchange.ended else "what came is not HTTP") from None
+        raise Unreachable("it broke off" if exchange.ended else "the answer is not HTTP") from None
     except (OSError, asyncio.IncompleteReadError):
         raise Unreachable("the connection broke") from None
 

@@ -81,7 +81,7 @@ class Fetcher:
         self._few = asyncio.Semaphore(AT_ONCE)
         self._hosts: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._robots_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._robots: dict[str, robots.Rules | Blocked] = {}
+        self._robots: dict[str, robots.RobotsRules | Blocked] = {}
         self.tables = asyncio.Semaphore(READ_AT_ONCE)
         """Held while a fetched page is read, to limit the reader processes."""
 
@@ -122,7 +122,7 @@ class Fetcher:
             name, _, rest = headers.get("content-type", "").partition(";")
             kind = _KINDS.get(name.strip().lower())
             if kind is None:
-                raise Unreachable(f"it is {_type_text(name)}, no text")
+                raise Unreachable(f"it is {_type_text(name)}, not text")
             charset = _CHARSET.search(rest)
             body = await answer.body(self._largest)
             return Fetched(str(address), kind, charset[1] if charset else "", body)
@@ -132,13 +132,13 @@ class Fetcher:
         async with self._robots_locks[address.origin]:
             if address.origin not in self._robots:
                 self._robots[address.origin] = await self._rules(address, time_left)
-        format = self._robots[address.origin]
-        if isinstance(format, Blocked):
-            raise Blocked(format.why)
-        if not format.allow(address.target):
+        rules = self._robots[address.origin]
+        if isinstance(rules, Blocked):
+            raise Blocked(rules.why)
+        if not rules.allow(address.target):
             raise Blocked("robots.txt forbids it")
 
-    async def _rules(self, address: Address, time_left: _TimeLeft) -> robots.Rules | Blocked:
+    async def _rules(self, address: Address, time_left: _TimeLeft) -> robots.RobotsRules | Blocked:
         """The rules of a host's robots.txt. By RFC 9309 a missing file (4xx) allows everything, and an error of the
         server forbids everything. Raises as `fetch` if the host does not answer at all."""
         step_address = address._replace(target="/robots.txt")
@@ -196,14 +196,14 @@ class _TimeLeft:
             self._left -= time.monotonic() - started
 
 
-async def _read_rules(answer: connection.Response) -> robots.Rules | Blocked:
+async def _read_rules(answer: connection.Response) -> robots.RobotsRules | Blocked:
     if 200 <= answer.status < 300:
         try:
-            return robots.Rules((await answer.body(robots.LARGEST)).decode("utf-8", "replace"))
+            return robots.RobotsRules((await answer.body(robots.LARGEST)).decode("utf-8", "replace"))
         except Unreachable as error:
             return _unread(error.why)
     if 400 <= answer.status < 500 and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
-        return robots.Rules()
+        return robots.RobotsRules()
     return _unread(_status_text(answer.status))
 
 
@@ -223,7 +223,7 @@ def _type_text(name: str) -> str:
     """A content type, safe for a message."""
     name = name.strip().lower()
     if not name:
-        return "of a kind that it does not tell"
+        return "of an unknown type"
     return name if re.fullmatch(r"[\w.+/-]{1,60}", name, re.ASCII) else short_repr(name)
 
 

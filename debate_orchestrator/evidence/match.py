@@ -1,6 +1,6 @@
 """Whether a text holds a quote, and what comes closest to it where it does not.
 
-Both are made alike first (`folding`). A quote counts as held where it stands in the text as it is, whole words and
+Both are made alike first (`fold`). A quote counts as held where it stands in the text as it is, whole words and
 whole figures; an ellipsis parts it, and its parts must stand in order. Where it does not stand there, the stretch of
 the text that is most like it is looked for, and the share of characters that agree is measured (rapidfuzz's ratio:
 twice the length of what both have in common, over the length of both).
@@ -77,14 +77,14 @@ def compare(quote: str, texts: Sequence[str]) -> Match:
     if why := why_unusable(quote):
         return Match("not found", None, "", why)
     if not any(texts):
-        return Match("not found", None, "", "the page shows no text to those who do not run its scripts")
+        return Match("not found", None, "", "the page shows no text without running its scripts")
     wanted = parts(quote)
     plain = []
     for text in texts:
         variants = [fold(text), fold(text, marks=False)] if marked(text) else [fold(text)]
         for variant in variants:
-            if place := _held(wanted, variant):
-                return _verdict_of_held(wanted, variant, place)
+            if place := _find_parts(wanted, variant):
+                return _judge_found(wanted, variant, place)
         plain.append(variants[-1])
     found = [_closest(wanted, variant) for variant in plain]
     return max(found, key=lambda match: (match.state == "near match", match.similarity or 0.0), default=_nothing())
@@ -94,11 +94,11 @@ def _enough(part: str) -> bool:
     return part.count(" ") + 1 >= WORDS and weight(part) >= CHARACTERS
 
 
-def _held(wanted: Sequence[str], text: Folded) -> tuple[int, int] | None:
-    """Where all of the parts stand in order, from the first to the last; None where they do not."""
+def _find_parts(wanted: Sequence[str], text: Folded) -> tuple[int, int] | None:
+    """Where all of the parts stand in order, from the first to the last; None if they do not."""
     begin, place = -1, 0
     for part in wanted:
-        start = _stands(part, text.text, place)
+        start = _find(part, text.text, place)
         if start < 0:
             return None
         begin = start if begin < 0 else begin
@@ -106,7 +106,7 @@ def _held(wanted: Sequence[str], text: Folded) -> tuple[int, int] | None:
     return begin, place
 
 
-def _stands(part: str, text: str, place: int) -> int:
+def _find(part: str, text: str, place: int) -> int:
     """The first place from `place` on where a part stands whole; -1 where it does not."""
     while (start := text.find(part, place)) >= 0:
         if not cut_before(text, start) and not cut_after(text, start + len(part)):
@@ -115,7 +115,7 @@ def _stands(part: str, text: str, place: int) -> int:
     return -1
 
 
-def _verdict_of_held(wanted: Sequence[str], text: Folded, place: tuple[int, int]) -> Match:
+def _judge_found(wanted: Sequence[str], text: Folded, place: tuple[int, int]) -> Match:
     if all(_enough(part) for part in wanted):
         across = f", in {len(wanted)} parts with something left out between them" if len(wanted) > 1 else ""
         return Match("verified", 1.0, "", f"the page holds the quote word for word{across}")
@@ -133,15 +133,15 @@ def _closest(wanted: Sequence[str], text: Folded) -> Match:
             return _nothing()
         likeness, start, end = found
         least = min(least, likeness)
-        wide = _stepped(text.text, start, end, 1)
+        wide = _widened(text.text, start, end, 1)
         start = wide[0] if cut_before(text.text, start) else start
         end = wide[1] if cut_after(text.text, end) else end
-        if (there := figures(text.text[start:end])) != (quoted := figures(part)):
-            differing = differing or _told(quoted, there)
+        if (page_figures := figures(text.text[start:end])) != (quoted := figures(part)):
+            differing = differing or _difference(quoted, page_figures)
         stretches.append((start, end, part))
         place = end
     if least < NEAR:
-        return Match("not found", least, "", f"nothing closer is there than a passage that is {least:.0%} alike")
+        return Match("not found", least, "", f"the closest passage is only {least:.0%} alike")
     if differing:
         return Match("not found", least, "", f"the closest passage has other figures: {differing}")
     passage = " [...] ".join(_shortened(text.original(start, end), part) for start, end, part in stretches)
@@ -152,32 +152,32 @@ def _most_like(part: str, text: str, place: int) -> tuple[float, int, int] | Non
     """The stretch of whole words from `place` on that is most like a part, with its likeness."""
     from rapidfuzz import fuzz
 
-    if not (start := _stands(part, text, place)) < 0:
+    if not (start := _find(part, text, place)) < 0:
         return 1.0, start, start + len(part)
     rest = text[place:]
     if len(rest.strip()) < len(part) // 2:
         return None
-    rough = fuzz.partial_ratio_alignment(part, rest, score_cutoff=_FAINT)
-    if rough is None:
+    rough_match = fuzz.partial_ratio_alignment(part, rest, score_cutoff=_FAINT)
+    if rough_match is None:
         return None
     turned = len(rest) <= len(part)  # rapidfuzz then looks for the text in the part
-    window = (0, len(rest)) if turned else (rough.dest_start, rough.dest_end)
-    likeness, start, end = _settled(part, rest, *window)
+    window = (0, len(rest)) if turned else (rough_match.dest_start, rough_match.dest_end)
+    likeness, start, end = _aligned(part, rest, *window)
     return likeness, place + start, place + end
 
 
-def _settled(part: str, text: str, start: int, end: int) -> tuple[float, int, int]:
+def _aligned(part: str, text: str, start: int, end: int) -> tuple[float, int, int]:
     """A rough stretch, with its ends moved to where it is most like the part: one end after the other, twice."""
     from rapidfuzz import fuzz
 
     margin = max(6, (part.count(" ") + 1) // 5)
-    low, high = _stepped(text, start, end, margin)
+    low, high = _widened(text, start, end, margin)
     words = [found.span() for found in re.finditer("[^ ]+", text[low:high])]
     first = max((place for place, word in enumerate(words) if low + word[0] <= start), default=0)
     last = max((place for place, word in enumerate(words) if low + word[0] < end), default=first)
 
-    def likeness(one: int, other: int) -> float:
-        return fuzz.ratio(part, text[low + words[one][0] : low + words[other][1]])
+    def likeness(first: int, last: int) -> float:
+        return fuzz.ratio(part, text[low + words[first][0] : low + words[last][1]])
 
     for _ in range(2):
         last = max(range(first, len(words)), key=lambda end: (likeness(first, end), -end))
@@ -185,7 +185,7 @@ def _settled(part: str, text: str, start: int, end: int) -> tuple[float, int, in
     return round(likeness(first, last) / 100, 3), low + words[first][0], low + words[last][1]
 
 
-def _stepped(text: str, start: int, end: int, words: int) -> tuple[int, int]:
+def _widened(text: str, start: int, end: int, words: int) -> tuple[int, int]:
     """A stretch, made wider by so many words on both sides; by what is left of a word where an end is inside one."""
     for _ in range(words):
         start = text.rfind(" ", 0, max(0, start - 1)) + 1
@@ -194,14 +194,14 @@ def _stepped(text: str, start: int, end: int, words: int) -> tuple[int, int]:
 
 
 def _nothing() -> Match:
-    return Match("not found", 0.0, "", "nothing like it is there")
+    return Match("not found", 0.0, "", "the page holds nothing like it")
 
 
-def _told(quoted: Sequence[str], there: Sequence[str]) -> str:
+def _difference(quoted: Sequence[str], page_figures: Sequence[str]) -> str:
     def some(numbers: Sequence[str]) -> str:
         return ", ".join(number[:20] for number in numbers[:6]) or "none"
 
-    return f"{some(there)} where the quote has {some(quoted)}"
+    return f"{some(page_figures)} where the quote has {some(quoted)}"
 
 
 def _shortened(passage: str, part: str) -> str:

@@ -1,6 +1,4 @@
-"""Has a page read, and a quote looked for in it, by a process of its own (`reader`), and believes none of what it says
-before it has looked at it.
-"""
+"""Reads a page and looks for a quote in it, in a confined process (`reader_process`) whose results are checked."""
 
 from __future__ import annotations
 
@@ -50,7 +48,7 @@ async def read_page(page: Fetched, quote: str) -> PageReading:
     )
     try:
         async with asyncio.timeout(SECONDS):
-            out = await _told(reader, task + b"\n" + page.body)
+            out = await _exchange(reader, task + b"\n" + page.body)
             code = await reader.wait()
     except TimeoutError:
         raise Unreadable(f"it could not be read within {SECONDS:g} s", page.url) from None
@@ -61,26 +59,26 @@ async def read_page(page: Fetched, quote: str) -> PageReading:
     if code and (broken := _broken(out)):
         raise Unreadable(f"the libraries that read pages can't be loaded: {broken}. Try: {EXTRA}", page.url)
     if code:
-        raise Unreadable("it is more than its reader can take in", page.url)
-    return _believed(out, page.url)
+        raise Unreadable("it is too large for the page reader", page.url)
+    return _checked(out, page.url)
 
 
-async def _told(reader: asyncio.subprocess.Process, given: bytes) -> bytes:
+async def _exchange(reader: asyncio.subprocess.Process, given: bytes) -> bytes:
     """What a reader prints, while it is handed the page."""
     assert reader.stdin is not None and reader.stdout is not None
-    handing = asyncio.create_task(_hand(reader.stdin, given))
+    sending = asyncio.create_task(_send(reader.stdin, given))
     out = bytearray()
     try:
         while piece := await reader.stdout.read(1 << 20):
             out += piece
             if len(out) > _LARGEST:
-                raise Unreadable("it is more than its reader can take in")
+                raise Unreadable("it is too large for the page reader")
     finally:
-        handing.cancel()
+        sending.cancel()
     return bytes(out)
 
 
-async def _hand(stdin: asyncio.StreamWriter, given: bytes) -> None:
+async def _send(stdin: asyncio.StreamWriter, given: bytes) -> None:
     try:
         stdin.write(given)
         await stdin.drain()
@@ -98,13 +96,13 @@ def _broken(out: bytes) -> str:
         return ""
 
 
-def _believed(out: bytes, at: str) -> PageReading:
+def _checked(out: bytes, at: str) -> PageReading:
     try:
         reading = PageReading.model_validate_json(out)
     except ValidationError:
-        raise Unreadable("what its reader says of it makes no sense", at) from None
+        raise Unreadable("the page reader returned an invalid result", at) from None
     if reading.state not in ("verified", "near match", "not found") or not 0 <= (reading.similarity or 0) <= 1:
-        raise Unreadable("what its reader says of it makes no sense", at)
+        raise Unreadable("the page reader returned an invalid result", at)
     lines = {name: _line(getattr(reading, name), _LINE) for name in ("why", "title", "date")}
     return reading.model_copy(update={**lines, "passage": _line(reading.passage, _PASSAGE)})
 

@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def read(body: bytes, kind: str, charset: str, quote: str) -> dict[str, Any]:
-    """What there is to tell of a page, as `reading.Reading` has it."""
+    """What was found on a page, with the fields of `reader.PageReading`."""
     if kind == "plain":
         page = pages.plain(body, charset)
     else:

@@ -10,10 +10,10 @@ NAME = "debate-orchestrator"
 LARGEST = 500_000
 """Bytes that a robots.txt may have."""
 _VERSION = re.compile(r"^([ \t]*user-agent[ \t]*:[ \t]*[a-z_-]+)/[^\r\n]*", re.IGNORECASE | re.MULTILINE)
-"""A user-agent line with a version, which is no part of the name; Protego would compare it too."""
+"""A user-agent line with a version, which is not part of the name; Protego would compare it too."""
 
 
-class Rules:
+class RobotsRules:
     """The rules of one host's robots.txt; an empty text allows everything."""
 
     def __init__(self, text: str = ""):

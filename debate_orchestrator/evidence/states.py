@@ -1,4 +1,4 @@
-"""The outcomes of checking a quote, and the exceptions for a page that could not be had."""
+"""The outcomes of checking a quote, and the exceptions for a page that could not be fetched or read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXTRA = 'pip install "debate-orchestrator[evidence]"'
 
 
 class NotFetched(Exception):
-    """A page could not be had: `why`, as one sentence for a reader, and the address `at` which it ended."""
+    """A page could not be fetched or read: `why`, as one sentence for a reader, and the address `at` which it ended."""
 
     state: ClassVar[State]
 

@@ -44,7 +44,7 @@ def copy_format(source: str, name: str, to: str) -> CopiedFormat:
         raise BadFormat(f"formats new: {short_repr(name)} is the name of a shipped format. Use another.")
     files = _files(draft.folders, name)
     if os.path.lexists(path):
-        raise BadFile(f"{name_of(path)}: there already is a file or folder of this name. Use another, or move it away.")
+        raise BadFile(f"{name_of(path)}: a file or folder of this name already exists. Use another, or move it away.")
     try:
         os.makedirs(to or ".", exist_ok=True)
         os.mkdir(path)

@@ -43,7 +43,7 @@ class FormatFolder(NamedTuple):
     name: str
     path: Path
     shown_path: str
-    """The path in messages: as it was given, or from prompts/ on."""
+    """The path that messages show: as it was given, or from prompts/ on."""
     shipped: bool
 
 
@@ -99,7 +99,7 @@ def find(given: str) -> FormatFolder:
     try:
         there = os.path.isfile(os.path.join(path, FILE))
         folder = Path(os.path.abspath(path))
-    except ValueError:  # a name that no file can have
+    except ValueError:  # a name that is not allowed for a file
         there = False
     if not there:
         hint = "`debate formats new NAME` makes one to start from."
@@ -178,7 +178,7 @@ def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Lin
 
 
 def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Lines]:
-    """A file of a format, with its lines; BadFile with the path as it is told."""
+    """A file of a format, with its lines. BadFile names it by the path that messages show."""
     _must_be_its_own(folder, file)
     try:
         data, lines = read_mapping_with_lines(folder.path / file)
@@ -190,7 +190,7 @@ def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Lines]:
 
 
 def _must_be_its_own(folder: FormatFolder, file: str) -> None:
-    """BadFile where a file in a folder of the user's leads out of it, or can't be followed."""
+    """BadFile if a file in a folder of the user's leads out of it, or can't be followed."""
     try:
         home = real_path(folder.path)
         own = folder.shipped or real_path(folder.path / file).startswith(os.path.join(home, ""))

@@ -59,9 +59,9 @@ def validate(model: type[Made], data: Mapping[str, Any], where: Callable[[Keys],
     except ValidationError as error:
         found = error.errors()
     errors = [*_values(model, data, found, where), *_model_errors(found, where)]
-    mended = _mended(model, data, found)
-    if mended is not None:
-        copied, changed = mended
+    repaired = _repaired(model, data, found)
+    if repaired is not None:
+        copied, changed = repaired
         try:
             model.model_validate(copied)
         except ValidationError as error:
@@ -87,7 +87,7 @@ def _values(
     """The errors about single values, one for each value, whatever types it might have had."""
     expected: dict[Keys, list[Any]] = {}
     for item in found:
-        keys = _there(data, item["loc"])
+        keys = _keys_to(data, item["loc"])
         if item["type"] == "missing":
             yield f"{where(keys)}: the key {item['loc'][-1]!r} is missing."
         elif item["type"] == "extra_forbidden":
@@ -124,7 +124,7 @@ def _hint(items: Sequence[Any]) -> str:
     return "Put it in quotes." if plain else ""
 
 
-def _there(data: Any, loc: Sequence[str | int]) -> Keys:
+def _keys_to(data: Any, loc: Sequence[str | int]) -> Keys:
     """The part of a location that exists in the data. Pydantic adds the type that was tried to the others."""
     keys: list[str | int] = []
     for key in loc:
@@ -149,7 +149,7 @@ def _required(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
 
 
 def _kind(kind: Any, loc: Sequence[str | int]) -> Any:
-    """The type of the value at a location in a model; None if it can't be told."""
+    """The type of the value at a location in a model; None if it is unknown."""
     for key in loc:
         kind = _plain(kind)
         if isinstance(kind, type) and issubclass(kind, BaseModel):
@@ -171,15 +171,15 @@ def _plain(kind: Any) -> Any:
     return kind
 
 
-def _mended(
+def _repaired(
     model: type[BaseModel], data: Mapping[str, Any], found: Sequence[Any]
 ) -> tuple[dict[str, Any], list[Keys]] | None:
-    """The data with stand-ins for the wrong values, and their places; None where there is no simple stand-in."""
+    """The data with stand-ins for the wrong values, and their places; None if there is no simple stand-in."""
     copied: dict[str, Any] = copy.deepcopy(dict(data))
     changed: list[Keys] = []
     for item in found:
         missing = item["type"] == "missing"
-        keys = (*_there(data, item["loc"]), *(item["loc"][-1:] if missing else ()))
+        keys = (*_keys_to(data, item["loc"]), *(item["loc"][-1:] if missing else ()))
         kind = _kind(model, keys)
         holder = _at(copied, keys[:-1])
         if not keys or get_origin(kind) in (dict, tuple) or not isinstance(holder, dict):

@@ -22,7 +22,6 @@ from debate_orchestrator.setup.session import (
     Propose,
     Ready,
     SetupState,
-    Tell,
     load,
     save,
     with_progress,
@@ -31,7 +30,7 @@ from debate_orchestrator.setup.session import (
 from debate_orchestrator.storage.files import move_aside
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.callbacks import ignore
+from debate_orchestrator.util.callbacks import Tell, ignore
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
 from debate_orchestrator.util.redact import redact
@@ -44,7 +43,7 @@ class AskResult(Value):
     together: tuple[Ask, ...]
     """The questions that can be put at once, the next one first."""
     place: TurnFiles | None
-    """Where the moderator's brief lies, if a moderator is needed now."""
+    """The path of the moderator's brief, if a moderator is needed now."""
     settled: dict[str, Any]
     sources: dict[str, str]
     complaints: tuple[str, ...]

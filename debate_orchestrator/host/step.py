@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field
 
-from debate_orchestrator.core import hearing, schedule
+from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import Answer, Asked, Noted, Rejected, Reply, Voted
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import Turn
@@ -59,7 +59,7 @@ class Accepted(Value):
     remark: str | None = None
     """What its writer should know: a reserved line in it that does not count."""
     changes: tuple[str, ...] | None = None
-    """What was changed to read a structured reply; None where nothing was."""
+    """What was changed to read a structured reply; None if nothing was."""
 
 
 class StepResult(Value):
@@ -94,7 +94,7 @@ def step(
 
     Raises:
         BadSettings: the journal needs your consent, or a person has a seat.
-        BadJournal: the file is no journal, was changed or is in use.
+        BadJournal: the file is not a journal, was changed or is in use.
         Paused, ProviderFailed: a seat with a model failed. What was answered is saved.
 
     Example:
@@ -208,7 +208,7 @@ class _Stepper:
         return len(self.debate.answers) > before
 
     def _take(self, turn_id: str, text: str) -> None:
-        """Takes a reply. Raises BadReply or OutOfTurn where it can't be taken."""
+        """Takes a reply. Raises BadReply or OutOfTurn if it can't be taken."""
         turn = schedule.turn(self.debate, turn_id)
         if turn.seat in self.callable:
             raise OutOfTurn(f"{turn_id}: this seat is filled by {self.callable[turn.seat].name}, not by the host.")
@@ -226,9 +226,9 @@ class _Stepper:
         if turn_id not in self.debate.answers:
             self._ask_once(turn, asked)
         if record_event(self.journal, self.current, event):
-            ignored = hearing.ignored_line(self.debate, turn, reply)
+            ignored = speech_rules.ignored_line(self.debate, turn, reply)
             remark = self.debate.format.lines.remark(ignored) if ignored else None
-            words = sanitize.count_words(hearing.public(self.debate, text))
+            words = sanitize.count_words(speech_rules.public(self.debate, text))
             changes = (event.changes if isinstance(event, Voted) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from debate_orchestrator.prompting.replies import LARGEST, decode
 from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic
+from debate_orchestrator.util.callbacks import Tell, ignore
 from debate_orchestrator.util.data import error_text, is_link, read_regular
 from debate_orchestrator.util.errors import BadFile, BadReply, with_hint
 
@@ -36,11 +37,11 @@ class TurnsFolder:
     """The folder of one debate, or of one setup conversation. It is made when the first brief is laid out. `tell` gets
     a sentence for the user, such as which brief was moved aside."""
 
-    def __init__(self, folder: str, tell: Callable[[str], None] = lambda message: None):
+    def __init__(self, folder: str, tell: Tell = ignore):
         self.folder, self.tell = folder, tell
 
     def place(self, turn_id: str, wants: str) -> TurnFiles:
-        """Where a turn's brief and reply lie."""
+        """The paths of a turn's brief and reply."""
         stem = os.path.join(self.folder, turn_id)
         return TurnFiles(turn_id, f"{stem}.brief.md", f"{stem}.reply.{'json' if wants == 'json' else 'md'}")
 
@@ -48,7 +49,7 @@ class TurnsFolder:
         """Puts a brief in its place. The `earlier` brief of this turn is replaced; any other file there is moved aside,
         since it may have been edited. A reply that was there before the brief answers something else: it is moved aside
         too, and the complaint about it is returned.
-        Raises BadFile where the brief can't be written."""
+        Raises BadFile if the brief can't be written."""
         if self._is_laid(place, brief):
             return None
         make_folder(self.folder)
@@ -58,11 +59,11 @@ class TurnsFolder:
             self.tell(f"{place.brief} was not the brief that is due now: kept as {kept}.")
         if aside is None:
             return None
-        problem = f"{place.turn}: this reply lay there before its brief, or answers another. It was kept as {aside}."
-        return with_hint(problem, "have the brief answered as it is now")
+        problem = f"{place.turn}: this reply was there before its brief, or answers an earlier one."
+        return with_hint(f"{problem} It was kept as {aside}.", "answer the brief as it is now")
 
     def collect(self, place: TurnFiles, brief: str) -> str | None:
-        """The reply in place to exactly this brief; None where there is none. Raises BadReply where it is no text."""
+        """The reply in place to exactly this brief; None if there is none. Raises BadReply if it is not text."""
         if not self._is_laid(place, brief) or not os.path.lexists(place.reply):
             return None
         return read_reply(place.turn, place.reply, found=True)
@@ -120,7 +121,7 @@ def _written(path: str) -> tuple[int, int] | None:
 
 def read_reply(turn_id: str, path: str, *, found: bool = False) -> str:
     """The text of a reply file. One that was merely `found` in its place must be a regular file, and no link: a pipe
-    would be waited for, and a link may lead to any file. Raises BadReply where it can't be read or is no text."""
+    would be waited for, and a link may lead to any file. Raises BadReply if it can't be read or is not text."""
     try:
         return decode(turn_id, read_regular(path, follow=not found, most=LARGEST))
     except (OSError, ValueError) as error:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from debate_orchestrator.core import decision, hearing, schedule, tally, transcript
+from debate_orchestrator.core import decision, schedule, speech_rules, tally, transcript
 from debate_orchestrator.core.events import Answer, Rejected, Voted
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import json_schema
@@ -101,7 +101,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None) -> Br
     if context["floor"]:
         last = f"{last}\n\n{_render('shared/floor.md.j2', context)}"
     if former is not None:
-        text = hearing.public(debate, former.reply.text)
+        text = speech_rules.public(debate, former.reply.text)
         again = {
             "complaints": former.complaints,
             "former": text[:LONGEST_FORMER],
@@ -325,7 +325,7 @@ def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
     cited = []
     for earlier in schedule.heard(debate, turn):
         answer = debate.answers[earlier.id]
-        if earlier.round != turn.round or not isinstance(answer, Voted) or hearing.declined(debate, earlier.id):
+        if earlier.round != turn.round or not isinstance(answer, Voted) or speech_rules.declined(debate, earlier.id):
             continue
         if (url := answer.ballot.get("url")) and (quote := answer.ballot.get("quote")):
             cited.append({"turn": earlier.id, "url": url, "quote": quote})

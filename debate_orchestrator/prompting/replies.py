@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from debate_orchestrator.core import decision, hearing, schedule
+from debate_orchestrator.core import decision, schedule, speech_rules
 from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Shape, check, fields_asked
@@ -62,7 +62,7 @@ def parse_reply(debate: DebateState, turn: Turn, reply: Reply) -> Spoke | Declin
         return Declined(turn=turn.id, reply=reply)
     _check_text(turn.id, reply.text)
     if shape is None:
-        if turn.speaking and hearing.says(debate, debate.format.lines.decline, turn, reply):
+        if turn.speaking and speech_rules.says(debate, debate.format.lines.decline, turn, reply):
             return Declined(turn=turn.id, reply=reply)
         _check_speech(debate, turn, reply.text)
         return Spoke(turn=turn.id, reply=reply)
@@ -110,7 +110,7 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
 def _check_speech(debate: DebateState, turn: Turn, text: str) -> None:
     """Raises BadReply for a speech with nothing that others can hear, or, the first time, one that is too short."""
     phase = turn.phase
-    speech = hearing.as_spoken(debate, text, phase)
+    speech = speech_rules.as_spoken(debate, text, phase)
     if not speech.text.strip() and not speech.private:
         raise BadReply(f"{turn.id}: the speech has no visible character.")
     if not speech.text.strip():

@@ -242,7 +242,7 @@ class MessagesAnswer(api.Answer):
         try:
             kept = dump(mode="json", exclude_none=True, warnings=False)  # a warning would quote the server
         except ValueError:
-            self.invalid = "a block that is no plain data"
+            self.invalid = "a block that is not plain data"
             return []
         self.begun = True
         self._blocks[index], self._added[index] = kept, {}
@@ -318,7 +318,7 @@ class MessagesAnswer(api.Answer):
         if self.invalid:
             return self.invalid
         if not self._ended:
-            return "a stream that ended in the middle" if self.begun else "nothing that is an answer"
+            return "a stream that ended in the middle" if self.begun else "no answer in it"
         return "an answer that does not say how it ended" if self.stop is None else None
 
     @property

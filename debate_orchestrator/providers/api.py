@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from functools import partial
+from importlib import import_module
+from threading import Thread
 from typing import Any, Literal, TypeVar
 
-from debate_orchestrator.core import hearing
+from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import background, faults, lengths, pricing, servers
+from debate_orchestrator.providers import faults, lengths, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.options import Option, Refusals
 from debate_orchestrator.providers.registry import Permissions, Piece
@@ -63,7 +66,7 @@ class Answer:
         """Whether its stream was closed because its text was too long. It counts as cut."""
         self.model: str | None = None
         self.usage: Usage | None = None
-        """The tokens that the server counted; None where it counted none."""
+        """The tokens that the server counted; None if it counted none."""
         self.cost: float | None = None
         """What the server says that it cost, in US dollars."""
 
@@ -73,7 +76,7 @@ class Answer:
         raise NotImplementedError
 
     def incomplete(self) -> str | None:
-        """Why this is no whole answer; None where it is one."""
+        """Why this is not a whole answer; None if it is one."""
         raise NotImplementedError
 
     @property
@@ -101,11 +104,11 @@ class Answer:
         )  # fmt: skip
 
     def partial(self, spec: str) -> Reply | None:
-        """What has come of an answer that broke off; None where nothing had, so that nothing can have cost."""
+        """What has come of an answer that broke off; None if nothing had, so that nothing can have cost."""
         return self.reply(spec) if self.begun else None
 
 
-class Unreadable(Exception):
+class UnreadableAnswer(Exception):
     """An SDK could not read what a server sent; `reason` is its exception."""
 
     def __init__(self, reason: Exception):
@@ -140,12 +143,12 @@ class ApiModel:
         self.insecure = permissions.insecure
         self.current = current
         self.refusals = Refusals()
-        background.begin(self.imports)
+        _begin_import(self.imports)
         self._reached = False
         self._key: tuple[object, ...] | None = None
 
     def sdk(self) -> Any:
-        """The SDK's module. ProviderFailed where it is not installed."""
+        """The SDK's module. ProviderFailed if it is not installed."""
         raise NotImplementedError
 
     def connect(self, options: dict[str, Any]) -> Any:
@@ -153,7 +156,7 @@ class ApiModel:
         raise NotImplementedError
 
     def _connected(self) -> Any:
-        """A new client. ProviderFailed where a key is missing or would be sent unencrypted."""
+        """A new client. ProviderFailed if a key is missing or would be sent unencrypted."""
         sdk, server = self.sdk(), self.server
         if server.needs_key and server.key() is None and not (server.url is None and server.api.profile):
             raise ProviderFailed(f"{self.name} needs a key. Try: set {server.keys[0]} in the environment, then resume.")
@@ -199,8 +202,8 @@ class ApiModel:
     ) -> None:
         """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it. Where a
         server refuses an option, the call is made again at once in another form."""
-        await background.done(self.imports)
-        meter = lengths.Meter(lengths.of_brief(brief, self.name), partial(hearing.public, self.current.state))
+        await _imported(self.imports)
+        meter = lengths.Meter(lengths.of_brief(brief, self.name), partial(speech_rules.public, self.current.state))
         while True:
             try:
                 client = self.client()  # before the clock runs
@@ -226,7 +229,7 @@ class ApiModel:
 
     async def managed(self, call: Callable[[Any], Awaitable[_Result]]) -> _Result:
         """What a call of the SDK returns that streams no answer. Errors are those of a call for an answer."""
-        await background.done(self.imports)
+        await _imported(self.imports)
         clock = faults.SilenceClock(self.current.state.retry_for)
         try:
             client = self.client()
@@ -257,7 +260,7 @@ class ApiModel:
     def _refuses(self, error: Exception, options: Sequence[Option]) -> bool:
         """Whether an exception of the SDK refuses an option, and another form of it is left."""
         sdk = self.sdk()
-        error = error.reason if isinstance(error, Unreadable) else error
+        error = error.reason if isinstance(error, UnreadableAnswer) else error
         if not isinstance(error, sdk.APIError) or isinstance(error, sdk.APIConnectionError):
             return False
         status = error.status_code if isinstance(error, sdk.APIStatusError) else 200
@@ -272,8 +275,8 @@ class ApiModel:
         partial = answer.partial(self.name)
         if isinstance(error, TimeoutError):
             return faults.broken(self.name, clock.verdict(), partial, clock.hint)
-        unreadable = isinstance(error, Unreadable)
-        error = error.reason if isinstance(error, Unreadable) else error
+        unreadable = isinstance(error, UnreadableAnswer)
+        error = error.reason if isinstance(error, UnreadableAnswer) else error
         if (refusal := self.refusal(error)) is not None:
             return faults.with_partial(refusal, partial)
         wrapped = isinstance(error, self.sdk().APIConnectionError)
@@ -295,8 +298,10 @@ class ApiModel:
 async def read_stream(
     stream: Any, answer: Answer, clock: faults.SilenceClock, on_text: Piece, meter: lengths.Meter
 ) -> None:
-    """Reads a stream until it ends, is too long for its brief, or can be no answer. Unreadable where the SDK fails to
-    read it; OverLimit where it is longer than any answer may be; TimeoutError where it takes too long."""
+    """Reads a stream until it ends, is too long for its brief, or can't be an answer.
+
+    Raises UnreadableAnswer if the SDK fails to read it, OverLimit if it is longer than any answer may be, TimeoutError
+    if it takes too long."""
     events = aiter(stream)
     while answer.invalid is None:
         try:
@@ -304,7 +309,7 @@ async def read_stream(
         except StopAsyncIteration:
             return
         except Exception as error:
-            raise Unreadable(error) from error
+            raise UnreadableAnswer(error) from error
         clock.check()
         received = answer.received
         pieces = answer.take(event)
@@ -322,7 +327,7 @@ async def read_stream(
 
 
 def http_options(server: servers.Server, *, insecure: bool) -> dict[str, Any]:
-    """Options of the HTTP client for a server: see the top of this module. ProviderFailed where a key would go over
+    """Options of the HTTP client for a server: see the top of this module. ProviderFailed if a key would go over
     plain http to another machine."""
     from debate_orchestrator.providers import bounded_body, rates
 
@@ -406,7 +411,7 @@ def text_field(value: Any) -> str:
 
 
 def short_field(value: Any) -> str | None:
-    """The first `LONGEST_FIELD` characters of `value` if it is text, without secrets; None where there is no text."""
+    """The first `LONGEST_FIELD` characters of `value` if it is text, without secrets; None if there is no text."""
     text = text_field(value)
     return redact.truncate(text, LONGEST_FIELD) if text else None
 
@@ -415,3 +420,32 @@ def count_field(holder: Any, name: str) -> int | None:
     """A count in a field of an object or a mapping, if it is a plausible one."""
     value = holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)
     return value if type(value) is int and 0 <= value < 1 << 53 else None
+
+
+_imports: dict[str, Future[None]] = {}
+"""Module to its import, which is done when it has ended, well or not."""
+
+
+def _begin_import(module: str) -> Future[None]:
+    """Begins to import an SDK in a thread, unless that was begun before: it takes seconds, and only a call that needs
+    it waits. The thread does not keep the process alive."""
+    if module not in _imports:
+        ended: Future[None] = Future()
+        ended.set_running_or_notify_cancel()  # a call that is cancelled leaves it to the others that wait
+        _imports[module] = ended
+        Thread(target=_import, args=(module, ended), name=f"import {module}", daemon=True).start()
+    return _imports[module]
+
+
+async def _imported(module: str) -> None:
+    """Returns when the import of a module has ended, well or not: importing it again tells which."""
+    await asyncio.wrap_future(_begin_import(module))
+
+
+def _import(module: str, ended: Future[None]) -> None:
+    try:
+        import_module(module)
+    except Exception:
+        pass
+    finally:
+        ended.set_result(None)

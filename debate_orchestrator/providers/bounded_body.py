@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import httpx2
 
-from debate_orchestrator.providers.limits import Limits, OverLimit
+from debate_orchestrator.providers.limits import OverLimit, ProviderLimits
 from debate_orchestrator.util.redact import redactor
 
 _CHUNK = 64 * 1024
@@ -26,7 +26,7 @@ _STRING = re.compile(rb'"(?:[^"\\\r\n]|\\[^\r\n])*+"?')
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 
-def hold_to_limits(limits: Limits) -> Callable[[httpx2.Response], Awaitable[None]]:
+def hold_to_limits(limits: ProviderLimits) -> Callable[[httpx2.Response], Awaitable[None]]:
     """A hook that puts a `LimitedBody` in place of each response's body."""
 
     async def hook(response: httpx2.Response) -> None:
@@ -49,7 +49,7 @@ class LimitedBody(httpx2.AsyncByteStream):
         self,
         stream: httpx2.AsyncByteStream,
         packing: str,
-        limits: Limits,
+        limits: ProviderLimits,
         *,
         whole: bool,
         ends: tuple[bytes, ...] = _END_OF_EVENT,
@@ -60,7 +60,7 @@ class LimitedBody(httpx2.AsyncByteStream):
         self._event = bytearray()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """OverLimit where an answer goes over a limit, or can't be unpacked."""
+        """OverLimit if an answer goes over a limit, or can't be unpacked."""
         if not self._whole:
             yield await self._reason()
             return
@@ -95,7 +95,7 @@ class LimitedBody(httpx2.AsyncByteStream):
     async def _pieces(self) -> AsyncIterator[bytes]:
         """What has come, unpacked a small piece at a time."""
         if self._packing not in ("", "identity", "gzip", "x-gzip"):
-            raise OverLimit("a body packed in a way that was not asked for")
+            raise OverLimit("a body in a compression that was not asked for")
         unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if self._packing.endswith("gzip") else None
         async for packed in self._stream:
             self._packed += len(packed)
@@ -134,13 +134,13 @@ class LimitedBody(httpx2.AsyncByteStream):
 
 
 def _unpacked(unpack: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
-    """The pieces that a chunk unpacks to, each made when it is asked for. OverLimit where it is broken."""
+    """The pieces that a chunk unpacks to, each made when it is asked for. OverLimit if it is broken."""
     left, more = packed, True
-    while more and not unpack.eof:  # what follows the end is no part of it
+    while more and not unpack.eof:  # what follows the end is not part of it
         try:
             piece = unpack.decompress(left, _CHUNK)
         except zlib.error:
-            raise OverLimit("a body whose packing is broken") from None
+            raise OverLimit("a body whose compressed data is damaged") from None
         left, more = unpack.unconsumed_tail, len(piece) == _CHUNK
         yield piece
 

@@ -62,11 +62,11 @@ def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
     groups: dict[tuple[int, Hashable], list[_Planned]] = {}
     for call in calls:
         groups.setdefault((call.stage, call.family), []).append(call)
-    for first, *beside in groups.values():
+    for first, *others in groups.values():
         now = starts[first.stage]
         before = written.get(first.family)
         before = before if before is not None and before.until >= now else None
-        led = debate.opened.setup.share_cache and bool(beside)
+        led = debate.opened.setup.share_cache and bool(others)
         plan = _plan(first, calls, starts, led=led)
         if plan.write:
             lasts = max(_lifetime(hour=plan.hour), before.lasts if before else 0.0)  # a read renews what it reads
@@ -77,7 +77,7 @@ def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
         plans[first.turn] = plan
         # Without a leader the calls of a stage start together, so none can read what another writes.
         source = first.turn if led and plan.write else before.turn if before else None
-        plans |= {call.turn: CachePlan(reads=source) for call in beside}
+        plans |= {call.turn: CachePlan(reads=source) for call in others}
     return plans
 
 
@@ -93,8 +93,8 @@ def _planned(debate: DebateState) -> tuple[list[_Planned], list[float]]:
         for seats in stages:
             stage = len(starts) - (2 if joins else 1)
             calls += [_Planned(slot.turn_id(seat), family(debate, slot.phase, seat), stage, certain) for seat in seats]
-            taken = max((seconds(filler(debate, seat), slot.phase) for seat in seats), default=0.0)
-            ends = starts[stage] + (taken if certain else 0.0)
+            duration = max((seconds(filler(debate, seat), slot.phase) for seat in seats), default=0.0)
+            ends = starts[stage] + (duration if certain else 0.0)
             starts[stage + 1 :] = [max(ends, *starts[stage + 1 :])] if joins else [ends]
         previous = previous if joins else slot if stages else None
     return calls, starts
@@ -113,8 +113,8 @@ def _plan(call: _Planned, calls: list[_Planned], starts: list[float], *, led: bo
 
 
 def _lifetime(*, hour: bool) -> float:
-    format = pricing.table().cache
-    return _MARGIN * (format.keeps_hour if hour else format.keeps)
+    caching = pricing.table().cache
+    return _MARGIN * (caching.keeps_hour if hour else caching.keeps)
 
 
 def placed_marks(plan: CachePlan, debate: DebateState, blocks: int) -> list[int]:
@@ -130,8 +130,8 @@ def placed_marks(plan: CachePlan, debate: DebateState, blocks: int) -> list[int]
 def marks(blocks: int) -> list[int]:
     """Which of so many shared blocks a call that writes marks: the last, and earlier ones so close together that a
     read, which looks back `lookback` blocks from each mark, finds the mark of the family's call before."""
-    format = pricing.table().cache
-    places = (blocks - 1 - n * (format.lookback - 2) for n in range(format.breakpoints - 1))
+    caching = pricing.table().cache
+    places = (blocks - 1 - n * (caching.lookback - 2) for n in range(caching.breakpoints - 1))
     return [place for place in places if place >= 0][::-1]
 
 
@@ -140,10 +140,10 @@ def family(debate: DebateState, phase: Phase, seat: str) -> Hashable:
     role = JUDGE if seat.startswith(JUDGE) else seat
     own = seat if debate.format.history == "dialogue" and role != JUDGE else ""
     speeches = [other for other in debate.format.phases() if other.reply == "text" or {*other.seats} - {JUDGE}]
-    hearing = JUDGE if role == RAPPORTEUR else role
-    hears = tuple(hearing in other.heard_by or (seat if role in other.seats else "") for other in speeches)
+    listener = JUDGE if role == RAPPORTEUR else role
+    hears = tuple(listener in other.heard_by or (seat if role in other.seats else "") for other in speeches)
     mirrored = seat.endswith(MIRRORED)
-    return filler(debate, seat), phase.reply, own, hearing in debate.format.context_heard_by, hears, mirrored
+    return filler(debate, seat), phase.reply, own, listener in debate.format.context_heard_by, hears, mirrored
 
 
 def seconds(spec: str, phase: Phase) -> float:
@@ -182,7 +182,7 @@ class _Prefix(NamedTuple):
     lasts: float
 
 
-def counted(calls: Iterable[Call], format: Caching) -> list[Usage]:
+def counted(calls: Iterable[Call], caching: Caching) -> list[Usage]:
     """The input tokens of each call, given in the order in which they start, with marks as `placed_marks` sets them.
 
     A call reads the longest cached prefix up to its last mark, which then lasts anew, and writes the rest up to it.
@@ -200,7 +200,7 @@ def counted(calls: Iterable[Call], format: Caching) -> list[Usage]:
             prefixes[prefixes.index(read)] = read._replace(until=call.start + read.lasts)
         cached = read.tokens if read else 0
         if marked > cached:
-            lasts = format.keeps_hour if call.hour else format.keeps
+            lasts = caching.keeps_hour if call.hour else caching.keeps
             prefixes.append(_Prefix(marked, call.begun, call.start + lasts, lasts))
         minutes, hour = (0, marked - cached) if call.hour else (marked - cached, 0)
         usages.append(Usage(fresh=sums[-1] - marked, cached=cached, written=minutes, written_hour=hour))

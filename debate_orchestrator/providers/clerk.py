@@ -83,7 +83,7 @@ def _written(checks: list[dict[str, Any]], schema: dict[str, Any] | None) -> str
 
 def problem(spec: str) -> str | None:
     """Why a spec names no clerk: nothing may follow the word."""
-    return f"{short_repr(spec)} is no clerk. Try: fetch or offline." if model_spec.rest(spec) else None
+    return f"{short_repr(spec)} is not a clerk. Try: fetch or offline." if model_spec.rest(spec) else None
 
 
 def provider(spec: str, current: CurrentState, permissions: Permissions) -> Clerk:

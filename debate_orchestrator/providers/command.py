@@ -46,7 +46,7 @@ _HINT = "Try: if it needs an environment variable, such as a key or a proxy, nam
 
 
 class Command:
-    """One program, run anew for each turn."""
+    """One program, which is run for each turn."""
 
     caches = False
 
@@ -58,15 +58,15 @@ class Command:
         self._permissions = permissions
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
-        """What the program prints. TransientError where it fails or takes too long, ProviderFailed where it can't be
+        """What the program prints. TransientError if it fails or takes too long, ProviderFailed if it can't be
         run."""
         loop = asyncio.get_running_loop()
-        ours, theirs = socket.socketpair()
-        with ours:
-            with theirs:
-                words = (sys.executable, "-I", "-S", supervisor.__file__, str(theirs.fileno()), *self._words)
+        own_end, child_end = socket.socketpair()
+        with own_end:
+            with child_end:
+                words = (sys.executable, "-I", "-S", supervisor.__file__, str(child_end.fileno()), *self._words)
                 options: dict[str, Any] = {
-                    "env": environment(self._permissions), "start_new_session": True, "pass_fds": [theirs.fileno()]
+                    "env": environment(self._permissions), "start_new_session": True, "pass_fds": [child_end.fileno()]
                 }  # fmt: skip
                 try:
                     # not create_subprocess_exec: its Process can't let go of a pipe that a stray child holds open
@@ -75,7 +75,7 @@ class Command:
                     raise self._not_run(error) from None
             await self._finish(transport, run, document(brief, self._nonce).encode("utf-8", "replace"))
             code = transport.get_returncode()
-            if code == supervisor.NOT_RUN and (number := _received(ours)):
+            if code == supervisor.NOT_RUN and (number := _received(own_end)):
                 raise self._not_run(OSError(int(number), os.strerror(int(number)), self._words[0]))
         return self._read(run, code)
 
@@ -102,16 +102,16 @@ class Command:
         if len(run.out) > LIMITS.answer:
             raise self._broken(f"more than {LIMITS.answer:,} bytes", run)
         if code:
-            ended = f"exit code {code}" if code > 0 else f"the end by signal {-code}"
+            ended = f"exit code {code}" if code > 0 else f"it was ended by signal {-code}"
             stderr = faults.quote(run.stderr(), _STDERR_SHOWN, end=True)
             raise self._broken(f"{ended} ({stderr})" if stderr else ended, run, _HINT)
         try:
             return self._reply(run.out.decode("utf-8"))
         except UnicodeDecodeError as error:
-            raise self._broken(f"bytes that are no UTF-8 at offset {error.start}", run) from None
+            raise self._broken(f"bytes that are not UTF-8 at offset {error.start}", run) from None
 
     def _broken(self, what: str, run: _Run, hint: str = "") -> TransientError:
-        """The error for a run that gave no reply, with what had come of it."""
+        """The error for a run that gave no reply, with the part of it that had come."""
         text = bytes(run.out[: LIMITS.answer]).decode("utf-8", "replace")
         fault = faults.broken(self.name, what, self._reply(text) if text else None, hint)
         fault.tries = faults.TRIES
@@ -201,7 +201,7 @@ async def _end(transport: asyncio.SubprocessTransport, run: _Run) -> None:
 
 
 def _signalled(group: int, number: int) -> bool:
-    """Sends a signal to a process group; False where none of it is left."""
+    """Sends a signal to a process group; False if none of it is left."""
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
@@ -235,21 +235,21 @@ def document(brief: Brief, nonce: str) -> str:
 
 
 def problem(spec: str) -> str | None:
-    """Why a spec names no program that can be run; None where it does."""
+    """Why a spec names no program that can be run; None if it does."""
     hint = "Try: command:PROGRAM ARGUMENTS."
     rest = spec.partition(":")[2]
     try:
         words = shlex.split(rest)
     except ValueError as error:
-        return f"{short_repr(rest)} is no command line ({error}). {hint}"
+        return f"{short_repr(rest)} is not a command line ({error}). {hint}"
     if not words or not rest.replace("\n", "").replace("\t", "").isprintable():
-        return f"{short_repr(rest)} is no command line. {hint}"
+        return f"{short_repr(rest)} is not a command line. {hint}"
     if len(rest) > model_spec.LONGEST_COMMAND:
         most = model_spec.LONGEST_COMMAND
-        long = f"A command line of {len(rest):,} characters is too long; at most {most} are taken."
+        long = f"A command line of {len(rest):,} characters is too long; at most {most} are allowed."
         return f"{long} Put it into a script, and name that."
     if shutil.which(words[0]) is None:
-        return f"{short_repr(words[0])} is no program that can be run. A path counts from the working directory."
+        return f"{short_repr(words[0])} is not a program that can be run. A path counts from the working directory."
     return None
 
 

@@ -23,7 +23,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.providers import pricing, servers
 from debate_orchestrator.providers.faults import quote
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.registry import ENTRIES, NO_PERMISSIONS, Api, Entry, Permissions
+from debate_orchestrator.providers.registry import ENTRIES, NO_PERMISSIONS, Api, Permissions, ProviderEntry
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.sanitize import one_line
 
@@ -112,7 +112,7 @@ def _default_model(seat: str) -> str:
 
 
 def _credentials(api: Api) -> str | None:
-    """Where credentials for an API are: the variable that holds them, or a profile; None where there are none."""
+    """Where credentials for an API are: the variable that holds them, or a profile; None if there are none."""
     if found := next((name for name in (*api.keys, *api.profile) if servers.key(name)), None):
         return found
     if api.profile_folder is None:
@@ -122,7 +122,7 @@ def _credentials(api: Api) -> str | None:
     return "a profile on this machine" if any(profiles.glob("*.json")) else None
 
 
-def _server(known: Entry, permissions: Permissions) -> Available:
+def _server(known: ProviderEntry, permissions: Permissions) -> Available:
     """What is found of one API: its library, its key, and its server, which is asked for its models."""
     api, seat = known.api, known.example
     assert api is not None
@@ -159,7 +159,7 @@ def _server(known: Entry, permissions: Permissions) -> Available:
 
 
 def _refusal(status: int, why: str) -> str:
-    """What a failed look-up says of a server; empty where it says nothing of its models."""
+    """What a failed look-up says of a server; empty if it says nothing of its models."""
     if status in (401, 403):
         return f"refuses it (HTTP {status})"
     if 300 <= status < 400:
@@ -194,4 +194,4 @@ def _get_in_time(url: str, headers: dict[str, str]) -> tuple[Any, _Problem | Non
     try:
         return results.get(timeout=LIMITS.lookup)
     except queue.Empty:
-        return None, (0, f"no whole answer within {LIMITS.lookup:g} s")
+        return None, (0, f"no complete answer within {LIMITS.lookup:g} s")

@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.providers import servers
-from debate_orchestrator.providers.limits import LIMITS, Limits
+from debate_orchestrator.providers.limits import LIMITS, ProviderLimits
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line
@@ -61,14 +61,14 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
 
 
 def broken(who: str, what: str, partial: Reply | None = None, hint: str = "") -> TransientError:
-    """The error for an answer that broke off; `partial` is what had come of it."""
-    problem = f"{who} gave no whole answer: {what}."
+    """The error for an answer that broke off; `partial` is the part that had come."""
+    problem = f"{who} gave no complete answer: {what}."
     return TransientError(f"{problem} {hint}" if hint else problem, unsure=True, partial=partial)
 
 
 def oversized(who: str, what: str, partial: Reply | None = None) -> TransientError:
     """The error for an answer that went over a limit and was stopped."""
-    return TransientError(f"{who} gave no whole answer: {what}.", unsure=True, partial=partial, tries=TRIES)
+    return TransientError(f"{who} gave no complete answer: {what}.", unsure=True, partial=partial, tries=TRIES)
 
 
 def unreachable(who: str, what: str, *, reached: bool) -> TransientError:
@@ -87,7 +87,7 @@ def with_partial(fault: ExternalError, partial: Reply | None) -> ExternalError:
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """Seconds that a server asks to wait, given as seconds, milliseconds or a date; None where it gives none of them.
+    """Seconds that a server asks to wait, given as seconds, milliseconds or a date; None if it gives none of them.
     `now` is the time in seconds since the epoch."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name, "").strip()
@@ -108,7 +108,7 @@ class SilenceClock:
     in all, which only grows.
     """
 
-    def __init__(self, retry_for: float, limits: Limits = LIMITS):
+    def __init__(self, retry_for: float, limits: ProviderLimits = LIMITS):
         share = retry_for / limits.retry_for
         self.first = limits.first * share
         """Seconds until the first word: a laptop takes minutes to read a long prompt."""

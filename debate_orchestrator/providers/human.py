@@ -1,4 +1,4 @@
-"""A person: at a terminal asked for one turn after the other, however many are due at once."""
+"""A person as a provider: asked at the terminal for one turn at a time, however many are due."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.registry import Permissions, Person, Piece
+from debate_orchestrator.providers.registry import Permissions, PersonInput, Piece
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ProviderFailed, short_repr
 
@@ -23,13 +23,13 @@ class Human:
     caches = False
 
     def __init__(self, current: CurrentState):
-        self.person: Person | None = None
+        self.person: PersonInput | None = None
         self.one_at_a_time = True
         self._current = current
         self._terminal = asyncio.Lock()
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
-        """What the person says. ProviderFailed where there is no terminal to ask at, Paused where the person leaves."""
+        """What the person says. ProviderFailed if there is no terminal to ask at, Paused if the person leaves."""
         if self.person is None:
             raise ProviderFailed(f"{brief.turn} is a person's turn, and there is no terminal to ask at. {_AS_FILES}")
         async with self._terminal if self.one_at_a_time else nullcontext():
@@ -47,7 +47,7 @@ def problem(spec: str) -> str | None:
     """Why a spec names no person: nothing may follow the word."""
     if spec == model_spec.HUMAN:
         return None
-    return f"{short_repr(spec)} has a name, and a person has none here. Try: human."
+    return f"{short_repr(spec)} names a person, and `human` takes no name. Try: human."
 
 
 def provider(spec: str, current: CurrentState, permissions: Permissions) -> Human:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from debate_orchestrator.prompting import replies
 
 
-class Limits(NamedTuple):
+class ProviderLimits(NamedTuple):
     """Each limit is far above what a working server needs, and low enough to hold in memory."""
 
     answer: int = replies.LARGEST
@@ -51,7 +51,7 @@ class Limits(NamedTuple):
     """Bytes of a server's list of models: the longest, of hundreds of models with descriptions, are about 1 MB."""
 
 
-LIMITS = Limits()
+LIMITS = ProviderLimits()
 
 
 class OverLimit(Exception):

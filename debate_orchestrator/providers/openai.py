@@ -187,10 +187,10 @@ class CompletionsAnswer(api.Answer):
 
     def take(self, event: Any) -> list[str]:
         if not hasattr(event, "model_fields_set"):
-            return self._reject("a piece that is no object")
+            return self._reject("a piece that is not an object")
         choices = getattr(event, "choices", None) or []
         if not isinstance(choices, list):
-            return self._reject("choices that are no list")
+            return self._reject("choices that are not a list")
         pieces = [] if self.begun else [""]
         self.begun = True
         self.model = self.model or api.short_field(getattr(event, "model", None))
@@ -210,7 +210,7 @@ class CompletionsAnswer(api.Answer):
             if piece is None or piece == "":
                 continue
             if not isinstance(piece, str):
-                return self._reject(f"{name} that is no text")
+                return self._reject(f"{name} that is not text")
             kept.append(piece)
             pieces.append(api.clean(piece))
             self.length += len(piece)
@@ -221,7 +221,7 @@ class CompletionsAnswer(api.Answer):
             self.received += len(thought)
         stop = getattr(choice, "finish_reason", None)
         if stop is not None and not isinstance(stop, str):
-            return self._reject("a finish_reason that is no text")
+            return self._reject("a finish_reason that is not text")
         if stop == "error":
             return self._reject("an answer that ended in an error")
         self.stop = self.stop or api.short_field(stop)
@@ -245,7 +245,7 @@ class CompletionsAnswer(api.Answer):
         if self.invalid:
             return self.invalid
         if self.stop is None:
-            return "a stream that ended without a finish_reason" if self.begun else "nothing that is an answer"
+            return "a stream that ended without a finish_reason" if self.begun else "no answer in it"
         return None
 
     @property
@@ -261,8 +261,8 @@ def _message(body: object) -> str:
     where it has another shape than the vendor's."""
     if not isinstance(body, dict) or not isinstance(body.get("message"), str):
         return str(body or "")
-    behind = body.get("metadata")
-    raw = behind.get("raw") if isinstance(behind, dict) else None
+    metadata = body.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
     return f"{body['message']}: {raw}" if isinstance(raw, str) else body["message"]
 
 
@@ -273,7 +273,7 @@ def _status(code: str | None) -> int:
 
 
 def problem(spec: str) -> str | None:
-    """Why a spec of this kind can't be used here; None where it can."""
+    """Why a spec of this kind can't be used here; None if it can."""
     return servers.spec_problem(spec) or (_NO_PACKAGE if find_spec("openai") is None else None)
 
 

@@ -1,8 +1,8 @@
-"""Options of a request that not every server takes: the forms of each, best first, and what one server has refused.
+"""Options of a request that not every server takes: their variants, best first, and what one server refused.
 
 A server that refuses an option names it in its error, with any status: 400 or 422 as a rule, 500 where its validation
 fails outside of its own error handling (llama-cpp-python), 404 where a router finds no model that takes it
-(OpenRouter). The next form is then tried at once: the server refused before it did anything.
+(OpenRouter). The next variant is then tried at once: the server refused before it did anything.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ class Option(NamedTuple):
 
     name: str
     """As `Reply.lacked` has it."""
-    forms: tuple[Mapping[str, Any], ...]
+    variants: tuple[Mapping[str, Any], ...]
     """The fields of a request that ask for it, best first. The last are such that every server takes them."""
     signs: tuple[str, ...]
     """Words of an error that refuses it, in lower case."""
     equal: int = 1
-    """How many of the first forms have the same effect; with a later one, the reply lacks something."""
+    """How many of the first variants have the same effect; with a later one, the reply lacks something."""
     reported: bool = True
     """Whether a reply without it says so."""
 
 
 class Refusals:
-    """What a server has refused so far: option name to how many of its forms."""
+    """What a server has refused so far: option name to how many of its variants."""
 
     def __init__(self) -> None:
-        self._forms: Counter[str] = Counter()
+        self._variants: Counter[str] = Counter()
         self._failures = 0
 
     def request(self, base: Mapping[str, Any], options: Sequence[Option]) -> dict[str, Any]:
-        """The body of a request, with each option in the best form that was not refused."""
+        """The body of a request, with each option in the best variant that was not refused."""
         body = dict(base)
         for option in options:
-            body |= option.forms[self._form(option)]
+            body |= option.variants[self._variant(option)]
         return body
 
     def learn(self, options: Sequence[Option], status: int, error: str) -> bool:
         """Whether an error refuses one of the options that were sent, so that another request may succeed at once."""
         if status in _NOT_ABOUT_OPTIONS:
             return False
-        left = [option for option in options if self._form(option) < len(option.forms) - 1]
+        left = [option for option in options if self._variant(option) < len(option.variants) - 1]
         lowered = error.lower()
         about = " ".join(_LOCATION.findall(lowered)) or lowered
         named = [option for option in left if any(sign in about for sign in option.signs)]
@@ -66,24 +66,24 @@ class Refusals:
             named = left
         if not named:
             return False
-        self._forms[named[0].name] += 1
+        self._variants[named[0].name] += 1
         return True
 
     def failed(self, options: Sequence[Option], status: int | None) -> None:
         """A call failed with that HTTP status, for no reason that names an option. A server of one's own may crash on
-        an option each time; after a few HTTP 500 in a row, the first option is asked for in its next form."""
+        an option each time; after a few HTTP 500 in a row, the first option is asked for in its next variant."""
         self._failures = self._failures + 1 if status == 500 else 0
-        left = [option for option in options if option.reported and self._form(option) < len(option.forms) - 1]
+        left = [option for option in options if option.reported and self._variant(option) < len(option.variants) - 1]
         if self._failures >= _FAILURES and left:
-            self._forms[left[0].name] += 1
+            self._variants[left[0].name] += 1
             self._failures = 0
 
     def lacking(self, options: Sequence[Option]) -> tuple[str, ...]:
         """The names of the options that the server can't fulfil, in order of the alphabet."""
         return tuple(
-            sorted(option.name for option in options if option.reported and self._form(option) >= option.equal)
+            sorted(option.name for option in options if option.reported and self._variant(option) >= option.equal)
         )
 
-    def _form(self, option: Option) -> int:
-        """The form in which an option is asked for: a later brief may have fewer forms of it."""
-        return min(self._forms[option.name], len(option.forms) - 1)
+    def _variant(self, option: Option) -> int:
+        """The variant in which an option is asked for: a later brief may have fewer variants of it."""
+        return min(self._variants[option.name], len(option.variants) - 1)

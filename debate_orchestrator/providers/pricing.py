@@ -42,7 +42,7 @@ class ModelPrice(Value):
     context: int | None = None
     most_output: int | None = None
     thinking: int | None = None
-    """Tokens that it may think for before it answers; None where the registry decides."""
+    """Tokens that it may think for before it answers; None if the registry decides."""
     long: LongPrice | None = None
 
 
@@ -82,11 +82,11 @@ class PriceTable(Value):
 
 @cache
 def table() -> PriceTable:
-    """The table of this installation. BadFile where it is not valid."""
+    """The table of this installation. BadFile if it is not valid."""
     try:
         return PriceTable.model_validate(read_mapping(_TABLE))
     except ValidationError as error:
-        raise BadFile(f"pricing.yaml is no valid table of models: {error}") from None
+        raise BadFile(f"pricing.yaml is not a valid table of models: {error}") from None
 
 
 _declared: dict[str, ModelPrice] = {}
@@ -113,7 +113,7 @@ def models(kind: str) -> tuple[str, ...]:
 
 
 def known(spec: str) -> ModelPrice | None:
-    """The prices of the model that a spec names; None where they are unknown, as for a model that is served from
+    """The prices of the model that a spec names; None if they are unknown, as for a model that is served from
     elsewhere than its vendor. A rehearsed model is priced as the real one."""
     spec = model_spec.real(spec)
     return _declared[spec] if spec in _declared else _listed(spec)
@@ -147,7 +147,7 @@ def free(spec: str) -> bool:
 
 
 def cost(spec: str, usage: Usage | None, *, batch: bool = False) -> float | None:
-    """US dollars of a call with this usage, alone or in a batch; None where its price or its usage is unknown."""
+    """US dollars of a call with this usage, alone or in a batch; None if its price or its usage is unknown."""
     if free(spec) and spec not in _declared:
         return 0.0
     model = known(spec)

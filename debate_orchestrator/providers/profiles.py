@@ -33,8 +33,8 @@ def learn_secrets(credentials: object) -> None:
         auth = profile.get("authentication") if isinstance(profile, dict) else None
         auth = auth if isinstance(auth, dict) else {}
         named = auth.get("credentials_path")
-        beside = config.parent.parent / "credentials" / config.name
-        tokens = _json(Path(named).expanduser() if isinstance(named, str) and named else beside)
+        default_file = config.parent.parent / "credentials" / config.name
+        tokens = _json(Path(named).expanduser() if isinstance(named, str) and named else default_file)
         for name, value in [*_strings("", profile), *_strings("", tokens)]:
             if [*redact.secrets(name, value)] or _TOKEN.fullmatch(value):
                 redact.add_secret(value)
@@ -47,7 +47,7 @@ def learn_secrets(credentials: object) -> None:
 
 def unsafe_route(credentials: object, server: Server, url: str, *, insecure: bool) -> str | None:
     """Why the tokens of these credentials may not be sent: to `url`, or to the profile's own address, where they are
-    renewed, they would go unencrypted to another machine or through a proxy. None where they may."""
+    renewed, they would go unencrypted to another machine or through a proxy. None if they may."""
     for address in dict.fromkeys((url, getattr(credentials, "resolved_base_url", None) or url)):
         if problem := unencrypted(server, address, insecure=insecure):
             return problem
@@ -65,7 +65,7 @@ def _proxied(url: str) -> bool:
 
 
 def _text(path: Path) -> str:
-    """The text of a file; empty where it can't be read, which is for the SDK to report."""
+    """The text of a file; empty if it can't be read, which is for the SDK to report."""
     try:
         if not path.is_file():
             return ""

@@ -30,7 +30,7 @@ listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 async def tell(response: Any) -> None:
-    """A hook of the HTTP client: tells the listener of the call."""
+    """A hook of the HTTP client: passes the limits to the listener of the call."""
     listening = listener.get()
     if listening is not None:
         listening(int(response.status_code), response.headers)

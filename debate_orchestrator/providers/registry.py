@@ -1,7 +1,8 @@
 """The registry of providers: one entry each, and the functions that check a cast and make its providers.
 
-To add an API, write one module with `problem(spec)` and `provider(spec, current, permissions)`, and add one `Entry`
-to `_ENTRIES`. An agent host is no provider: it calls us, and its turns stay due until `debate step` takes the replies.
+To add an API, write one module with `problem(spec)` and `provider(spec, current, permissions)`, and add one
+`ProviderEntry` to `_ENTRIES`. An agent host is not a provider: it calls us, and its turns stay due until `debate step`
+takes the replies.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Api(NamedTuple):
     list_key: str = "authorization"
     """The header that carries the key when the list is asked for."""
     defaults: Callable[[str], str] | None = None
-    """How it names the models that are used by default; None where it does not serve them."""
+    """How it names the models that are used by default; None if it does not serve them."""
     batches: bool = False
     """Whether the vendor takes requests in batches, at a lower price."""
     thinking: int = 24_000
@@ -66,7 +67,7 @@ class Api(NamedTuple):
     with, none since the server is the user's own, or unknown ones."""
 
 
-class Entry(NamedTuple):
+class ProviderEntry(NamedTuple):
     """One kind of provider."""
 
     kind: str
@@ -76,11 +77,11 @@ class Entry(NamedTuple):
     module: str = ""
     """Its module, relative to this package; empty for the host."""
     about: str = ""
-    """What `debate models` says of it without looking anything up; empty where that is not listed."""
+    """What `debate models` says of it without looking anything up; empty if that is not listed."""
     seats: tuple[str, ...] = ()
-    """The seats that it may fill; empty where it may fill every seat."""
+    """The seats that it may fill; empty if it may fill every seat."""
     seconds: float | None = None
-    """Seconds that a turn is assumed to take; None where that follows from the length of the answer."""
+    """Seconds that a turn is assumed to take; None if that follows from the length of the answer."""
     api: Api | None = None
 
 
@@ -95,41 +96,43 @@ def _openrouter_name(model: str) -> str:
 
 
 _ENTRIES = (
-    Entry("anthropic", "anthropic:MODEL", ".anthropic", api=Api(
+    ProviderEntry("anthropic", "anthropic:MODEL", ".anthropic", api=Api(
         ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), "https://api.anthropic.com", "ANTHROPIC_BASE_URL",
         sdk_connects=True, other_servers=True, list_key="x-api-key", defaults=str, batches=True,
         profile=("ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID"),
         profile_folder=("ANTHROPIC_CONFIG_DIR", ".config/anthropic"),
     )),
-    Entry("openrouter", "openrouter:VENDOR/MODEL", ".anthropic", api=Api(
+    ProviderEntry("openrouter", "openrouter:VENDOR/MODEL", ".anthropic", api=Api(
         ("OPENROUTER_API_KEY",), "https://openrouter.ai/api",
         list_path="/v1/key", defaults=_openrouter_name, prices="vendor/model",
     )),
-    Entry("openai", "openai:MODEL", ".openai", api=Api(
+    ProviderEntry("openai", "openai:MODEL", ".openai", api=Api(
         ("OPENAI_API_KEY",), "https://api.openai.com/v1", "OPENAI_BASE_URL",
         sdk_connects=True, other_servers=True, package="openai", list_path="/models", batches=True,
     )),
-    Entry("ollama", "ollama:MODEL", ".anthropic", api=Api(
+    ProviderEntry("ollama", "ollama:MODEL", ".anthropic", api=Api(
         ("OLLAMA_API_KEY",), "http://127.0.0.1:11434", "OLLAMA_HOST",
         needs_key=False, other_servers=True, list_path="/api/tags", list_fields=("models", "name"), thinking=8_000,
         prices="free",
     )),
-    Entry(model_spec.COMMAND, "command:PROGRAM ARGS", ".command",
-          "any program: the brief on its standard input, the reply on its standard output", seconds=60),
-    Entry(model_spec.HOST, "host", about="an agent host takes the turns: `debate open` and `debate step`", seconds=600),
-    Entry(model_spec.HUMAN, "human", ".human",
-          "a person at the terminal: you write the speeches, or fill in the ballots, of that seat",
-          seats=_TALKERS, seconds=900),
-    Entry(model_spec.REPLAY, "replay:JOURNAL", ".replay", "says again what was recorded", seconds=0),
-    Entry(model_spec.REHEARSE, "rehearse", ".rehearse", "a stand-in, no model: `debate run --rehearse`", seconds=0),
-    Entry(model_spec.FETCH, "fetch", ".clerk", seats=(CLERK,), seconds=10),
-    Entry(model_spec.OFFLINE, "offline", ".clerk", seats=(CLERK,), seconds=0),
+    ProviderEntry(model_spec.COMMAND, "command:PROGRAM ARGS", ".command",
+        "any program: the brief on its standard input, the reply on its standard output", seconds=60),
+    ProviderEntry(model_spec.HOST, "host", seconds=600,
+        about="an agent host takes the turns: `debate open` and `debate step`"),
+    ProviderEntry(model_spec.HUMAN, "human", ".human",
+        "a person at the terminal: you write the speeches, or fill in the ballots, of that seat",
+        seats=_TALKERS, seconds=900),
+    ProviderEntry(model_spec.REPLAY, "replay:JOURNAL", ".replay", "replays the replies of a journal", seconds=0),
+    ProviderEntry(model_spec.REHEARSE, "rehearse", ".rehearse",
+        "a stand-in, no model: `debate run --rehearse`", seconds=0),
+    ProviderEntry(model_spec.FETCH, "fetch", ".clerk", seats=(CLERK,), seconds=10),
+    ProviderEntry(model_spec.OFFLINE, "offline", ".clerk", seats=(CLERK,), seconds=0),
 )  # fmt: skip
-ENTRIES: dict[str, Entry] = {}
+ENTRIES: dict[str, ProviderEntry] = {}
 """Kind to its provider, in the order in which `debate models` lists them."""
 
 
-def register(entry: Entry) -> None:
+def register(entry: ProviderEntry) -> None:
     """Adds a kind of provider. What its variables hold is redacted from then on."""
     ENTRIES[entry.kind] = entry
     if entry.api is not None:
@@ -162,7 +165,7 @@ class Provider(Protocol):
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The answer to a brief, verbatim, from one call: the loop decides on retries. Raises TransientError where
-        another call may succeed, Paused or ProviderFailed where the user has to change something first."""
+        another call may succeed, Paused or ProviderFailed if the user has to change something first."""
         ...
 
     async def close(self) -> None:
@@ -174,17 +177,17 @@ class Provider(Protocol):
 class Personal(Protocol):
     """A provider that asks a person."""
 
-    person: Person | None
+    person: PersonInput | None
     """The person; None until the terminal or the browser provides one."""
     one_at_a_time: bool
     """Whether turns that are due together are asked for one after the other, since all share a terminal."""
 
 
-class Person(Protocol):
+class PersonInput(Protocol):
     """A person who takes turns."""
 
     async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
-        """A valid reply to the turn. Raises Paused where the person leaves."""
+        """A valid reply to the turn. Raises Paused if the person leaves."""
         ...
 
     def tidy(self, debate: DebateState) -> None:
@@ -285,8 +288,8 @@ def _redacted(reply: Reply) -> Reply:
     return reply.with_text(redactor().cut)
 
 
-def entry(spec: str) -> Entry | None:
-    """The entry that a spec names; None where there is none."""
+def entry(spec: str) -> ProviderEntry | None:
+    """The entry that a spec names; None if there is none."""
     return ENTRIES.get(model_spec.kind(spec))
 
 
@@ -321,16 +324,15 @@ def _seat_problem(seat: str, spec: str) -> str | None:
     real, known = entry(model_spec.real(spec)), entry(spec)
     if real is not None and real.seats == (CLERK,):
         if seat != CLERK:
-            return f"{short_repr(spec)} can only be the clerk, since it looks pages up and does not speak."
+            return f"{short_repr(spec)} can only be the clerk: it looks up pages and does not speak."
         spec, known = model_spec.real(spec), real
     elif real is not None and real.seats and seat not in real.seats:
-        return f"{short_repr(spec)} can't sit here: a person argues or judges."
+        return f"{short_repr(spec)} can't fill this seat: a person argues or judges."
     if known is None or not known.module:
         from debate_orchestrator.providers import spelling  # late, since it reads ENTRIES
 
-        return (
-            f"{short_repr(spec)} is no model spec; use one of {', '.join(_usable(seat))}. Try: {spelling.meant(spec)}."
-        )
+        usable = ", ".join(_usable(seat))
+        return f"{short_repr(spec)} is not a model spec; use one of {usable}. Try: {spelling.meant(spec)}."
     problem: str | None = _module(known).problem(spec)
     return problem
 
@@ -374,7 +376,7 @@ def make_providers(
     current: CurrentState, archive: str | None = None, permissions: Permissions = NO_PERMISSIONS
 ) -> dict[str, Provider]:
     """The provider of every seat that has one; seats with the same spec share it. `archive` is the folder for pages
-    that are fetched. BadSettings where the cast can't be used."""
+    that are fetched. BadSettings if the cast can't be used."""
     cast = current.state.cast
     if problems := cast_problems(cast) or _unencrypted(cast, permissions):
         raise BadSettings(problems)
@@ -397,6 +399,6 @@ def make_provider(spec: str, current: CurrentState, permissions: Permissions = N
     return provider
 
 
-def _module(known: Entry) -> Any:
+def _module(known: ProviderEntry) -> Any:
     """The module of a provider, which imports its library only when it is called."""
     return import_module(known.module, __package__)

@@ -62,8 +62,8 @@ class Rehearsal:
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The stand-in's reply, at no cost and without counts."""
         try:
-            text = said(self._current.state, schedule.turn(self._current.state, brief.turn))
-        except OutOfTurn:  # the moderator's work is no turn of the debate
+            text = reply_for(self._current.state, schedule.turn(self._current.state, brief.turn))
+        except OutOfTurn:  # the moderator's work is not a turn of the debate
             text = json.dumps(fitting(brief.json_schema or {}, brief.turn))
         on_text(text)
         return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)
@@ -87,7 +87,7 @@ def provider(spec: str, current: CurrentState, permissions: Permissions) -> Rehe
     return Rehearsal(spec, current)
 
 
-def said(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> str:
+def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> str:
     """The stand-in's reply to a turn that is due or settled. `prefer` gives the choices and flags that it makes, by the
     names of their fields. A mirrored turn gets the same verdict on the positions as the straight one."""
     shape = debate.shape(turn)
@@ -145,8 +145,8 @@ def filled(
         if name not in values:
             field = wanted[name]
             values[name] = _nothing(field)  # so that fields that depend on each other come to an end
-            beside = {other: value(other) for other in (*field.only_if, *field.unless) if other in wanted}
-            if applies(field, beside) and not field.optional:
+            conditions = {other: value(other) for other in (*field.only_if, *field.unless) if other in wanted}
+            if applies(field, conditions) and not field.optional:
                 chosen = _ahead(value("scores")) if name == "winner" and "scores" in wanted else prefer.get(name)
                 values[name] = _value(field, terms, f"{about}, {name}", chosen, prefer, words)
         return values[name]
@@ -155,7 +155,7 @@ def filled(
 
 
 def fitting(schema: Mapping[str, Any], about: str) -> Any:
-    """A value of a JSON Schema, for replies whose shape is told by nothing else: null wherever that will do."""
+    """A value of a JSON Schema, for replies whose shape nothing else gives: null wherever that is allowed."""
     if "anyOf" in schema:
         return fitting(schema["anyOf"][-1], about)
     kinds = schema.get("type", "string")

@@ -36,7 +36,7 @@ class Replay:
         self._left = {turn: replies[-_MOST_REPLIES:] for turn, replies in recorded.items()}
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
-        """The next recorded reply. BadSettings where the recording is of another topic, ProviderFailed where it has no
+        """The next recorded reply. BadSettings if the recording is of another topic, ProviderFailed if it has no
         reply to that turn."""
         if self._topic not in brief.messages[0].parts[0]:
             hint = "Try: `debate answers --from` prints the answers that it was recorded with."

@@ -36,7 +36,7 @@ class Server(NamedTuple):
     api: Api
     model: str
     url: str | None
-    """The address; None where the vendor's SDK knows it."""
+    """The address; None if the vendor's SDK knows it."""
     keys: tuple[str, ...]
     """Environment variables that may hold the key."""
     needs_key: bool
@@ -48,7 +48,7 @@ class Server(NamedTuple):
 
     @property
     def address(self) -> str | None:
-        """Where requests go; None where the vendor's SDK knows it."""
+        """Where requests go; None if the vendor's SDK knows it."""
         return self.url or os.environ.get(self.api.url_variable) or None
 
 
@@ -58,7 +58,7 @@ def without_user(url: str) -> str:
 
 
 def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
-    """The key in an environment variable, without hidden characters and the white space about it; None where there is
+    """The key in an environment variable, without hidden characters and the white space about it; None if there is
     none."""
     return _UNSEEN.sub("", environment.get(name, "")).strip() or None
 
@@ -87,23 +87,23 @@ def key_names(spec: str) -> tuple[str, ...]:
 
 
 def spec_problem(spec: str) -> str | None:
-    """Why a spec of an API names no model of a server; None where it does."""
+    """Why a spec of an API names no model of a server; None if it does."""
     known = entry(spec)
     others = known is not None and known.api is not None and known.api.other_servers
     kind, _, rest = spec.partition(":")
     model, url = model_spec.split_address(rest)
     hint = f"Try: {kind}:MODEL or {kind}:MODEL@URL." if others else f"Try: {kind}:MODEL."
     if not model or not model.isprintable() or " " in model:
-        return f"{short_repr(model)} is no model's name. {hint}"
+        return f"{short_repr(model)} is not the name of a model. {hint}"
     if url is None and re.search(r"@[\w.-]+(:\d+|\.\w+)(/|$)", model):
-        return f"{short_repr(model)} holds an address without a scheme. Try: http:// or https:// before the host."
+        return f"{short_repr(model)} is an address without a scheme. Try: http:// or https:// before the host."
     if url is not None and not others:
         return f"{kind} takes no address, and got {short_repr(url)}. {hint}"
     return _user_problem(server(spec)) if url is None else _address_problem(url)
 
 
 def _user_problem(server: Server) -> str | None:
-    """Why the address that a variable gives can't be used: it holds a user and a password. None where it can."""
+    """Why the address that a variable gives can't be used: it holds a user and a password. None if it can."""
     if "@" not in (server.address or "").partition("://")[2].partition("/")[0]:
         return None
     hint = f"Try: take them out, and put a key into {' or '.join(server.keys)}."
@@ -111,16 +111,16 @@ def _user_problem(server: Server) -> str | None:
 
 
 def _address_problem(url: str) -> str | None:
-    """Why an address may not stand in a cast, which is written into journals and reports; None where it may."""
+    """Why an address may not stand in a cast, which is written into journals and reports; None if it may."""
     shape = "http(s)://HOST[:PORT][/PATH]"
     try:
         parts = urlsplit(url)
     except ValueError:
-        return f"{short_repr(url)} is no address of the form {shape}."
+        return f"{short_repr(url)} is not an address of the form {shape}."
     bare = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     if not url.isprintable() or " " in url or _host_and_port(bare) is None:
         hint = "Try: a host in ASCII letters, digits, dots and dashes (others in their xn-- form), or an IP address."
-        return f"{short_repr(url)} is no address of the form {shape}. {hint}"
+        return f"{short_repr(url)} is not an address of the form {shape}. {hint}"
     if "@" in parts.path:
         return f"The path in {short_repr(url)} holds an @. Try: an address of the form {shape}."
     if "@" in parts.netloc or parts.query or parts.fragment:
@@ -130,7 +130,7 @@ def _address_problem(url: str) -> str | None:
 
 def unencrypted(server: Server, url: str | None = None, *, insecure: bool) -> str | None:
     """Why no key may be sent to `url`, or else to the server's address: it would go over plain http to another
-    machine, and the user does not permit that (`insecure`). None where it may be sent.
+    machine, and the user does not permit that (`insecure`). None if it may be sent.
 
     The SDK of a vendor may find credentials that no variable tells of, so its address is always checked.
     """
@@ -177,7 +177,7 @@ def key_name(url: str) -> str:
     """The environment variable for the key of a server at an address, named after its host and, if given, its port.
 
     A dot is written `_` and a dash `__`. An IPv6 address is written in full behind one more `_`, with `_` for its
-    colons. No two servers share a variable. ValueError where the host may have no key.
+    colons. No two servers share a variable. ValueError if the host may have no key.
     """
     if (place := _host_and_port(url)) is None:
         raise ValueError(f"no plain host in {short_repr(url)}")

@@ -22,8 +22,8 @@ NOT_RUN = 127
 
 def main() -> None:
     """Runs the program and waits for it."""
-    leash, words = int(sys.argv[1]), sys.argv[2:]
-    os.set_inheritable(leash, False)
+    parent_pipe, words = int(sys.argv[1]), sys.argv[2:]
+    os.set_inheritable(parent_pipe, False)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda *_: None)  # meant for the program, in which it has its default meaning
@@ -31,19 +31,19 @@ def main() -> None:
         # Python ignores these two itself, which programs do not expect
         program = os.posix_spawnp(words[0], words, os.environ, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ])
     except OSError as error:
-        os.write(leash, str(error.errno).encode())
+        os.write(parent_pipe, str(error.errno).encode())
         sys.exit(NOT_RUN)
     closed = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(closed, descriptor)  # the program alone has the pipes, so that they close when it closes them
-    _thread.start_new_thread(_end_with, (leash,))
+    _thread.start_new_thread(_end_with, (parent_pipe,))
     _, status = os.waitpid(program, 0)
     _end_as(os.waitstatus_to_exitcode(status))
 
 
-def _end_with(leash: int) -> None:
+def _end_with(parent_pipe: int) -> None:
     """Ends the whole group when the other end of the socket is closed."""
-    os.read(leash, 1)
+    os.read(parent_pipe, 1)
     os.killpg(os.getpgrp(), signal.SIGTERM)
     time.sleep(GRACE)
     os.killpg(os.getpgrp(), signal.SIGKILL)

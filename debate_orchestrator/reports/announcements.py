@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
-from debate_orchestrator.core import decision, hearing, tally
+from debate_orchestrator.core import decision, speech_rules, tally
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, fill_label
 from debate_orchestrator.core.state import DebateState
@@ -15,6 +15,7 @@ from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
 from debate_orchestrator.reports.provenance import stand_ins
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
 _REASONS = ("justification", "reasons")
@@ -64,7 +65,7 @@ class StageAnnouncements(NamedTuple):
 
 
 class Announcer:
-    """Makes the announcements of a debate that goes on. What was announced is not worked out again, so that the work
+    """Makes the announcements of a debate that continues. What was announced is not worked out again, so that the work
     for all of them grows with the debate."""
 
     def __init__(self) -> None:
@@ -164,15 +165,15 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """What a single turn brings that is announced at once."""
     name = debate.format.name_of(turn.seat)
     text = ""
-    if hearing.declined(debate, turn.id):
+    if speech_rules.declined(debate, turn.id):
         text = f"{name} declined to argue ({turn.id})."
     elif turn.id in debate.conceding:
         text = f"{name} conceded the debate ({turn.id})."
-    elif hearing.writes_for_the_other(debate, turn):
+    elif speech_rules.writes_for_the_other(debate, turn):
         text = f"{name} wrote lines for the other side ({turn.id})."
     if text:
         yield Announcement("conduct", text, "warning", turn.id)
-    if turn.id in debate.answers and (ignored := hearing.ignored_line(debate, turn, debate.reply(turn))):
+    if turn.id in debate.answers and (ignored := speech_rules.ignored_line(debate, turn, debate.reply(turn))):
         yield Announcement("conduct", f'{name} wrote "{ignored}" where it does not count ({turn.id}).', turn=turn.id)
     if turn.role == RAPPORTEUR:
         yield from _reported(debate, turn)
@@ -191,7 +192,7 @@ def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
             yield Announcement("issues", f"{name}. {one_line(question)}", turn=turn.id)
     if "findings" in reply.ballot:
         count = len(reply.ballot["findings"])
-        found = f"{count} fault{'s' * (count != 1)} found; it is written again" if count else "no fault found"
+        found = f"{plural(count, 'fault')} found; it is written again" if count else "no fault found"
         yield Announcement("brief", f"Check of the decision brief: {found}.", turn=turn.id)
     if advice := reply.ballot.get("recommendation"):
         text = f"Recommendation ({advice['sure']} % sure): {one_line(advice['do'])}"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from debate_orchestrator.core import decision, hearing, tally
+from debate_orchestrator.core import decision, speech_rules, tally
 from debate_orchestrator.core.phases import BRIEF
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Part
@@ -266,7 +266,7 @@ def recommendation_line(brief: BriefReport) -> str:
 
 
 def _text(debate: DebateState, text: str) -> str:
-    return hearing.text_heard(debate, text).text
+    return speech_rules.text_heard(debate, text).text
 
 
 def _heard(debate: DebateState, texts: tuple[str, ...]) -> tuple[str, ...]:

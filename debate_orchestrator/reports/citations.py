@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
-from debate_orchestrator.core import hearing, schedule, tally
+from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Citation, EvidenceReport, SourceRating
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.numbers import plural
 
 VERIFIED = "verified"
 _UNSEEN = ("unreachable", "blocked")
@@ -24,7 +25,7 @@ NOT_YET = "not looked up"
 
 
 def evidence(debate: DebateState) -> EvidenceReport | None:
-    """Everything that the sides cite in the fields of their speeches; None where no clerk has a place."""
+    """Everything that the sides cite in the fields of their speeches; None if no clerk has a place."""
     if not has_clerk(debate):
         return None
     return EvidenceReport(looked_up_by=looked_up_by(debate), citations=tuple(_citations(debate)))
@@ -35,7 +36,7 @@ def _citations(debate: DebateState) -> Iterator[Citation]:
     checks, ratings = _checks(debate), _ratings(debate)
     for turn in schedule.settled(debate):
         answer = debate.answers[turn.id]
-        if not turn.speaking or not isinstance(answer, Voted) or hearing.declined(debate, turn.id):
+        if not turn.speaking or not isinstance(answer, Voted) or speech_rules.declined(debate, turn.id):
             continue
         if url := answer.ballot.get("url"):
             found = checks.get(turn.id, {"state": NOT_YET})
@@ -95,17 +96,17 @@ def has_clerk(debate: DebateState) -> bool:
 
 
 def summary(debate: DebateState) -> str:
-    """How many of the quotes were verified, and who looked; empty where there was nothing to look up."""
+    """How many of the quotes were verified, and who looked; empty if there was nothing to look up."""
     cited = list(_citations(debate))
     if not cited:
         return ""
     n, verified = len(cited), sum(citation.state == VERIFIED for citation in cited)
-    quotes = f"{n} quote{'s' * (n != 1)} cited"
+    quotes = f"{plural(n, 'quote')} cited"
     if all(citation.state in (UNCHECKED, NOT_YET) for citation in cited):
         return f"{quotes}, and {'none of them was' if n > 1 else 'it was not'} checked: {looked_up_by(debate)}."
     counted = f"{verified or 'none'} {'were' if verified > 1 else 'was'}"
     unseen = sum(citation.state in _UNSEEN for citation in cited)
-    pages = "no page" if unseen == n else f"{unseen} page{'s' * (unseen != 1)}"
+    pages = "no page" if unseen == n else plural(unseen, "page")
     missing = f", since {pages} could be had" if unseen == n else f", and {pages} could not be had" if unseen else ""
     return f"Of {quotes}, {counted} verified{missing}: {looked_up_by(debate)}."
 
@@ -141,7 +142,7 @@ _DAY = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)?(?!\d)")
 
 def is_after(dated: str, as_of: str) -> bool:
     """Whether a page of that date (2020-03-04, 2020-03, 2020) is surely later than a time as topics write it (2019,
-    March 2019, 4 March 2019). False wherever either can't be told."""
+    March 2019, 4 March 2019). False if either is not clear."""
     found, end = _ISO.match(dated.strip()), _end(as_of)
     if found is None or end is None:
         return False

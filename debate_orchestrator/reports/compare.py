@@ -53,7 +53,7 @@ class Comparison(Value):
     runs: PlainTable
     verdicts: PlainTable
     winners: dict[int, str | None]
-    """Run to its winner, or its label; None where nothing was decided yet."""
+    """Run to its winner, or its label; None if nothing was decided yet."""
     rounds: PlainTable | None
     flips: tuple[str, ...]
     """Who won where, where that differs, a sentence each."""
@@ -169,21 +169,21 @@ def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
         verdict, won = run.report.verdict, run.decided()
         unjudged = "not judged" if not run.report.judges else "not decided"
         winner = unjudged if won is None else side_word(won)
-        totals, rounds, apart, strength = ("", ""), "", "", ""
+        totals, rounds, gap, strength = ("", ""), "", "", ""
         if verdict is not None:
             scored = {run.side(side): points for side, points in verdict.totals.items()} if run.report.scored else {}
             totals = tuple(decimals(scored[side]) if side in scored else "" for side in "ab")  # type: ignore[assignment]
-            apart = percent(verdict.gap) if scored and verdict.gap is not None else ""
+            gap = percent(verdict.gap) if scored and verdict.gap is not None else ""
             strength = verdict.strength or ""
             by = {run.side(side): n for side, n in verdict.rounds_won.items()}
             rounds = ", ".join(f"{winner_word(side)} {by[side]}" for side in sorted(by)) if any(by.values()) else ""
         votes = wording.tally({run.side(outcome): n for outcome, n in verdict.votes.items()}) if verdict else ""
-        rows.append((str(run.number), winner, strength, *totals, apart, rounds, votes))
+        rows.append((str(run.number), winner, strength, *totals, gap, rounds, votes))
     return plain_table(("Run", "Winner", "Strength", "Total A", "Total B", "Gap", "Rounds won", "Votes"), rows)
 
 
 def _rounds(runs: Sequence[ComparedRun]) -> PlainTable | None:
-    """What came of each round in each run; None where no round was judged by itself."""
+    """The result of each round in each run; None if no round was judged by itself."""
     numbers = sorted({judged.number for run in runs for judged in run.report.rounds})
     rows = [(str(n), *(_cell(run, run.result(n)) for run in runs)) for n in numbers]
     rows = [row for row in rows if any(row[1:])]
@@ -260,7 +260,7 @@ class ComparedRun(NamedTuple):
 
     @property
     def debated(self) -> str:
-        """What stands for the speeches: two runs that have it in common judge the same ones."""
+        """The digest that identifies the speeches: two runs that share it judge the same ones."""
         return self.report.recorded.debated if self.report.recorded else self.report.journal.head
 
     def side(self, name: str) -> str:
@@ -274,7 +274,7 @@ class ComparedRun(NamedTuple):
         return BallotReading(winner=self.side(given.winner), scores=ordered, label=label, score=given.score)
 
     def result(self, n: int) -> BallotReading | None:
-        """What came of a round; None where it was not judged by itself."""
+        """The result of a round; None if it was not judged by itself."""
         found = next((judged for judged in self.report.rounds if judged.number == n), None)
         return self.reading(found.result, found.label) if found and found.result else None
 
@@ -292,7 +292,7 @@ class ComparedRun(NamedTuple):
         return found
 
     def decided(self, *, labelled: bool = True) -> str | None:
-        """Its winner, or label, where labels are wanted; None where nothing was decided."""
+        """Its winner, or label, where labels are wanted; None if nothing was decided."""
         verdict = self.report.verdict
         if verdict is None:
             return None
@@ -327,21 +327,21 @@ def side_word(won: str) -> str:
 def flips(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """Who won where, where that differs, a sentence each; the verdict also where it does not. Of runs on the topic of
     the first alone."""
-    alike = [run for run in runs if run.report.topic == runs[0].report.topic]
-    labelled = all(run.report.judging.labelled for run in alike if run.report.judges)
-    ended = {run.number: won for run in alike if (won := run.decided(labelled=labelled)) is not None}
+    same_topic = [run for run in runs if run.report.topic == runs[0].report.topic]
+    labelled = all(run.report.judging.labelled for run in same_topic if run.report.judges)
+    ended = {run.number: won for run in same_topic if (won := run.decided(labelled=labelled)) is not None}
     if len(ended) > 1:
         yield _by_winner("The verdict", ended)
-    for n in sorted({judged.number for run in alike for judged in run.report.rounds}):
-        results = {run.number: reading for run in alike if (reading := run.result(n)) is not None}
+    for n in sorted({judged.number for run in same_topic for judged in run.report.rounds}):
+        results = {run.number: reading for run in same_topic if (reading := run.result(n)) is not None}
         by = {run: named_by(reading, labelled=labelled) for run, reading in results.items()}
         if len(set(by.values())) > 1:
             yield _by_winner(f"Round {n}", by)
-    yield from _changed_judges(alike, labelled=labelled)
+    yield from _changed_judges(same_topic, labelled=labelled)
 
 
 def _changed_judges(runs: Sequence[ComparedRun], *, labelled: bool) -> Iterator[str]:
-    """Judges by name whose final votes on the same speeches differ. On other speeches another vote is no flip."""
+    """Judges by name whose final votes on the same speeches differ. On other speeches another vote is not a flip."""
     voted: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for run in runs:
         for seat, given in run.votes().items():
@@ -370,7 +370,7 @@ class _Pairs:
 
     def __init__(self) -> None:
         self.same = self.votes = 0
-        self.apart: list[Fraction] = []
+        self.differences: list[Fraction] = []
 
     def add(self, first: BallotReading, other: BallotReading, *, scores: bool, labelled: bool) -> None:
         won = [named_by(reading, labelled=labelled) for reading in (first, other)]
@@ -378,30 +378,37 @@ class _Pairs:
             self.votes += 1
             self.same += won[0] == won[1]
         if scores and set(first.scores) == set(other.scores):
-            self.apart += [abs(first.scores[side] - other.scores[side]) for side in first.scores]
+            self.differences += [abs(first.scores[side] - other.scores[side]) for side in first.scores]
 
-    def said(self, who: str) -> str:
+    def sentence(self, who: str) -> str:
         if not self.votes:
             return ""
         sentence = f"{who}: {self.same} of {self.votes} pairs of votes on the same round or verdict are for the same"
-        distance = f"; their scores of a side lie {decimals(mean(self.apart))} apart on average" if self.apart else ""
+        distance = (
+            f"; their scores of a side lie {decimals(mean(self.differences))} apart on average"
+            if self.differences
+            else ""
+        )
         return f"{sentence}{distance}."
 
 
 def agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """How often two judges, of one run or of two, say the same of the same place."""
-    alike, apart = _Pairs(), _Pairs()
+    same_speeches, other_speeches = _Pairs(), _Pairs()
     raters = [(run, given) for run in runs for given in run.votes().values()]
     for (first, votes), (other, theirs) in combinations(raters, 2):
         twice = first.number != other.number and first.report.journal.head == other.report.journal.head
         if twice or first.report.topic != other.report.topic:
             continue
-        pairs = alike if first.debated == other.debated else apart
+        pairs = same_speeches if first.debated == other.debated else other_speeches
         rubric = first.report.format.criteria == other.report.format.criteria
         labelled = first.report.judging.labelled and other.report.judging.labelled
         for place in votes.keys() & theirs.keys():
             pairs.add(votes[place], theirs[place], scores=rubric, labelled=labelled)
-    sentences = [alike.said("Judges of the same speeches"), apart.said("Judges of different debates")]
+    sentences = [
+        same_speeches.sentence("Judges of the same speeches"),
+        other_speeches.sentence("Judges of different debates"),
+    ]
     yield from filter(None, sentences)
     if raters and not any(sentences):
         yield "No two judges voted on the same round or verdict: too few to say how far they agree."
@@ -426,7 +433,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def likeness(some: frozenset[str], others: frozenset[str]) -> Fraction:
-    """The share of all words of two texts that both have; 0 where there is none."""
+    """The share of all words of two texts that both have; 0 if there is none."""
     every = some | others
     return Fraction(len(some & others), len(every)) if every else Fraction(0)
 
@@ -437,9 +444,9 @@ def grouped(texts: Sequence[str]) -> list[list[int]]:
     known = [words(text) for text in texts]
     groups: list[list[int]] = []
     for n, own in enumerate(known):
-        likest = max(groups, key=lambda group: likeness(known[group[0]], own), default=None)
-        if likest is not None and likeness(known[likest[0]], own) >= ALIKE:
-            likest.append(n)
+        closest = max(groups, key=lambda group: likeness(known[group[0]], own), default=None)
+        if closest is not None and likeness(known[closest[0]], own) >= ALIKE:
+            closest.append(n)
         else:
             groups.append([n])
     return groups

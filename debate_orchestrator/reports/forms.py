@@ -16,18 +16,15 @@ import hashlib
 import importlib
 import os
 import re
-from collections.abc import Callable
 from typing import NamedTuple
 
 from debate_orchestrator import __version__
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.util.callbacks import ignore
+from debate_orchestrator.util.callbacks import Tell, ignore
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, short_repr
 
-Tell = Callable[[str], None]
-"""Takes a sentence for the user."""
 BLANK = "0" * 64
 """In place of a report's checksum while that is taken."""
 _VERSION, _SHA = r"(?P<version>[0-9A-Za-z.+!-]{1,60})", "[0-9a-f]{64}"
@@ -53,7 +50,7 @@ TRACES = (
 """What is left of a sentence that was damaged in one place."""
 
 
-class Form(NamedTuple):
+class ReportForm(NamedTuple):
     """One form of report."""
 
     name: str
@@ -61,19 +58,19 @@ class Form(NamedTuple):
     module: str
     """The module whose `render(report)` makes it; imported only where it is asked for."""
     begins: tuple[bytes, ...]
-    """How files of the form begin. A file that begins otherwise is no report, and is never overwritten."""
+    """How files of the form begin. A file that begins otherwise is not a report, and is never overwritten."""
     place: re.Pattern[bytes]
     """Finds the checksum: in markdown and JSON it ends the file, in HTML it is the last of its kind."""
     traces: tuple[bytes, ...]
     """What is left of a checksum that was damaged in one place."""
     around: tuple[str, str] | None = None
-    """What stands before and after the sentence; None where the rendered text has the values already."""
+    """What stands before and after the sentence; None if the rendered text has the values already."""
     before: str = ""
     """What the sentence is put before, the last of its kind; empty for the end of the text."""
 
 
 FORMS = {
-    ".md": Form(
+    ".md": ReportForm(
         "markdown",
         "debate_orchestrator.reports.markdown",
         (b"# Debate Report", b"# Debate Transcript"),
@@ -81,7 +78,7 @@ FORMS = {
         TRACES,
         ("\n---\n\n*", "*\n"),
     ),
-    ".html": Form(
+    ".html": ReportForm(
         "html",
         "debate_orchestrator.reports.html.page",
         (b'<!doctype html>\n<html lang="en" class="debate-report">',),
@@ -90,7 +87,7 @@ FORMS = {
         ('<p class="checksum">', "</p>\n"),
         before="</footer>",
     ),
-    ".json": Form(
+    ".json": ReportForm(
         "json",
         "debate_orchestrator.reports.json",
         tuple(b'{\n  "schema": %d,\n  "document": "debate report",\n' % schema for schema in (1, 2)),
@@ -128,7 +125,7 @@ def checksum_sentence(report: ReportModel) -> str:
 
 
 def read_checksum(data: bytes, ending: str) -> Checksum | None:
-    """The checksum of a report's bytes; None where there is none, or none that can be read."""
+    """The checksum of a report's bytes; None if there is none, or none that can be read."""
     found = _place(data, ending)
     if found is None:
         return None
@@ -174,9 +171,9 @@ def rendered(report: ReportModel, ending: str) -> str:
 
 
 def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
-    """Writes a report in the form that the path's ending names; returns the path. BadFile for another ending, or where
-    a file that is no report is in its place. A report there is replaced only where its checksum shows that this program
-    wrote every byte of it; otherwise it is kept beside the new one, and `tell` gets a sentence."""
+    """Writes a report in the form that the path's ending names; returns the path. BadFile for another ending, or if
+    the file there is not a report. A report there is replaced only if its checksum shows that this program wrote every
+    byte of it; otherwise it is kept beside the new one, and `tell` gets a sentence."""
     ending = os.path.splitext(place(path))[1]
 
     def ours(there: bytes) -> bool:
@@ -189,8 +186,8 @@ def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
 
 
 def write_both(report: ReportModel, path: str, page: str, tell: Tell = ignore) -> list[str]:
-    """Writes the report, and the page beside it; BadFile where the report can't be written. Returns what keeps the page
-    from being written: the report is there all the same."""
+    """Writes the report, and the page beside it; BadFile if the report can't be written. Returns the reasons why
+    the page can't be written: the report is written all the same."""
     write(report, path, tell)
     try:
         write(report, page, tell)
@@ -200,7 +197,7 @@ def write_both(report: ReportModel, path: str, page: str, tell: Tell = ignore) -
 
 
 def place(path: str) -> str:
-    """`path`, if a report may be written there; BadFile as `write` has it."""
+    """`path`, if a report may be written there; else BadFile, as from `write`."""
     form = FORMS.get(os.path.splitext(path)[1])
     if form is None:
         raise BadFile(f"A report can't be written to {short_repr(path)}. Try: a file that ends in {endings()}.")
@@ -209,7 +206,7 @@ def place(path: str) -> str:
     except (OSError, ValueError):
         return path  # nothing, or what `write` keeps or refuses
     if there and not there.startswith(form.begins):
-        raise BadFile(f"{short_repr(path)} is no report and is not overwritten. Try: --to FILE.")
+        raise BadFile(f"{short_repr(path)} is not a report and is not overwritten. Try: --to FILE.")
     return path
 
 

@@ -16,7 +16,7 @@ from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.markup import ParseBudget
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
-from debate_orchestrator.reports.rich_text import FieldPart, FieldText, Phrase, Table, TextRun
+from debate_orchestrator.reports.rich_text import FieldPart, FieldText, Phrase, PhraseTable, TextRun
 from debate_orchestrator.util.numbers import decimals, percent
 
 SHOWN = {"scores", "strongest", "weakest", "winner", "justification", "feedback", "unsupported_claims", "convergence"}
@@ -47,7 +47,7 @@ COMPARED = "# Debate Comparison"
 """How a comparison begins."""
 ALIKE_NOTE = (
     f"Similar wording: at least {percent(compare.ALIKE)} of the words that carry content in either of two sentences "
-    "are in both. That is no finding that they mean the same; they may say the opposite. A few debates are a few "
+    "are in both. That does not show that they mean the same: they may say the opposite. A few debates are a few "
     "samples: what differs between them proves nothing of why."
 )
 
@@ -268,7 +268,7 @@ class MarkdownWriter:
                 return markup.link(run.to, run.text)
         return run.text
 
-    def table(self, table: Table, rule: Sequence[str] = ()) -> str:
+    def table(self, table: PhraseTable, rule: Sequence[str] = ()) -> str:
         """A table; `rule` stands below its heads, cell for cell."""
         rows = [[self.line(cell) for cell in cells] for cells in (table.heads, *table.rows)]
         lines = [" | ".join(cells) for cells in rows]

@@ -1,4 +1,4 @@
-"""Speech in markdown: shown as its author meant it, unable to leave its place.
+"""Speech as safe markdown: it keeps the layout that its author meant, and can't break out of its place.
 
 A speech keeps its paragraphs, emphasis, lists, tables and code. It loses what could forge the report
 around it: headings and rules are shown as text, HTML and images as text, links only to http, https and
@@ -85,11 +85,11 @@ def _meant() -> MarkdownIt:
 
 def block(text: str, budget: ParseBudget | None = None) -> str:
     """A whole speech as markdown that can stand between two headings of a report."""
-    tamed = sanitize.sanitize(text).strip("\n").expandtabs(4)
-    if _TOO_DEEP.search(tamed) or not (budget or ParseBudget()).covers(tamed):
-        return as_code(tamed)
-    escaped = _escaped(tamed)
-    return as_code(tamed) if _harmless_tokens(escaped) is None else escaped
+    safe_text = sanitize.sanitize(text).strip("\n").expandtabs(4)
+    if _TOO_DEEP.search(safe_text) or not (budget or ParseBudget()).covers(safe_text):
+        return as_code(safe_text)
+    escaped = _escaped(safe_text)
+    return as_code(safe_text) if _harmless_tokens(escaped) is None else escaped
 
 
 def as_code(text: str) -> str:
@@ -173,7 +173,7 @@ def _code_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _harmless_tokens(markdown: str) -> list[Token] | None:
-    """What a parser finds in a text; None where that could forge a report, or a heading after it does not stand
+    """What a parser finds in a text; None if that could forge a report, or a heading after it does not stand
     free."""
     environment: dict[str, object] = {}
     tokens = _strict().parse(f"{markdown}\n\n# end", environment)
@@ -186,13 +186,13 @@ def _harmless_tokens(markdown: str) -> list[Token] | None:
 def leaves_out(tokens: Sequence[Token], text: str) -> bool:
     """Whether a table in `text` has more than its `tokens` show: of a row with more cells than the head, those beyond
     it are dropped by every parser."""
-    lines, drawn, shown = text.split("\n"), "", list[str]()
+    lines, table_source, shown = text.split("\n"), "", list[str]()
     for token in tokens:
         if token.type == "table_open" and token.map is not None:
-            drawn, shown = "\n".join(lines[slice(*token.map)]), []
+            table_source, shown = "\n".join(lines[slice(*token.map)]), []
         elif token.type == "inline":
             shown.append(token.content)
-        elif token.type == "table_close" and len(_DRAWN.sub("", "".join(shown))) < len(_DRAWN.sub("", drawn)):
+        elif token.type == "table_close" and len(_DRAWN.sub("", "".join(shown))) < len(_DRAWN.sub("", table_source)):
             return True
     return False
 
@@ -205,8 +205,8 @@ def _suspicious(token: Token) -> bool:
     return any(_suspicious(child) for child in token.children or [])
 
 
-class Block(NamedTuple):
-    """A block of a document that is no part of another."""
+class MarkdownBlock(NamedTuple):
+    """A block of a document that is not part of another."""
 
     kind: str
     """`heading`, `paragraph`, `rule`, or the parser's word for anything else."""
@@ -226,7 +226,7 @@ def _outliner() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST + 8}).enable(["table"]).disable(["inline"])
 
 
-def outline(text: str) -> list[Block]:
+def outline(text: str) -> list[MarkdownBlock]:
     """The blocks of a document, in order, as a reader of markdown finds them."""
     names = {"heading_open": "heading", "paragraph_open": "paragraph", "hr": "rule"}
     tokens = _outliner().parse(text)
@@ -237,7 +237,7 @@ def outline(text: str) -> list[Block]:
         level = int(token.tag[1]) if token.type == "heading_open" else 0
         heading = tokens[n + 1].content if token.type in ("heading_open", "paragraph_open") else ""
         first, end = token.map
-        found.append(Block(names.get(token.type, token.type), level, first, end, heading))
+        found.append(MarkdownBlock(names.get(token.type, token.type), level, first, end, heading))
     return found
 
 
@@ -325,19 +325,19 @@ that nothing can end the link, and so is the semicolon, without which there is n
 
 
 def cited(found: Sequence[FoundPage]) -> Phrase:
-    """The pages that a speech cites, in a sentence, and how many more were found; empty where none was."""
+    """The pages that a speech cites, in a sentence, and how many more were found; empty if none was."""
     pages = {page.url: page for page in found}
     quoted = [page for page in pages.values() if page.quote][:_MOST]
     more = len(pages) - len(quoted)
     if not quoted:
         return phrase(f"Pages found by a search, none of them cited: {more}." if more else "")
-    besides = f"; {more} more {'was' if more == 1 else 'were'} found" if more else ""
+    others = f"; {more} more {'was' if more == 1 else 'were'} found" if more else ""
     links = joined(", ", [rich_text.found(page.url, page.title) for page in quoted])
-    return phrase("Pages cited from a search: ", links, f"{besides}.")
+    return phrase("Pages cited from a search: ", links, f"{others}.")
 
 
 def link(url: str, title: str) -> str:
-    """A page as a link with the host it leads to behind it; as plain text where it is no page of the web."""
+    """A page as a link with the host it leads to behind it; as plain text where it is not a page of the web."""
     named = literal(title[:LONGEST_LINK])
     host = host_of(url)
     if host is None:
@@ -348,7 +348,7 @@ def link(url: str, title: str) -> str:
 
 
 def address(url: str) -> str:
-    """An address as a link that shows all of itself; as plain text where it is no page of the web."""
+    """An address as a link that shows all of itself; as plain text where it is not a page of the web."""
     if host_of(url) is None:
         return plain(url[:LONGEST_LINK])
     return f"[{literal(url)}]({quote(url, safe=_SAFE, errors='replace')})"

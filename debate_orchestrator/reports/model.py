@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from debate_orchestrator.core import decision, hearing, schedule, tally, transcript
+from debate_orchestrator.core import decision, schedule, speech_rules, tally, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Spoke, Voted
 from debate_orchestrator.core.fold import fold
@@ -199,7 +199,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         turns=(*before, *_in_rounds(rounds), *after, *finals, *([record] if record else []), *briefs),
         evidence=citations.evidence(debate),
         costs=costs_report(costs_of(debate)),
-        recorded=recorded_debate(debate.opened.course) if debate.opened.course else None,
+        recorded=recorded_debate(debate.opened.recording) if debate.opened.recording else None,
         reviewers=reviewer_report(debate, reviews) if reviews else None,
         journal=JournalReport(lines=entries[-1].n, form=JOURNAL_FORM, head=entries[-1].hash),
         before=before,
@@ -292,7 +292,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         cut=shown.cut,
         declined=shown.declined,
         concedes=turn.id in debate.conceding,
-        private=isinstance(answer, Spoke) and hearing.visible(debate, turn).private,
+        private=isinstance(answer, Spoke) and speech_rules.visible(debate, turn).private,
         other_lines=shown.other_lines,
         floor=wording.new_to(debate, turn),
         quotes=tuple(MaterialQuote(**dict(quote)) for quote in shown.quotes),
@@ -304,7 +304,7 @@ def _fields(debate: DebateState, turn: Turn, shape: Shape, answer: Voted) -> dic
     """A structured reply: a judge's as it was given, any other as it was heard; in the terms of the sides as they
     are."""
     fields = tally.unmirrored(debate, shape, answer)
-    return fields if turn.judging else hearing.fields_heard(debate, fields)[0]
+    return fields if turn.judging else speech_rules.fields_heard(debate, fields)[0]
 
 
 def _words(shape: Shape, fields: Mapping[str, Any]) -> int:
@@ -451,7 +451,7 @@ def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
     """What a turn attacks: the other side's latest case. What it answers: the challenge of its round, or else what
     was heard last."""
     name = turn.phase.name
-    if name not in (CHALLENGE, REBUTTAL) or hearing.declined(debate, turn.id):
+    if name not in (CHALLENGE, REBUTTAL) or speech_rules.declined(debate, turn.id):
         return
     heard = [other for other in schedule.heard(debate, turn) if other.speaking and other.seat != turn.seat]
     if name == CHALLENGE:

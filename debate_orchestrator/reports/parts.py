@@ -104,7 +104,7 @@ class TurnReport(Part):
     cut: bool = False
     """Whether a limit of tokens cut it short."""
     declined: bool = False
-    """Whether the side declined to argue. That is no concession."""
+    """Whether the side declined to argue. That is not a concession."""
     concedes: bool = False
     """Whether the side conceded its whole position in it."""
     private: bool = False

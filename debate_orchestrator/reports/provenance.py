@@ -8,13 +8,14 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from debate_orchestrator.core import hearing, schedule, tally
-from debate_orchestrator.core.events import EarlierCourse, Spoke
+from debate_orchestrator.core import schedule, speech_rules, tally
+from debate_orchestrator.core.events import Recording, Spoke
 from debate_orchestrator.core.phases import CLERK, JUDGE, judges
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import citations, wording
 from debate_orchestrator.reports.parts import EarlierRoundReport, Note, Part, RecordedDebate
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
 COMPLETE, PROMPTS_CHANGED = "complete", "prompts changed"
@@ -54,10 +55,10 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
         yield _warning("degraded", f"Degraded: no ballot counts for round {', '.join(unjudged)}.")
     for side in debate.format.sides:
         declined = [
-            turn.id for turn in schedule.settled(debate) if turn.seat == side and hearing.declined(debate, turn.id)
+            turn.id for turn in schedule.settled(debate) if turn.seat == side and speech_rules.declined(debate, turn.id)
         ]
         if declined:
-            turns = f"{len(declined)} turn{'s' * (len(declined) != 1)}"
+            turns = plural(len(declined), "turn")
             text = f"Degraded: {debate.format.name_of(side)} declined to argue in {turns}."
             yield _warning("degraded", text, declined[0] if len(declined) == 1 else None)
     yield from (_info("floor", text) for text in wording.floor_sentences(debate))
@@ -65,15 +66,15 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
 
 def _recorded(debate: DebateState) -> Iterator[Note]:
     """What is judged, where it was debated before."""
-    course, name_of = debate.opened.course, debate.format.name_of
-    if course is None:
+    recording, name_of = debate.opened.recording, debate.format.name_of
+    if recording is None:
         return
-    text = f"This is a judging of a recorded debate: {course.source} (digest {course.digest[:12]})."
+    text = f"This is a judging of a recorded debate: {recording.source} (digest {recording.digest[:12]})."
     yield _warning("recorded", text)
-    if speakers := "; ".join(f"{name_of(side)}: {who}" for side, who in course.speakers.items()):
+    if speakers := "; ".join(f"{name_of(side)}: {who}" for side, who in recording.speakers.items()):
         yield _info("recorded", f"Who spoke in it: {speakers}.")
-    yield from (_info("recorded", note) for note in course.notes)
-    for n, side in course.conceded.items():
+    yield from (_info("recorded", note) for note in recording.notes)
+    for n, side in recording.conceded.items():
         yield _info("recorded", f"It ended after round {n}, where its judges held {name_of(side)} to have given up.")
     if tally.is_judged(debate, debate.rounds) and any(not tally.is_judged(debate, n) for n in range(1, debate.rounds)):
         yield _info("recorded", "One ballot, after the last round, covers all of it.")
@@ -90,7 +91,7 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
     if any(reply.called for reply in debate.opened.derived):
         text = "The positions were derived by a moderator's model, and were not confirmed."
         yield _info("positions", text)
-    if setup.rounds > 1 and debate.opened.course is None and _advises(debate):
+    if setup.rounds > 1 and debate.opened.recording is None and _advises(debate):
         kept = "goes to both debaters" if setup.feedback else "is kept from the debaters"
         yield _info("feedback", f"The judge's feedback {kept}.")
     if debate.opened.context:
@@ -113,7 +114,7 @@ def _half_exchanged(debate: DebateState) -> bool:
 def _source_notes(debate: DebateState) -> Iterator[Note]:
     """What was left out, what was checked, and what a provider or a newer version did otherwise."""
     if any(
-        isinstance(debate.answers[turn.id], Spoke) and hearing.visible(debate, turn).private
+        isinstance(debate.answers[turn.id], Spoke) and speech_rules.visible(debate, turn).private
         for turn in schedule.settled(debate)
     ):
         yield _info("private", "Private working of the speakers is left out; it is in the journal.")
@@ -188,7 +189,7 @@ def one_agent(debate: DebateState) -> bool:
 
 
 def _rehearsal(debate: DebateState) -> str:
-    """The sentence that says that stand-ins spoke; empty where none did."""
+    """The sentence that says that stand-ins spoke; empty if none did."""
     names = [name for cast in (debate.opened.cast, debate.cast) for name in stand_ins(debate, cast)]
     if not names:
         return ""
@@ -237,9 +238,9 @@ def _people(debate: DebateState) -> Iterator[str]:
 
 
 def _cast(debate: DebateState) -> str:
-    """Who fills the seats. Who looks things up is told with what was found."""
+    """Who fills the seats. Who looks things up is said with the findings."""
     cast = {seat: specs for seat, specs in debate.cast.items() if seat in debate.seated and seat != CLERK}
-    if debate.opened.course is not None:
+    if debate.opened.recording is not None:
         return f"Judge: {public_cast(cast[JUDGE])}; the speeches are those on record."
     if all(spec == model_spec.HOST for specs in cast.values() for spec in specs):
         agents = "one agent" if one_agent(debate) else "its agents"
@@ -319,21 +320,21 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
         yield "Cap on cost", f"${debate.max_cost:.2f}"
 
 
-def recorded_debate(course: EarlierCourse) -> RecordedDebate:
+def recorded_debate(recording: Recording) -> RecordedDebate:
     """The recorded debate that is judged again."""
     return RecordedDebate(
-        source=course.source,
-        digest=course.digest,
-        debated=course.debated,
-        speakers=course.speakers,
-        notes=course.notes,
-        judges=course.judges,
-        winner=course.winner,
-        strength=course.strength,
-        totals=course.totals,
+        source=recording.source,
+        digest=recording.digest,
+        debated=recording.debated,
+        speakers=recording.speakers,
+        notes=recording.notes,
+        judges=recording.judges,
+        winner=recording.winner,
+        strength=recording.strength,
+        totals=recording.totals,
         rounds=tuple(
             EarlierRoundReport(number=n, scores=earlier.scores, winner=earlier.winner)
-            for n, earlier in sorted(course.rounds.items())
+            for n, earlier in sorted(recording.rounds.items())
         ),
     )
 
@@ -349,7 +350,7 @@ _KINDS: dict[str, RunKind] = {
 def _kind(debate: DebateState) -> RunKind:
     """What all who have a seat, or have spoken, have in common. A clerk only looks things up, and the speakers of a
     recorded debate were not called."""
-    again = debate.opened.course is not None
+    again = debate.opened.recording is not None
     seats = [seat for seat in debate.seated if (seat == JUDGE if again else seat != CLERK)]
     specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}
     specs |= {debate.reply(turn).by for turn in schedule.settled(debate) if turn.role in seats}
@@ -375,8 +376,8 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
         reply, before = debate.reply(turn), speakers.get(turn.seat, _Speakers())
         own = _known([reply.by], [reply.model] if model_spec.is_called(reply.by) else [])
         speakers[turn.seat] = _Speakers(before.specs | own.specs, before.models | own.models)
-    if debate.opened.course is not None:
-        speakers |= {side: _known(who.split(", ")) for side, who in debate.opened.course.speakers.items()}
+    if debate.opened.recording is not None:
+        speakers |= {side: _known(who.split(", ")) for side, who in debate.opened.recording.speakers.items()}
     judges_known = [judge for judge in debate.judges if judge in speakers]
     return tuple(text for judge in judges_known for text in _shared(debate, judge, speakers))
 

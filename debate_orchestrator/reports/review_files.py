@@ -108,7 +108,7 @@ def path_of(folder: str, reviewer: str, ending: str = ENDING) -> str:
 
 
 def must_be_free(folder: str, reviewer: str) -> None:
-    """BadFile where that reviewer's ballot has been cast: it is never overwritten."""
+    """BadFile if that reviewer's ballot has been cast: it is never overwritten."""
     path = path_of(folder, reviewer)
     if os.path.lexists(path):
         raise BadFile(
@@ -118,7 +118,7 @@ def must_be_free(folder: str, reviewer: str) -> None:
 
 
 def file(folder: str, value: Mapping[str, Any]) -> str:
-    """Files a ballot about which there is no complaint, and takes its draft away; its path. BadFile where there is
+    """Files a ballot about which there is no complaint, and takes its draft away; its path. BadFile if there is
     one by that name."""
     must_be_free(folder, value["reviewer"])
     path = path_of(folder, value["reviewer"])
@@ -137,7 +137,7 @@ def keep(folder: str, value: Mapping[str, Any]) -> str:
 
 
 def draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:
-    """What was answered before the ballot was left; empty where nothing was. BadFile where it belongs to another
+    """What was answered before the ballot was left; empty if nothing was. BadFile if it belongs to another
     journal, or to an earlier state of this one."""
     path = path_of(folder, reviewer, DRAFT)
     if is_link(folder) or not os.path.exists(path):

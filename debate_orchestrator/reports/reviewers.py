@@ -1,5 +1,7 @@
-"""How reviewers of a debate agree with its judges, as tables and sentences of text as it was given: each form of report
-makes it safe to show. Nothing of it changes the panel's verdict."""
+"""How reviewers of a debate agree with its judges, as tables and sentences.
+
+Their text is kept as it was given: each form of report makes it safe to show. Nothing here changes the verdict.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from debate_orchestrator.reports.review_files import GatheredReviews
 from debate_orchestrator.reports.reviews import UNDECIDED, Marks, Review, judges_marks
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import Scales, winner_word
-from debate_orchestrator.util.numbers import decimals
+from debate_orchestrator.util.numbers import decimals, plural
 
 NOTE = "Reviewers read the debate afterwards and sign for themselves. The verdict is the panel's, whatever they say."
 _JUDGE, _REVIEWER, _SEEN = "judge", "reviewer", "reviewer, who knew the verdict"
@@ -41,19 +43,19 @@ class ReviewerReport(Part):
     count: int
     """Ballots that count."""
     agreeing: int | None
-    """How many name the panel's winner, or label; null where there is none."""
+    """How many name the panel's winner, or label; null if there is none."""
     winners: dict[str, int]
     """Winner, or label, to how many reviewers name it."""
     moved: int
     """How many held something else after reading it than before."""
     gained: dict[str, int]
-    """Side to the minds that it gained between the votes before and after; empty where no reviewer voted twice."""
+    """Side to the minds that it gained between the votes before and after; empty if no reviewer voted twice."""
     by_swing: str | None
-    """The side that gained more, or `tie`; null where no reviewer voted twice."""
+    """The side that gained more, or `tie`; null if no reviewer voted twice."""
     differences: dict[str, Number]
     """Criterion to the mean difference between reviewers and judges, in points of its scale."""
     alpha: Number | None
-    """Krippendorff's alpha of all marks by reviewers and judges, 1 at most; null where there are too few."""
+    """Krippendorff's alpha of all marks by reviewers and judges, 1 at most; null if there are too few."""
     table: PlainTable
     """The panel, each judge and each reviewer: what they gave, as the report shows it."""
     scores: PlainTable | None
@@ -61,7 +63,7 @@ class ReviewerReport(Part):
     agreement: tuple[str, ...]
     """How far they agree, in sentences."""
     swing: tuple[str, ...]
-    """Whose minds the debate moved, in sentences; empty where no reviewer voted before and after."""
+    """Whose minds the debate moved, in sentences; empty if no reviewer voted before and after."""
     reasons: tuple[ReviewReason, ...]
     """Why each of them holds what they do."""
     left_out: tuple[str, ...]
@@ -80,7 +82,7 @@ class _Rater(NamedTuple):
 
 
 def reviewer_report(debate: DebateState, found: GatheredReviews) -> ReviewerReport | None:
-    """The reviewers of a debate; None where there is no ballot."""
+    """The reviewers of a debate; None if there is no ballot."""
     if not found.counted and not found.left_out:
         return None
     reviews, judges = found.counted, list(judges_marks(debate).values())
@@ -116,7 +118,7 @@ def _named(reading: BallotReading) -> str:
 
 
 def _panel_winner(debate: DebateState) -> str | None:
-    """The side, or the label, that the panel decided for; None where it did not vote."""
+    """The side, or the label, that the panel decided for; None if it did not vote."""
     verdict = tally.verdict(debate)
     if verdict is None:
         return None
@@ -229,7 +231,7 @@ def _agreement(
     debate: DebateState, ballots: Sequence[Review], panel: str | None, alpha: Fraction | None, *, scored: bool
 ) -> Iterator[str]:
     n = len(ballots)
-    people = f"{n} reviewer{'s' * (n != 1)}"
+    people = plural(n, "reviewer")
     counts = Counter(_named(ballot.final) for ballot in ballots)
     final = ", ".join(f"{_word(name)} {count}" for name, count in counts.most_common())
     if tally.verdict(debate) is None:
@@ -257,8 +259,8 @@ def _agreement(
 
 def _gained(debate: DebateState, twice: Sequence[Review]) -> dict[str, int]:
     """Side to the minds it gained, among the reviewers who voted before and after."""
-    had, has = Counter(review.before for review in twice), Counter(review.after for review in twice)
-    return {side: has[side] - had[side] for side in debate.format.sides} if twice else {}
+    votes_before, votes_after = Counter(review.before for review in twice), Counter(review.after for review in twice)
+    return {side: votes_after[side] - votes_before[side] for side in debate.format.sides} if twice else {}
 
 
 def _swing(
@@ -267,7 +269,7 @@ def _swing(
     moved = Counter(str(ballot.after) for ballot in twice if ballot.before != ballot.after)
     to = ", ".join(f"{n} to {_held(side)}" for side, n in moved.items())
     total, n = sum(moved.values()), len(twice)
-    sentence = f"{total} of {n} mind{'s' * (n != 1)} that voted before and after moved"
+    sentence = f"{total} of {plural(n, 'mind')} that voted before and after moved"
     yield f"{sentence}: {to}." if total else f"{sentence}."
     gains = ", ".join(f"{debate.format.name_of(side)} {n:+d}" for side, n in gained.items())
     if by_swing in gained:
@@ -289,16 +291,16 @@ def means(raters: Iterable[Marks]) -> dict[tuple[int, str, str], Fraction]:
 
 def score_differences(some: Sequence[Marks], others: Sequence[Marks]) -> dict[str, Fraction]:
     """Criterion to the mean difference between two groups, over the items that both scored."""
-    here, there = means(some), means(others)
+    first, second = means(some), means(others)
     found: dict[str, list[Fraction]] = {}
-    for item in here:
-        if item in there:
-            found.setdefault(item[2], []).append(abs(here[item] - there[item]))
+    for item in first:
+        if item in second:
+            found.setdefault(item[2], []).append(abs(first[item] - second[item]))
     return {name: mean(all_of) for name, all_of in found.items()}
 
 
 def krippendorff_alpha(raters: Sequence[Marks]) -> Fraction | None:
-    """Krippendorff's alpha of all marks; None where there are too few, or all marks are one."""
+    """Krippendorff's alpha of all marks; None if there are too few, or all marks are one."""
     items = [given for given in _items(raters).values() if len(given) > 1]
     if sum(bool(rater) for rater in raters) < LEAST_RATERS or len(items) < LEAST_ITEMS:
         return None

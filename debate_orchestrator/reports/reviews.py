@@ -50,7 +50,7 @@ class Review(Value):
     seen: bool
     """Whether the reviewer says to have known the verdict before."""
     before: str | None
-    """The position held before reading: a side or `undecided`; None where that was not asked."""
+    """The position held before reading: a side or `undecided`; None if that was not asked."""
     after: str | None
     """The same after it."""
     rounds: dict[int, BallotReading]
@@ -127,10 +127,10 @@ class ReviewForm:
         found = schema.check(self.shape, given, self.terms, where)
         name, day = given.get("reviewer"), given.get("date")
         if isinstance(name, str) and not _is_name(name):
-            text = f"{short_repr(name)} is no name on one line of at most {LONGEST_NAME} characters."
+            text = f"{short_repr(name)} is not a name on one line of at most {LONGEST_NAME} characters."
             found.append(f"{where}reviewer: {text}")
         if isinstance(day, str) and not _is_day(day):
-            found.append(f"{where}date: {short_repr(day)} is no day. Try: 2026-02-03.")
+            found.append(f"{where}date: {short_repr(day)} is not a date. Try: 2026-02-03.")
         return found
 
     def ballot(self, value: Mapping[str, Any]) -> Review:

@@ -1,5 +1,7 @@
-"""Lines of a report as runs of words, each marked by whose words they are. Each form of report makes a run safe in its
-own way, and draws strong words and links."""
+"""Lines of a report as runs of words, each marked by whose words they are.
+
+Each form of report makes a run safe in its own way, and draws strong words and links.
+"""
 
 from __future__ import annotations
 
@@ -95,17 +97,17 @@ def found(url: str, title: str) -> Phrase:
     return (TextRun(title, "found", to=url),)
 
 
-class Table(NamedTuple):
+class PhraseTable(NamedTuple):
     """Phrases in rows as long as the heads."""
 
     heads: tuple[Phrase, ...]
     rows: tuple[tuple[Phrase, ...], ...]
 
 
-def without_empty(heads: Sequence[Phrase], rows: Sequence[Sequence[Phrase]], *, keep: int = 1) -> Table:
+def without_empty(heads: Sequence[Phrase], rows: Sequence[Sequence[Phrase]], *, keep: int = 1) -> PhraseTable:
     """A table without the columns, after the first `keep`, in which no row has anything."""
     kept = [n for n in range(len(heads)) if n < keep or any(row[n] for row in rows)]
-    return Table(tuple(heads[n] for n in kept), tuple(tuple(row[n] for n in kept) for row in rows))
+    return PhraseTable(tuple(heads[n] for n in kept), tuple(tuple(row[n] for n in kept) for row in rows))
 
 
 class PlainTable(Part):

@@ -15,10 +15,10 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from debate_orchestrator.core.statistics import wilson_interval
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.reports.markup import literal
+from debate_orchestrator.util.numbers import wilson_interval
 
 _COLUMNS = ("probe", "cases", "fell for it", "no ballot", "rate (95 % interval)", "mean shift")
 _SHIFT = """\

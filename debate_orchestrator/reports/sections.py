@@ -15,7 +15,7 @@ from debate_orchestrator.reports.parts import Citation, CostReport, TurnReport
 from debate_orchestrator.reports.rich_text import (
     FieldText,
     Phrase,
-    Table,
+    PhraseTable,
     cell,
     joined,
     literal,
@@ -27,22 +27,22 @@ from debate_orchestrator.reports.rich_text import (
     turn,
     without_empty,
 )
-from debate_orchestrator.util.numbers import decimals, percent
+from debate_orchestrator.util.numbers import decimals, percent, plural
 
 BEFORE, AFTER = "Before round 1", "After the last round"
 
 
 class JudgingText(NamedTuple):
-    """The section on how it was judged; a part is empty where it has nothing to say."""
+    """The section on how it was judged; a part is empty if it has nothing to say."""
 
-    votes: Table | None
+    votes: PhraseTable | None
     counts: tuple[Phrase, ...]
     """Quorum, and what the mirror changed, a sentence each."""
-    blind: Table | None
+    blind: PhraseTable | None
     gained: Phrase
-    means: Table | None
+    means: PhraseTable | None
     criteria_about: tuple[Phrase, ...]
-    words: Table | None
+    words: PhraseTable | None
     conflicts: tuple[Phrase, ...]
     faults: tuple[Phrase, ...]
 
@@ -67,7 +67,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
     )
 
 
-def _votes(report: ReportModel) -> Table | None:
+def _votes(report: ReportModel) -> PhraseTable | None:
     """A row for each vote, where there is more than one judge, or the judge voted twice."""
     rounds = [(str(judged.number), vote) for judged in report.rounds for vote in judged.votes]
     votes = [*rounds, *(("Final", vote) for vote in report.judging.panel)]
@@ -103,7 +103,7 @@ def _counts(report: ReportModel) -> Iterator[str]:
         yield wording.flips_line(judging.changed, judging.mirrored)
 
 
-def _blind(report: ReportModel) -> Table | None:
+def _blind(report: ReportModel) -> PhraseTable | None:
     """What each judge held before the first word and after the last."""
     if not report.judging.blind:
         return None
@@ -112,7 +112,7 @@ def _blind(report: ReportModel) -> Table | None:
         (cell(report.seats[vote.judge]), _held(report, vote), _held(report, after.get(vote.judge)))
         for vote in report.judging.blind
     ]
-    return Table((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
+    return PhraseTable((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
 
 
 def _held(report: ReportModel, vote: Vote | None) -> Phrase:
@@ -126,7 +126,7 @@ def _held(report: ReportModel, vote: Vote | None) -> Phrase:
 
 
 def _gained(report: ReportModel) -> str:
-    """The votes that each side gained, where votes are for sides; empty where none moved and none decides."""
+    """The votes that each side gained, where votes are for sides; empty if none moved and none decides."""
     swing = report.verdict.swing if report.verdict else {}
     if not swing or report.judging.labelled or not (any(swing.values()) or report.judging.by_swing):
         return ""
@@ -136,7 +136,7 @@ def _gained(report: ReportModel) -> str:
     )
 
 
-def _means(report: ReportModel) -> Table | None:
+def _means(report: ReportModel) -> PhraseTable | None:
     """The mean of each criterion by side, where the ballots alone don't show it at a glance."""
     judging = report.judging
     weighed = len(set(judging.weights.values())) > 1
@@ -149,10 +149,10 @@ def _means(report: ReportModel) -> Table | None:
     for name, title in report.format.criteria.items():
         weight = [phrase(decimals(judging.weights[name]))] if weighed else []
         rows.append((cell(title), *weight, *(phrase(decimals(judging.means[side][name])) for side in sides)))
-    return Table(heads, tuple(rows))
+    return PhraseTable(heads, tuple(rows))
 
 
-def _words(report: ReportModel) -> Table | None:
+def _words(report: ReportModel) -> PhraseTable | None:
     """The words of each side by round, beside the scores: longer speeches may look stronger than they are."""
     sides = [side for side in report.arguing if any(turn.seat == side for turn in report.turns)]
     rows = [_words_row(sides, BEFORE, report.before, {}, ())]
@@ -186,7 +186,7 @@ def _words(report: ReportModel) -> Table | None:
 def _words_row(
     sides: Sequence[str], place: str, turns: Sequence[TurnReport], scores: dict[str, Fraction], label: Phrase
 ) -> tuple[Phrase, ...]:
-    """The words of each side in some turns, with its score; empty where neither side spoke."""
+    """The words of each side in some turns, with its score; empty if neither side spoke."""
     words = [sum(turn.words for turn in turns if turn.seat == side) for side in sides]
     points = [phrase(decimals(scores[side])) if side in scores else () for side in sides]
     return (phrase(place), *(phrase(f"{n:,}") for n in words), *points, label) if any(words) else ()
@@ -200,7 +200,7 @@ def _conduct(report: ReportModel) -> Iterator[str]:
             yield f"{name} wrote lines for the other side in {', '.join(lines_for)}."
         if dropped := {turn.id: turn.dropped for turn in own if turn.dropped}:
             n = sum(dropped.values())
-            words = f"{n:,} word{'s' * (n != 1)}"
+            words = plural(n, "word")
             yield f"{name} went over the limit, and {words} were not heard, in {', '.join(dropped)}."
         if quotes := [quote for turn in own for quote in turn.quotes]:
             verified = sum(quote.verified for quote in quotes)
@@ -227,12 +227,12 @@ _DIGITS = 12
 class EvidenceText(NamedTuple):
     """The section on evidence: a row for each page, with what a clerk found there and what the judges think of it."""
 
-    table: Table | None
+    table: PhraseTable | None
     sentences: tuple[Phrase, ...]
 
 
 def evidence_text(report: ReportModel) -> EvidenceText | None:
-    """Everything that was cited; None where no clerk has a place."""
+    """Everything that was cited; None if no clerk has a place."""
     if report.evidence is None:
         return None
     cited = report.evidence.citations
@@ -263,7 +263,7 @@ def has_findings(report: TurnReport) -> bool:
 
 
 def findings(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) -> list[Phrase]:
-    """What a clerk found in its turn, a line each: the turn that cites, the state, and why. Empty where nothing was
+    """What a clerk found in its turn, a line each: the turn that cites, the state, and why. Empty if nothing was
     cited."""
     shape = clerk_turn.shape["checks"].fields
     known = {name: field for name, field in shape.items() if name in ("turn", "state", "why")}
@@ -315,7 +315,7 @@ class CostTable(NamedTuple):
 
 
 def cost_table(report: ReportModel) -> CostTable | None:
-    """What a debate cost; None where no call was made."""
+    """What a debate cost; None if no call was made."""
     costs = report.costs
     if costs is None:
         return None
@@ -327,7 +327,7 @@ def cost_table(report: ReportModel) -> CostTable | None:
         rows.append((report.seats.get(seat, seat.capitalize()), str(line.phase), *_numbers(line, searched=searched)))
     notes = ["Prices are those known when each answer was given."]
     if n := costs.total.calls_unknown:
-        notes.append(f"The price of {n} call{'s' * (n != 1)} is unknown and in none of the sums.")
+        notes.append(f"The price of {plural(n, 'call')} is unknown and in none of the sums.")
     if any(line.tokens is None for line in costs.lines):
         notes.append("A dash stands where tokens were not counted.")
     if report.run.rehearsed:

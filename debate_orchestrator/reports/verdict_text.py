@@ -12,9 +12,9 @@ from debate_orchestrator.core.verdict import Remark
 from debate_orchestrator.reports import brief, wording
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import RecordedDebate, VerdictReport
-from debate_orchestrator.reports.rich_text import Phrase, Table, cell, joined, literal, phrase, resting, strong
+from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cell, joined, literal, phrase, resting, strong
 from debate_orchestrator.reports.wording import winner_word
-from debate_orchestrator.util.numbers import decimals, percent
+from debate_orchestrator.util.numbers import decimals, percent, plural
 
 _REMARKS: dict[Remark, str] = {
     "winner is behind on points": (
@@ -72,7 +72,7 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
 
 
 def result_line(report: ReportModel) -> str:
-    """Who argued better, and whether the advice of the decision brief follows it; empty where there is no brief."""
+    """Who argued better, and whether the advice of the decision brief follows it; empty if there is no brief."""
     strength = report.verdict.strength if report.verdict else None
     return brief.result_line(report.brief, report.names, strength) if report.brief else ""
 
@@ -133,7 +133,7 @@ def _firmness(report: ReportModel, verdict: VerdictReport) -> str:
     if len(verdict.panel) > 1 and not report.judging.by_swing:
         won = verdict.votes.get(verdict.winner, 0)
         lost = sum(verdict.votes.get(side, 0) for side in report.positions if side != verdict.winner)
-        return f" by {won} vote{'s' * (won != 1)} to {lost}"
+        return f" by {plural(won, 'vote')} to {lost}"
     return ""
 
 
@@ -157,7 +157,7 @@ def _label_outcome(report: ReportModel, verdict: VerdictReport) -> Phrase:
 def _concession(report: ReportModel) -> str:
     who = both_sides(report) if report.conceded == "both" else report.seats[str(report.conceded)]
     n = report.rounds_completed
-    return f"{who} conceded the whole position after {n} judged round{'s' * (n != 1)}"
+    return f"{who} conceded the whole position after {plural(n, 'judged round')}"
 
 
 def both_sides(report: ReportModel) -> str:
@@ -175,7 +175,7 @@ def remarks(report: ReportModel) -> list[str]:
 
 
 def worked_out(report: ReportModel) -> str:
-    """How the numbers come about; empty where there are none."""
+    """How the numbers come about; empty if there are none."""
     verdict, judging = report.verdict, report.judging
     if verdict is None or not judging.measured:
         return ""
@@ -198,7 +198,7 @@ def worked_out(report: ReportModel) -> str:
     return f"{strength}{voted} {scores} {shown}"
 
 
-def summary(report: ReportModel) -> Table:
+def summary(report: ReportModel) -> PhraseTable:
     """The table of rounds: scores, or labels, or winners."""
     sides, judging = list(report.names), report.judging
     heads: list[Phrase] = [phrase("Round")]
@@ -229,7 +229,7 @@ def summary(report: ReportModel) -> Table:
     if verdict and judging.labelled:
         score = judging.scales.of(verdict.score if verdict.label else None, " / ")
         rows.append((strong("Final"), strong(literal(verdict.label or NO_DECISION)), strong(score)))
-    return Table(tuple(heads), tuple(rows))
+    return PhraseTable(tuple(heads), tuple(rows))
 
 
 UNDECIDED = "not decided"
@@ -253,7 +253,7 @@ class EarlierVerdict(NamedTuple):
 
 
 def earlier_verdict(report: ReportModel) -> EarlierVerdict | None:
-    """The comparison for a debate that is judged again; None where it had not been judged."""
+    """The comparison for a debate that is judged again; None if it had not been judged."""
     recorded, verdict = report.recorded, report.verdict
     if recorded is None or not recorded.judges:
         return None

@@ -71,7 +71,7 @@ class Verification(NamedTuple):
         }
 
 
-def beside(report: str) -> list[str]:
+def reports_beside(report: str) -> list[str]:
     """The reports beside a journal: `report` and those that differ from it in their ending alone. A file that was never
     a report is not among them, though it has the name of one."""
     stem = os.path.splitext(report)[0]
@@ -87,17 +87,17 @@ def _was_a_report(path: str) -> bool:
     return data.startswith(FORMS[ending].begins) or has_traces(data, ending)
 
 
-def given(paths: Sequence[str]) -> list[tuple[str, bytes]]:
-    """The files of these names, which must be of some form of report. BadFile with all that can't be read."""
+def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
+    """These reports, each with its bytes. BadFile with every path that is not a report's or can't be read."""
     problems, files = list[str](), list[tuple[str, bytes]]()
     for path in paths:
         if os.path.splitext(path)[1] not in FORMS:
-            problems.append(f"{short_repr(path)} is no report. Try: a file that ends in {endings()}.")
+            problems.append(f"{short_repr(path)} is not a report. Try: a file that ends in {endings()}.")
             continue
         try:
             files.append((path, read_regular(path, follow=True)))
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "no file can have that name"
+            why = getattr(error, "strerror", None) or "the name is not allowed for a file"
             problems.append(f"{short_repr(path)} can't be read: {why}.")
     if problems:
         raise BadFile(problems)
@@ -117,10 +117,10 @@ def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") 
         renderings = _renderings(entries[: checksum.lines], ending, reviews)
         return _belonging(path, data, len(entries), checksum, renderings)
     first = entries[0].event
-    judged_here = isinstance(first, Opened) and first.course is not None and first.course.digest == checksum.head
+    judged_here = isinstance(first, Opened) and first.recording is not None and first.recording.digest == checksum.head
     if checksum.lines > len(entries):
         text = (
-            f"made from {_lines(checksum.lines)}, and here {'are' if len(entries) != 1 else 'is'} {len(entries)}: "
+            f"made from {_lines(checksum.lines)}, and this journal has {len(entries)}: "
             "lines are missing at the end of this journal, or it is the report of another."
         )
         return Verification(path, "longer", "not compared", _JUDGED_HERE if judged_here else text, checksum)
@@ -151,8 +151,8 @@ def _without_checksum(path: str, data: bytes, renderings: list[bytes]) -> Verifi
         text = "changed after it was written: its checksum is damaged, or is not where it was put."
         return Verification(path, "changed", "not compared", text)
     text = (
-        "has no checksum: an older version made it, or the checksum was cut off. This version makes another report of "
-        "the journal, so nothing shows that it was not changed."
+        "has no checksum: an older version made it, or the checksum was cut off. This version renders the "
+        "journal differently, so it can't be told whether the report was changed."
     )
     return Verification(path, "no checksum", "different", text)
 
@@ -171,23 +171,23 @@ def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, rendering
     if body == bodies[-1]:
         return Verification(path, state, "same", f"{text}; made again, it is the same to the byte.", checksum)
     if body in bodies:
-        text += ". Reviewers have left ballots since, of which it does not tell: `debate report` makes it with them."
+        text += ". Reviewers have filed ballots since, which it does not include: `debate report` makes it with them."
         return Verification(path, "reviewed", "same", text, checksum)
     if checksum.version != __version__ or checksum.form != SCHEMA:
         text += (
-            f". Version {checksum.version} made it, and this is {__version__}, which tells it otherwise: whether it "
-            "says what the journal says, only that version can compare."
+            f". Version {checksum.version} made it, and this is {__version__}, which renders it differently: only "
+            "that version can tell whether it says what the journal says."
         )
         return Verification(path, state, "not compared", text, checksum)
     if len(renderings) > 1:
         text += (
-            "; but made again it is another report. Reviewers' ballots beside the journal have changed since, or it "
-            "was changed and given a new checksum: `debate report` makes it as they are now."
+            "; but made again it differs. Reviewers' ballots beside the journal have changed since, or the report "
+            "was changed and given a new checksum: `debate report` makes it anew."
         )
         return Verification(path, "reviewed", "different", text, checksum)
     text = (
-        "does not say what the journal says: its checksum fits, but made again it is another report. It was changed "
-        "and given a new checksum, ballots of reviewers that it tells of are not beside the journal any more, or "
+        "does not say what the journal says: its checksum fits, but made again it differs. It was changed "
+        "and given a new checksum, reviewers' ballots that it includes are no longer beside the journal, or "
         "another build of the same version made it."
     )
     return Verification(path, "contradicts", "different", text, checksum)

@@ -16,7 +16,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import RoundResult, Verdict
 from debate_orchestrator.core.votes import BallotReading, Vote, valid_votes
-from debate_orchestrator.util.numbers import decimals, percent
+from debate_orchestrator.util.numbers import decimals, percent, plural
 from debate_orchestrator.util.sanitize import one_line
 
 SCORES, LABEL, SCORE, PROBABILITY = "scores", "label", "score", "probability"
@@ -31,7 +31,7 @@ class Scales(Value):
     """How the numbers of a format's votes are shown."""
 
     score: str = ""
-    """The most that a score may be: `10`; empty where there is none."""
+    """The most that a score may be: `10`; empty if there is none."""
     certain: Fraction = Fraction(1)
     """The probability of what is certain."""
     ends: tuple[str, str] = ENDS
@@ -135,10 +135,10 @@ def reading_line(reading: BallotReading, scales: Scales) -> str:
     """What one ballot says: `A (A 7.4, B 6.8)`, `misleading (4/10)`, `B (85%)`."""
     if reading.label is not None:
         return scales.labelled(reading.label, reading.score)
-    asides = [f"{side.upper()} {decimals(points)}" for side, points in reading.scores.items()]
-    asides += [scales.likely(reading.probability)] if reading.probability is not None else []
+    details = [f"{side.upper()} {decimals(points)}" for side, points in reading.scores.items()]
+    details += [scales.likely(reading.probability)] if reading.probability is not None else []
     word = winner_word(reading.winner)
-    return f"{word} ({', '.join(asides)})" if asides else word
+    return f"{word} ({', '.join(details)})" if details else word
 
 
 def vote_line(vote: Vote) -> str:
@@ -157,9 +157,9 @@ def decided(verdict: Verdict, scales: Scales) -> str:
     if is_labelled(verdict.panel):
         label = label_of(verdict)
         return f"Verdict: {scales.labelled(label, verdict.score if label else None)}"
-    asides: list[str] = [verdict.strength] if verdict.strength else []
-    asides += [scales.likely(verdict.probability)] if verdict.probability is not None else []
-    return f"Winner: {winner_word(verdict.winner)}" + (f" ({', '.join(asides)})" if asides else "")
+    details: list[str] = [verdict.strength] if verdict.strength else []
+    details += [scales.likely(verdict.probability)] if verdict.probability is not None else []
+    return f"Winner: {winner_word(verdict.winner)}" + (f" ({', '.join(details)})" if details else "")
 
 
 def outcome_line(verdict: Verdict, format: Format) -> str:
@@ -185,7 +185,7 @@ def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) ->
     enough, n = max(1, quorum), len(counting)
     if n >= enough:
         return ""
-    whole = f"{n} of {len(votes)} vote{'s' * (len(votes) != 1)} count{'s' * (n == 1)}"
+    whole = f"{n} of {plural(len(votes), 'vote')} count{'s' * (n == 1)}"
     needed = f"{enough} {'is' if enough == 1 else 'are'} needed"
     why = "; ".join(f"{name(vote.judge)} {_lost(vote)}" for vote in votes if vote not in counting)
     return f"{whole}, and {needed}: {why}."
@@ -206,7 +206,7 @@ def whole_percent(share: Fraction) -> str:
 
 def flips_line(changed: int, of: int) -> str:
     """How many votes changed when the sides were exchanged."""
-    return f"{changed} of {of} vote{'s' * (of != 1)} changed when the sides were exchanged."
+    return f"{changed} of {plural(of, 'vote')} changed when the sides were exchanged."
 
 
 def announced(debate: DebateState, event: Event) -> str | None:
@@ -223,7 +223,7 @@ def announced(debate: DebateState, event: Event) -> str | None:
 
 
 def ended_early(debate: DebateState) -> str | None:
-    """The sentence that says after what a debate was ended early; None where it was not."""
+    """The sentence that says after what a debate was ended early; None if it was not."""
     slot = next((slot for slot in debate.plan.calendar if slot.turn_id("") == debate.closed_after), None)
     if slot is None:
         return None

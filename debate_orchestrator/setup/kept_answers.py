@@ -26,7 +26,7 @@ _MOST = 50
 """Answers of one kind that are remembered."""
 
 
-class Kept:
+class KeptAnswers:
     """The file that a conversation is kept in."""
 
     def __init__(self, path: str, *, own: bool):
@@ -34,15 +34,15 @@ class Kept:
         self.own = own
         """Whether the conversation chose the file itself because no name was given."""
         self.lost = ""
-        """Why it could not be kept; empty where it could."""
+        """Why it could not be kept; empty if it could."""
         self.saved = False
         self.whole = True
-        """Whether what the file says was all taken; where not, the file is moved aside before it is written anew."""
+        """Whether everything in the file was taken; if not, the file is moved aside before it is written again."""
         self.asides: list[str] = []
-        """What there is to say of files that were moved aside."""
+        """A sentence for each file that was moved aside."""
 
     def keep(self, draft: SetupState) -> None:
-        """Writes the answers so far; where that can't be, `lost` tells why, and the conversation goes on."""
+        """Writes the answers so far; if that fails, `lost` says why, and the conversation continues."""
         try:
             save(self.path, draft, self.asides.append, whole=self.whole)
             self.saved, self.whole, self.lost = True, True, ""
@@ -50,16 +50,16 @@ class Kept:
             self.lost = " ".join(error.complaints)
 
     def leaving(self) -> str:
-        """Where the answers are, and the command that goes on."""
+        """The message on leaving: where the answers are, and the command that continues."""
         if self.lost:
-            return f"left; the answers could not be kept: {self.lost}"
+            return f"setup left; the answers could not be kept: {self.lost}"
         if not self.saved:
-            return "left; nothing was answered."
-        left = f"left; your answers are in {self.path}. Go on with `debate --answers {self.path}`."
+            return "setup left; nothing was answered."
+        left = f"setup left; your answers are in {self.path}. Go on with `debate --answers {self.path}`."
         return " ".join([left, *self.asides])
 
     def moved(self, draft: SetupState, report: str) -> str:
-        """Keeps the answers beside the report instead, in a file that is there for them alone; its path."""
+        """Keeps the answers beside the report instead, in a file of their own; returns its path."""
         stem = report.removesuffix(".md")
         names = (f"{stem}{'' if n == 1 else f'-{n}'}{ANSWERS}" for n in itertools.count(1))
         own = os.path.abspath(self.path)
@@ -71,19 +71,19 @@ class Kept:
         return path
 
 
-def fresh() -> Kept:
+def new_file() -> KeptAnswers:
     """A file of its own in the working directory, for a conversation without a named file."""
     names = (f"{_STEM}{'' if n == 1 else f'-{n}'}{_ENDING}" for n in itertools.count(1))
-    return Kept(next(name for name in names if not os.path.lexists(name)), own=True)
+    return KeptAnswers(next(name for name in names if not os.path.lexists(name)), own=True)
 
 
-def left() -> tuple[Kept, SetupState] | None:
-    """The conversation that was left last in this working directory, if there is one that can be gone on with."""
+def newest_unfinished() -> tuple[KeptAnswers, SetupState] | None:
+    """The conversation that was left last in this working directory, if there is one that can be continued."""
     paths = sorted(filter(_is_own, Path(os.curdir).iterdir()), key=_age)
     for path in paths:
         try:
             if _holds_setup(str(path)):
-                kept = Kept(str(path), own=True)
+                kept = KeptAnswers(str(path), own=True)
                 kept.saved = True
                 return kept, load(str(path))
         except DebateError:
@@ -91,21 +91,21 @@ def left() -> tuple[Kept, SetupState] | None:
     return None
 
 
-def named(path: str) -> tuple[Kept, SetupState]:
+def from_file(path: str) -> tuple[KeptAnswers, SetupState]:
     """The conversation of a file that was named; a new one where there is none. A file that a person wrote is read
     and left as it is, and the answers are kept in another."""
     if not os.path.exists(path):
-        return Kept(path, own=False), SetupState()
+        return KeptAnswers(path, own=False), SetupState()
     draft = load(path)
     if not _holds_setup(path):
-        return fresh(), draft
-    kept = Kept(path, own=_is_own(Path(path)))  # ours, even if the user names it
+        return new_file(), draft
+    kept = KeptAnswers(path, own=_is_own(Path(path)))  # ours, even if the user names it
     kept.saved = True
     return kept, draft
 
 
 def _is_own(path: Path) -> bool:
-    """Whether a file has a name that `fresh` gives."""
+    """Whether a file has a name that `new_file` gives."""
     return re.fullmatch(rf"{re.escape(_STEM)}(-\d+)?{re.escape(_ENDING)}", path.name) is not None
 
 

@@ -53,7 +53,7 @@ class Pair(NamedTuple):
     b: str
 
 
-class Asked(NamedTuple):
+class ShouldQuestion(NamedTuple):
     """What a question asks about."""
 
     who: str
@@ -61,7 +61,7 @@ class Asked(NamedTuple):
 
 
 def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
-    """Side to its plain position; empty where none can be made for sure."""
+    """Side to its plain position; empty if none can be made for sure."""
     topic = _OR_NOT.sub("?", one_line(topic))
     pair = _of_should(topic) or _of_choice(topic) or _of_other_question(topic) or _of_statement(topic)
     return {} if pair is None else {side: pair._asdict()[side] for side in sides}
@@ -69,7 +69,7 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
 
 def _of_should(topic: str) -> Pair | None:
     """The positions on "Should we move?"."""
-    asked = shoulds(topic)
+    asked = should_question(topic)
     return asked and Pair(f"{asked.who} should {asked.what}.", f"{asked.who} should not {asked.what}.")
 
 
@@ -136,7 +136,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def shoulds(question: str) -> Asked | None:
+def should_question(question: str) -> ShouldQuestion | None:
     """Who should do what, by a question such as "Should we move?"; None for any other, and where that is not sure."""
     found = _SHOULD.fullmatch(question.strip())
     words = found[1].split() if found else []
@@ -147,11 +147,11 @@ def shoulds(question: str) -> Asked | None:
     if not 0 < end < len(words) or _UNSURE & {*plain[:end]} or plain[end] in ("and", "of", "in", *_UNSURE):
         return None
     who = " ".join(words[:end])
-    return Asked(_capital(who), " ".join(words[end:]).rstrip(" .!"))
+    return ShouldQuestion(_capital(who), " ".join(words[end:]).rstrip(" .!"))
 
 
 def _end(words: list[str], plain: list[str]) -> int:
-    """How many words the subject has; 0 where that is not sure."""
+    """How many words the subject has; 0 if that is not sure."""
     if len(words) < 2:
         return 0
     alone = plain[0] not in _DETERMINERS and (words[0][0].isupper() or plain[0].endswith("s"))

@@ -67,7 +67,7 @@ class Questionnaire:
         if step is None:
             return Ready(show=self.confirmed(draft.given))
         if step == _TOPIC:
-            values: dict[str, Any] = {"heard": draft.talk.heard}
+            values: dict[str, Any] = {"heard": draft.talk.topics}
             return Propose(name="topic", values=values, json_schema=self._schema("topic"))
         if step == _POSITIONS:
             values = {"topic": draft.given["topic"], "rejected": draft.talk.rejected}
@@ -86,7 +86,7 @@ class Questionnaire:
     def _steps(self, draft: SetupState) -> Iterator[tuple[str, bool]]:
         """Every question in its order, and the moderator's work where some is needed; and whether it is done."""
         talk, settled = draft.talk, draft.given
-        yield "topic", bool(talk.heard)
+        yield "topic", bool(talk.topics)
         if talk.proposal is None and not talk.topic_ok:
             yield _TOPIC, False
         yield "framing" if (talk.proposal or {}).get("ambiguous") else "topic_ok", talk.topic_ok
@@ -153,11 +153,11 @@ class Questionnaire:
         return {}
 
     def said(self, draft: SetupState, key: str) -> str:
-        """What stands as the answer to a question, or stood before others were wanted; empty where nothing does."""
+        """What stands as the answer to a question, or stood before others were wanted; empty if nothing does."""
         talk, settled = draft.talk, draft.given
         match key:
             case "topic":
-                return str(settled.get("topic") or (talk.heard[0] if talk.heard else ""))
+                return str(settled.get("topic") or (talk.topics[0] if talk.topics else ""))
             case "framing":
                 offered = talk.proposal or {}
                 return next((name for name in offered if settled.get("topic") == offered[name]), "")
@@ -190,7 +190,7 @@ class Questionnaire:
 
     def beyond(self, settled: dict[str, Any]) -> list[str]:
         """A line for each thing in a setup that reaches beyond the debate."""
-        return [self.words.beyond.format(what=risk.said) for risk in risks.of_settings(settled)]
+        return [self.words.beyond.format(what=risk.text) for risk in risks.of_settings(settled)]
 
     def who(self, side: str) -> str:
         """What a side is called, with what it stands for: `Researcher A (Pro)`."""
@@ -260,7 +260,7 @@ class Questionnaire:
         return with_progress(after, asked={other: put for other, put in after.talk.asked.items() if other != key})
 
     def proposed(self, draft: SetupState, name: str, value: Any) -> SetupState:
-        """The draft with the moderator's work. Raises BadSettings where it is not in the shape asked for."""
+        """The draft with the moderator's work. Raises BadSettings if it is not in the shape asked for."""
         value, _ = normalize(self.words.shapes[name], value, _NO_TERMS, {})
         if errors := check(self.words.shapes[name], value, _NO_TERMS):
             raise BadSettings([f"setup.{name}.moderator: {error}" for error in errors])
@@ -274,7 +274,7 @@ class Questionnaire:
     def as_stated(self, draft: SetupState) -> SetupState:
         """The draft with the topic as the user stated it last, where no moderator restates it; it is still to be
         confirmed."""
-        stated = {"ambiguous": False, "restated": sanitize.one_line(draft.talk.heard[-1])}
+        stated = {"ambiguous": False, "restated": sanitize.one_line(draft.talk.topics[-1])}
         return with_progress(draft, proposal={**stated, "recommended": None, "alternative": None})
 
     def reworded(self, draft: SetupState, text: str) -> SetupState:
@@ -284,9 +284,9 @@ class Questionnaire:
 
     def _take_topic(self, draft: SetupState, text: str, source: Source) -> SetupState:
         line = settings.message_line("topic", text)
-        if draft.talk.heard and line in (self.said(draft, "topic"), draft.talk.heard[-1]):
+        if draft.talk.topics and line in (self.said(draft, "topic"), draft.talk.topics[-1]):
             return draft
-        return with_progress(self._unsettled(draft), heard=(line,))
+        return with_progress(self._unsettled(draft), topics=(line,))
 
     def _take_framing(self, draft: SetupState, text: str, source: Source) -> SetupState:
         offered = draft.talk.proposal or {}
@@ -301,7 +301,7 @@ class Questionnaire:
             restated = sanitize.one_line((draft.talk.proposal or {}).get("restated") or draft.given["topic"])
             return self._settled(draft, restated, source if restated == _last(draft) else "derived")
         if text.lower() in _NO:
-            return with_progress(self._unsettled(draft), heard=())
+            return with_progress(self._unsettled(draft), topics=())
         if meant := suggest(text.lower(), (_YES[0], _NO[0])):
             raise BadSettings(f"topic_ok: {short_repr(text)} is not yes, no, or the topic in other words. {meant}")
         return self._correct(draft, text)
@@ -319,8 +319,8 @@ class Questionnaire:
         return with_progress(draft, proposal=proposal, topic_ok=False, positions_ok=False, rejected=())
 
     def _correct(self, draft: SetupState, text: str) -> SetupState:
-        heard = (*draft.talk.heard, settings.message_line("topic", text))
-        return with_progress(self._unsettled(draft), heard=heard)
+        topics = (*draft.talk.topics, settings.message_line("topic", text))
+        return with_progress(self._unsettled(draft), topics=topics)
 
     def _take_positions(self, draft: SetupState, text: str, source: Source) -> SetupState:
         chosen = text.lower()
@@ -383,4 +383,4 @@ def _yes(key: str, text: str, hint: str = "") -> bool:
 
 def _last(draft: SetupState) -> str:
     """What the user called the topic last."""
-    return sanitize.one_line(draft.talk.heard[-1]) if draft.talk.heard else ""
+    return sanitize.one_line(draft.talk.topics[-1]) if draft.talk.topics else ""

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from debate_orchestrator.core import schedule, tally, transcript
-from debate_orchestrator.core.events import HEARING, Event, Opened
+from debate_orchestrator.core.events import SPEECH_RULES, Event, Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK
@@ -49,12 +49,12 @@ _INSTRUCTIONS = frozenset(
 """Names of files from which agents take orders in the folder where they work, in small letters."""
 
 
-HEARD = "hearing"
-"""The key of the risk that the rules of hearing of an older version are."""
+OLDER_SPEECH_RULES = "speech_rules"
+"""The key of the risk of a journal whose speeches are read by an older version's rules."""
 _GRAVE: tuple[Kind, ...] = ("server", "program")
 _FOLDED: dict[Kind, str] = {"context": "files", "recording": "recordings"}
 _FEW = 5
-"""Of how many files or recordings each is told, where there are more."""
+"""How many files or recordings are shown, if there are more."""
 _MOST, _COLUMNS = 22, 80
 """Rows of a screen that the programs and servers of one question may take, and how wide they are."""
 _HEAD, _TAIL = model_spec.LONGEST_COMMAND - 100, 100
@@ -109,8 +109,8 @@ class Risk(Value):
     """Of a program, where it is run: there it finds its files, modules and configuration."""
 
     @property
-    def said(self) -> str:
-        """In words, safe to be shown."""
+    def text(self) -> str:
+        """The risk in words that are safe to show."""
         where = f" (in {_shown(self.folder)})" if self.folder else ""
         return f"{_shown(self.where)}: {_PHRASES[self.kind]} {_shown(self.what)}{where}"
 
@@ -128,29 +128,31 @@ def ordered(risks: Iterable[Risk]) -> list[Risk]:
     return sorted(risks, key=lambda risk: kinds.index(risk.kind))
 
 
-def told(risks: Iterable[Risk]) -> list[str]:
-    """Items of a list for a person, in that order; of many files the first few are told, and the others counted.
-    BadSettings where there is more than can be shown."""
+def risk_lines(risks: Iterable[Risk]) -> list[str]:
+    """Items of a list for a person, in that order; of many files the first few are shown, and the others counted.
+    BadSettings if there is more than can be shown."""
     in_order = ordered(risks)
-    grave = [risk for risk in in_order if risk.kind in _GRAVE]
-    rows = sum(-(-len(f"  - {risk.said}") // _COLUMNS) for risk in grave)
-    if rows > _MOST or any(risk.kind == "program" and len(risk.what) > model_spec.LONGEST_COMMAND for risk in grave):
+    grave_risks = [risk for risk in in_order if risk.kind in _GRAVE]
+    rows = sum(-(-len(f"  - {risk.text}") // _COLUMNS) for risk in grave_risks)
+    if rows > _MOST or any(
+        risk.kind == "program" and len(risk.what) > model_spec.LONGEST_COMMAND for risk in grave_risks
+    ):
         what = f"{rows} rows of programs and servers" if rows > _MOST else "a program with a long command line"
         limit = f"at most {_MOST} rows, with command lines of at most {model_spec.LONGEST_COMMAND} characters"
         raise BadSettings(f"The setup does more than can be shown: {what}, and {limit} are allowed.")
     items = []
     for kind, group in itertools.groupby(in_order, key=lambda risk: risk.kind):
         own = list(group)
-        few = own[:_FEW] if kind in _FOLDED else own
-        items += [f"  - {risk.said}" for risk in few]
-        if left := len(own) - len(few):
+        shown_risks = own[:_FEW] if kind in _FOLDED else own
+        items += [f"  - {risk.text}" for risk in shown_risks]
+        if left := len(own) - len(shown_risks):
             items.append(f"  - {kind}: {left:,} more {_FOLDED[kind]} outside the working folder")
     return items
 
 
 def of_settings(settings: Settings | Mapping[str, Any], typed_format: str | None = None) -> tuple[Risk, ...]:
     """The risks of settings, or of answers, checked or not: in these, values of another type are left out, since
-    nothing comes of them. A `typed_format` takes the place of theirs and is no risk, but its clerk may be one."""
+    nothing comes of them. A `typed_format` takes the place of theirs and is not a risk, but its clerk may be one."""
     given = dict(settings)
     found = list(_of_cast(given.get("cast")))
     for path in _texts(given.get("context")):
@@ -167,10 +169,10 @@ def of_settings(settings: Settings | Mapping[str, Any], typed_format: str | None
     return _joined(found)
 
 
-def of_going_on(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
-    """The risks of taking turns, with that cast, in a debate that was opened so. Beside the cast and the prompts, they
-    are more rounds than a user may choose, and the rules of hearing of older versions, under which a quotation concedes
-    and models' working is heard."""
+def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
+    """The risks of taking turns in such a debate with that cast. Besides the cast and the prompts, these are more
+    rounds than a user may choose, and the speech rules of older versions, under which a quotation can concede and the
+    private working of models is shown to other seats."""
     found = list(_of_cast(cast))
     for seat, specs in cast.items():
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):
@@ -182,9 +184,9 @@ def of_going_on(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Ri
     rounds, most = opened.setup.rounds, opened.format.rounds.insist
     if rounds > most:
         found.append(Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {most}"))
-    if opened.hearing < HEARING:
-        what = "an older version: quotations concede, private working is heard"
-        found.append(Risk(kind="format", where=HEARD, what=what))
+    if opened.speech_rules < SPEECH_RULES:
+        what = "an older version: a quotation can concede, and private working is shown to other seats"
+        found.append(Risk(kind="format", where=OLDER_SPEECH_RULES, what=what))
     return _joined(found)
 
 
@@ -208,19 +210,19 @@ def _fetches_for_recordings(cast: object, format: object) -> bool:
 
 
 def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
-    """The risks of judging a recorded debate again: its prompts, more rounds than its format takes, and the rules of
-    hearing of an older version if they change what the judges hear. Its cast is not called."""
+    """The risks of judging a recorded debate again: its prompts, more rounds than its format takes, and the speech
+    rules of an older version if they change what the judges hear. Its cast is not called."""
     opened, *rest = events
     if not isinstance(opened, Opened):
         return ()
     try:
-        same = _heard(events) == _heard([opened.model_copy(update={"hearing": HEARING}), *rest])
-    except DebateError:  # under the rules of now, the events don't follow from one another
+        same = _speeches(events) == _speeches([opened.model_copy(update={"speech_rules": SPEECH_RULES}), *rest])
+    except DebateError:  # under today's rules, the events don't follow from one another
         same = False
-    return tuple(risk for risk in of_going_on(opened, {}) if not (same and risk.where == HEARD))
+    return tuple(risk for risk in of_debate(opened, {}) if not (same and risk.where == OLDER_SPEECH_RULES))
 
 
-def _heard(events: Sequence[Event]) -> list[Any]:
+def _speeches(events: Sequence[Event]) -> list[Any]:
     """The speeches of a debate as they are heard, and who conceded in which round."""
     debate = fold(events)
     speeches = [transcript.entry(debate, turn) for turn in schedule.settled(debate) if turn.speaking]
@@ -262,7 +264,7 @@ def _of_cast(cast: object) -> Iterator[Risk]:
 
 
 def _report(output: object) -> str:
-    """Where the report lies for which an output is the name; empty where nothing is written."""
+    """The path of the report that an output names; empty if nothing is written."""
     try:
         return DebateFiles.named_by(output).report if isinstance(output, str) else ""
     except (BadFile, ValueError):
@@ -275,19 +277,19 @@ def _instructs(report: str) -> bool:
 
 
 def _outside(path: str) -> str:
-    """Where a path really leads, if that is outside the working folder, hidden in it, or can't be told; else empty."""
+    """Where a path really leads, if that is outside the working folder, hidden in it, or unknown; else empty."""
     try:
         leads = real_path(path)
     except OSError:
         return _real(path)
-    except ValueError:  # no file can have that name, which is told when it is read
+    except ValueError:  # no file can have that name, and `tell` gets a sentence when it is read
         return ""
     parts = os.path.relpath(leads, os.getcwd()).split(os.sep)
     return leads if any(part.startswith(".") for part in parts) else ""
 
 
 def _real(path: str) -> str:
-    """Where a path really leads; what it says, where that can't be told."""
+    """Where a path really leads; the path as it is written, if that is unknown."""
     try:
         return real_path(path)
     except (OSError, ValueError):

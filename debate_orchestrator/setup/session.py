@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import AliasChoices, Field, ValidationError, field_validator
 
 from debate_orchestrator.core.events import NONCE, Reply
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.settings import Source
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.util.callbacks import ignore
+from debate_orchestrator.util.callbacks import Tell, ignore
 from debate_orchestrator.util.data import name_of, parse_mapping_with_lines, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.redact import redact_values
 
-Tell = Callable[[str], None]
-
 
 def load(path: str) -> SetupState:
-    """The conversation kept in an answers file; one that a person wrote counts as said, not as confirmed."""
+    """The conversation kept in an answers file; one that a person wrote counts as stated, not as confirmed."""
     data = read_mapping(path)
     talk, sources = data.pop("setup", None), data.pop("sources", None)
     try:
         if talk is not None:
             return SetupState(given=data, sources=sources or {}, talk=SetupProgress.model_validate(talk))
         topic, positions = data.pop("topic", None), data.get("positions")
-        heard = (topic,) if isinstance(topic, str) else ()
+        topics = (topic,) if isinstance(topic, str) else ()
         own = isinstance(positions, dict)
         if not own:
             data.pop("positions", None)
         kind = "own" if own else "auto" if positions == "auto" else None
         return SetupState(
-            given=data, sources=dict.fromkeys(data, "file"), talk=SetupProgress(heard=heard, positions=kind)
+            given=data, sources=dict.fromkeys(data, "file"), talk=SetupProgress(topics=topics, positions=kind)
         )
     except ValidationError:
         problem = f"{path} does not hold a setup conversation as `debate ask` keeps it."
@@ -43,7 +40,7 @@ def load(path: str) -> SetupState:
 
 def save(path: str, draft: SetupState, tell: Tell = ignore, *, whole: bool = True) -> None:
     """Keeps the conversation in its file. A file there that `save` did not write, or of which the draft is not the
-    `whole`, is moved aside, which is told."""
+    `whole`, is moved aside, and `tell` gets a sentence."""
     data = {**draft.given, "sources": dict(draft.sources), "setup": draft.talk.model_dump(mode="json")}
     if kept := write_atomic(path, to_yaml(redact_values(data)), ours=_is_conversation if whole else lambda _: False):
         tell(f"{name_of(path)} was edited by hand: kept as {name_of(kept)}.")
@@ -93,10 +90,10 @@ class QuestionTexts(Value):
 class SetupProgress(Value):
     """What was said on the way, so that the conversation can go on in another process."""
 
-    heard: tuple[str, ...] = ()
-    """What the user called the topic, corrections last."""
+    topics: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("topics", "heard"))
+    """The user's wordings of the topic, corrections last. `heard` in files of earlier versions."""
     proposal: dict[str, Any] | None = None
-    """The moderator's restatement or framings of what was heard."""
+    """The moderator's restatement or framings of the topic."""
     topic_ok: bool = False
     positions: Literal["auto", "own"] | None = None
     own: dict[str, str] = {}
@@ -135,7 +132,7 @@ class Ask(Value):
     choices: tuple[tuple[str, str], ...]
     """Value and what it means; empty for a free answer."""
     options: tuple[tuple[str, str], ...]
-    """The choices, or some answers to offer; empty where only the user's own words will do."""
+    """The choices, or some answers to offer; empty if only the user's own words will do."""
     default: str | int | None
     help: str
 

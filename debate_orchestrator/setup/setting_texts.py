@@ -45,7 +45,7 @@ SETTING_TEXTS = {
     "rounds": SettingText("1 to 6, 3 by default; 7 and 8 need --insist (insist: true)", "3", "N"),
     "strictness": SettingText("lenient or strict; strict by default", "strict", "MODE"),
     "output": SettingText(
-        "a .md file, or a folder that is made if need be; debate-report.md by default", "debate-report.md", "PATH"
+        "a .md file, or a folder, created if needed; debate-report.md by default", "debate-report.md", "PATH"
     ),
     "format": SettingText("`debate formats` lists them; the path of your own, as ./NAME", "adversarial", "NAME"),
     "first": SettingText("the side that speaks first: a or b", "a", "SIDE"),

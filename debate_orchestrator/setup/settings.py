@@ -55,11 +55,11 @@ def settings_from(
     where: Callable[[str], str] = lambda key: "answers",
 ) -> Settings:
     """The settings that answers make, with the defaults of the format. `filler` gives the model of a seat without one;
-    `where` tells where a key stands, for a message. Raises BadSettings with every problem."""
+    `where` gives the place of a key, for a message. Raises BadSettings with every problem."""
     problems = [_unknown_key(key, where(str(key))) for key in given if key not in KEYS]
     values = {key: value for key, value in given.items() if key in Settings.model_fields}
     if "topic" not in values:
-        problems.append(with_hint("topic: there is none.", "--topic, or `topic: ...` in the answers file"))
+        problems.append(with_hint("topic: no topic is given.", "--topic, or `topic: ...` in the answers file"))
     for name, declared in DECLARED.items():
         if declared.from_format is not None:
             values.setdefault(name, declared.from_format(format))
@@ -114,11 +114,13 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
 def _unknown_key(key: object, where: str) -> str:
     new_name = FORMER_NAMES.get(str(key))
     hint = f"Did you mean {new_name!r}?" if new_name else suggest(key, KEYS)
-    return f"{where}: {short_repr(key)} is no key of an answers file. {hint or 'The keys are ' + ', '.join(KEYS) + '.'}"
+    return (
+        f"{where}: {short_repr(key)} is not a key of an answers file. {hint or 'The keys are ' + ', '.join(KEYS) + '.'}"
+    )
 
 
 def _seated(cast: Any, format: Format, filler: Callable[[str], str], problems: list[str]) -> Any:
-    """The cast with a tuple of models for each seat; anything that is no cast as it is. If a seat can't be filled, the
+    """The cast with a tuple of models for each seat; anything else is returned as it is. If a seat can't be filled, the
     reason is added to the problems."""
     if isinstance(cast, str):
         cast = {seat: cast for seat in EVERYBODY if seat in format.seated}

@@ -77,7 +77,7 @@ def write_new(path: str | os.PathLike[str], text: str) -> None:
             os.rename(temporary, target)
             temporary = ""
     except FileExistsError:
-        raise BadFile(f"{name_of(path)} is there already.", hint="name another, or move it away") from None
+        raise BadFile(f"{name_of(path)} already exists.", hint="name another, or move it away") from None
     except (OSError, ValueError) as error:
         raise BadFile(f"Can't write {name_of(path)} ({error_text(error)}).") from None
     finally:
@@ -105,7 +105,7 @@ def must_begin(path: str | os.PathLike[str], begins: bytes, what: str) -> None:
     except (OSError, ValueError) as error:
         raise BadFile(f"Can't write {name_of(path)} ({error_text(error)}).") from None
     if existing and not existing.startswith(begins):
-        problem = f"{name_of(path)} holds something else than {what}, and is not overwritten."
+        problem = f"{name_of(path)} is not {what}, and is not overwritten."
         raise BadFile(problem, hint="name a new file")
 
 

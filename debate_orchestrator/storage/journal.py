@@ -77,8 +77,8 @@ class JournalContents(NamedTuple):
 def read(path: str | os.PathLike[str]) -> JournalContents:
     """The journal at `path`.
 
-    Raises BadJournal if the file is no journal or is of a newer version, and DamagedJournal if a line was changed, is
-    missing, or follows a bad one.
+    Raises BadJournal if the file is not a journal or is of a newer version, and DamagedJournal if a line was changed,
+    is missing, or follows a bad one.
     """
     try:
         data = read_regular(path, follow=True)
@@ -108,7 +108,7 @@ def _must_be_free(path: str, existing: bytes) -> None:
     # An empty file, or the first part of a first line that a crash cut short, holds nothing that could be lost.
     if b"\n" in existing or existing[: len(_BEGINNING)] != _BEGINNING[: len(existing)]:
         hint = f"`{command('resume', path)}` or `{command('step', path)}` to continue it, or name another output"
-        raise BadJournal(f"{path} is there already, and a journal is never overwritten.", hint=hint)
+        raise BadJournal(f"{path} already exists, and a journal is never overwritten.", hint=hint)
 
 
 def parse(path: str, data: bytes) -> JournalContents:

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 
+from debate_orchestrator.util.callbacks import Tell
 from debate_orchestrator.util.errors import DebateError, JournalWriteError
 
 _LOG = logging.getLogger(__name__)
@@ -21,7 +22,7 @@ class UnsavedEvents:
     """Events that wait to be written. `tell` is called with a sentence when something begins to wait, is saved, or
     is lost because the user gave up."""
 
-    def __init__(self, tell: Callable[[str], None] = _LOG.warning):
+    def __init__(self, tell: Tell = _LOG.warning):
         self._tell_user = tell
         self._given_up = 0
 
@@ -36,7 +37,8 @@ class UnsavedEvents:
             return
         except JournalWriteError as error:
             why = error.why
-        self._tell(f"{what} can't be saved: {why}. It waits in memory: make room, and it is saved. Ctrl-C gives it up.")
+        kept = "It is kept in memory and saved as soon as there is room. Ctrl-C discards it."
+        self._tell(f"{what} can't be saved: {why}. {kept}")
         before = self._given_up
         try:
             while True:

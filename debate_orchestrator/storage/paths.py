@@ -76,18 +76,18 @@ class DebateFiles(NamedTuple):
         stem, ending = os.path.splitext(journal)
         return cls._named(journal if ending in (".md", ".html") else stem)._replace(journal=journal)
 
-    def beside(self, mark: str) -> DebateFiles:
+    def with_suffix(self, mark: str) -> DebateFiles:
         """The files of another debate beside this one; `mark` is added to their names."""
         return self._named(f"{self.report.removesuffix('.md')}{mark}")
 
-    def there(self) -> list[str]:
+    def existing(self) -> list[str]:
         """Those of report, page and journal that exist."""
         return [path for path in (self.report, self.page, self.journal) if os.path.lexists(path)]
 
-    def must_be_new(self, *, but: str = "") -> None:
-        """Raises BadFile if a report, page or journal (other than `but`) exists: no debate overwrites another's."""
-        if existing := [path for path in self.there() if path != but]:
-            raise BadFile(f"output: {existing[0]} is there already.", hint="name another output, or move it away")
+    def must_be_new(self, *, except_for: str = "") -> None:
+        """Raises BadFile if a report, page or journal exists, other than `except_for`: no debate overwrites another."""
+        if existing := [path for path in self.existing() if path != except_for]:
+            raise BadFile(f"output: {existing[0]} already exists.", hint="name another output, or move it away")
 
     @classmethod
     def _named(cls, stem: str) -> DebateFiles:
@@ -97,8 +97,8 @@ class DebateFiles(NamedTuple):
 
 def free_files(files: DebateFiles) -> DebateFiles:
     """These files, or the first with a number in their names that no debate has yet."""
-    numbered = (files.beside(f"-{n}") for n in itertools.count(2))
-    return next(free for free in itertools.chain([files], numbered) if not free.there())
+    numbered = (files.with_suffix(f"-{n}") for n in itertools.count(2))
+    return next(free for free in itertools.chain([files], numbered) if not free.existing())
 
 
 def free_report() -> str:

@@ -13,7 +13,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE
 from debate_orchestrator.core.settings import ESTIMATED, MOST_JUDGES
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.estimate import Estimate, estimate
+from debate_orchestrator.engine.estimate import CostEstimate, estimate
 from debate_orchestrator.providers import discovery, pricing, registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.settings import MODERATOR, settings_from
@@ -134,9 +134,9 @@ class Estimates:
     """What a debate would take, each set of answers worked out once, in the background."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Future[Estimate | None]] = {}
+        self._known: dict[str, Future[CostEstimate | None]] = {}
 
-    def of(self, given: Mapping[str, Any], rules: Format, changed: Callable[[], None]) -> Future[Estimate | None]:
+    def of(self, given: Mapping[str, Any], rules: Format, changed: Callable[[], None]) -> Future[CostEstimate | None]:
         """The estimate of a debate with these answers, which name a cast; None where they would not do. `changed` is
         called when it is there."""
         counted = {key: given[key] for key in ESTIMATED if key in given}
@@ -158,7 +158,7 @@ class Estimates:
             self._known[key].add_done_callback(lambda done: changed())
         return self._known[key]
 
-    def _worked_out(self, counted: Mapping[str, Any], rules: Format) -> Estimate | None:
+    def _worked_out(self, counted: Mapping[str, Any], rules: Format) -> CostEstimate | None:
         positions = {side: f"{side}: {_PLACEHOLDER}" for side in rules.sides}
         try:
             given = {**counted, "topic": _PLACEHOLDER, "positions": positions}
@@ -167,7 +167,7 @@ class Estimates:
             return None
 
 
-def cost_line(found: Estimate | None, cast: Mapping[str, Any]) -> str:
+def cost_line(found: CostEstimate | None, cast: Mapping[str, Any]) -> str:
     """What a cast would take, for the line below a question."""
     if model_spec.is_rehearsal(cast):
         return "a rehearsal: no calls, no cost"

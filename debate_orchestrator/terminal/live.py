@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from debate_orchestrator.core import events, hearing, schedule, tally, transcript
+from debate_orchestrator.core import events, schedule, speech_rules, tally, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, fill_label
 from debate_orchestrator.core.state import DebateState, filler
@@ -210,7 +210,7 @@ class Live:
 
     def _recorded(self, turn: Turn) -> bool:
         """Whether a speech was given in an earlier debate, which is only judged again."""
-        return self._debate.opened.course is not None and turn.speaking
+        return self._debate.opened.recording is not None and turn.speaking
 
     def _stood_in(self, turn: Turn) -> bool:
         """Whether a stand-in takes a turn, whose words mean nothing."""
@@ -220,7 +220,7 @@ class Live:
         self._announce()
         if not isinstance(event, events.Asked):
             heading = self._debate.format.heading_of(schedule.turn(self._debate, event.turn))
-            words = len(hearing.public(self._debate, event.reply.text).split())
+            words = len(speech_rules.public(self._debate, event.reply.text).split())
             self._say(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)
 
     def _ballot(self, voted: events.Voted) -> None:

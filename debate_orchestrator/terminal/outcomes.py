@@ -8,7 +8,7 @@ from fractions import Fraction
 from rich.cells import cell_len
 from rich.text import Text
 
-from debate_orchestrator.core import hearing, schedule, tally
+from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.events import CallFailed, Declined, Rejected, Spoke, Voted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
@@ -80,7 +80,7 @@ def notes(debate: DebateState, turn: Turn, event: Spoke | Declined) -> str:
     """What to note below a speech; empty where there is nothing."""
     found = ["cut short by a limit of length"] if event.reply.ended == "cut" else []
     if isinstance(event, Spoke):
-        heard = hearing.visible(debate, turn)
+        heard = speech_rules.visible(debate, turn)
         found += [f"the last {heard.dropped} words are over the limit, and no seat hears them"] if heard.dropped else []
         missing = sum(not quote.verified for quote in heard.quotes)
         found += [f"{missing} of {len(heard.quotes)} quotes not found in the material"] if missing else []

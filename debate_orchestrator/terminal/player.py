@@ -7,7 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
-from debate_orchestrator.core import hearing, schedule
+from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import (
     Answer,
     CallFailed,
@@ -96,9 +96,11 @@ class Player:
         if isinstance(event, Spoke | Declined) and event.turn not in self._spoken:
             at_once = batch if self._live.beside else [event]
             spoken = [other for other in at_once if isinstance(other, Spoke | Declined)]
-            await self._speak({other.turn: hearing.public(self.debate, other.reply.text) for other in spoken})
+            await self._speak({other.turn: speech_rules.public(self.debate, other.reply.text) for other in spoken})
         elif isinstance(event, Rejected | CallFailed) and event.reply is not None:
-            self._live.on_text(schedule.turn(self.debate, event.turn), hearing.public(self.debate, event.reply.text))
+            self._live.on_text(
+                schedule.turn(self.debate, event.turn), speech_rules.public(self.debate, event.reply.text)
+            )
         elif isinstance(event, Voted):
             await self._rest(_AFTER_SPEECH)
 

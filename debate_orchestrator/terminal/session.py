@@ -18,7 +18,7 @@ from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine import moderator, start
 from debate_orchestrator.providers import registry
-from debate_orchestrator.setup.kept_answers import Kept, RecentAnswers
+from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import QuestionText, SetupState, with_progress, without_answers
 from debate_orchestrator.setup.settings import MODERATOR, Settings, format_of, settings_from
@@ -73,9 +73,9 @@ class SetupSession:
         self._questionnaire, self._coming, self.check = questionnaire, found, check
         self.rehearse, self._moderates = rehearse, not rehearse
         self._estimates, self._cost = Estimates(), ""
-        self.take_up(Kept("", own=True), SetupState())
+        self.take_up(KeptAnswers("", own=True), SetupState())
 
-    def take_up(self, kept: Kept, draft: SetupState) -> list[str]:
+    def take_up(self, kept: KeptAnswers, draft: SetupState) -> list[str]:
         """Continues with a draft. Returns what was wrong in it."""
         self.kept = kept
         named = format_of(draft.given, "")
@@ -92,7 +92,7 @@ class SetupSession:
     def keep(self, draft: SetupState | None = None) -> None:
         """Keeps the answers so far; says so, once, where that can't be."""
         self.draft = draft or self.draft
-        if not (self.draft.talk.heard or self.draft.given or self.kept.saved):
+        if not (self.draft.talk.topics or self.draft.given or self.kept.saved):
             return
         before = self.kept.lost
         self.kept.keep(self.draft)
@@ -208,7 +208,7 @@ class SetupSession:
             return self.words.said["free"]
         found = self._estimates.of(self.draft.given, self.interview.format, self.prompter.refresh).result()
         key = "rehearses" if model_spec.is_rehearsal(cast) else "takes"
-        return self.words.said[key].format(estimate=found.said()) if found else ""
+        return self.words.said[key].format(estimate=found.sentence()) if found else ""
 
 
 def moderating_model(given: Mapping[str, Any]) -> str | None:

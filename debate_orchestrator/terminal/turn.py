@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from debate_orchestrator.core import hearing, schedule, transcript
+from debate_orchestrator.core import schedule, speech_rules, transcript
 from debate_orchestrator.core.events import Asked, Event, Reply
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState, filler
@@ -183,17 +183,17 @@ class Speech:
                 f"The last {dropped:,} words are over the limit: they are on record, and no seat hears them."
             )
         lines, reply = debate.format.lines, Reply(text=self._text, brief="", by=model_spec.HUMAN)
-        if turn.speaking and hearing.says(debate, lines.decline, turn, reply):
+        if turn.speaking and speech_rules.says(debate, lines.decline, turn, reply):
             remarks.append("It declines to argue this position, and is on record as a refusal.")
-        elif turn.speaking and hearing.says(debate, lines.concede, turn, reply):
+        elif turn.speaking and speech_rules.says(debate, lines.concede, turn, reply):
             remarks.append("It concedes the whole debate, which ends the debate.")
-        elif ignored := hearing.ignored_line(debate, turn, reply):
+        elif ignored := speech_rules.ignored_line(debate, turn, reply):
             remarks.append(lines.remark(ignored))
         return remarks
 
     def _counted(self, text: str) -> tuple[int, int]:
         """How many words there are, and how many of those are over the limit."""
-        spoken = hearing.as_spoken(self._at.debate, text, self._at.turn.phase)
+        spoken = speech_rules.as_spoken(self._at.debate, text, self._at.turn.phase)
         return spoken.words + spoken.dropped, spoken.dropped
 
     def _status(self, text: str) -> Status:

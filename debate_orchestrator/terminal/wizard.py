@@ -12,10 +12,9 @@ from typing import Any
 
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup import kept_answers
-from debate_orchestrator.setup.kept_answers import Kept
+from debate_orchestrator.setup.kept_answers import KeptAnswers
 from debate_orchestrator.setup.plain_positions import plain_positions
-from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.setup.risks import told as risk_lines
+from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.session import Ask, Propose, SetupState, with_answers
 from debate_orchestrator.setup.settings import MODERATOR, Settings
 from debate_orchestrator.storage.paths import DebateFiles
@@ -54,8 +53,8 @@ class Wizard(SetupSession):
     ) -> None:
         """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
         self.prompter.tell(self.words.said["welcome"])
-        fresh = (kept_answers.fresh(), SetupState())
-        kept, draft = kept_answers.named(path) if path else (None if topic else self._left()) or fresh
+        fresh = (kept_answers.new_file(), SetupState())
+        kept, draft = kept_answers.from_file(path) if path else (None if topic else self._left()) or fresh
         agree(path or kept.path, draft.given, format_name)
         if format_name:
             draft = with_answers(draft, "flag", format=format_name)
@@ -73,13 +72,13 @@ class Wizard(SetupSession):
         if topic:
             self.draft = self.interview.answer(self.draft, "topic", topic)
 
-    def _left(self) -> tuple[Kept, SetupState] | None:
+    def _left(self) -> tuple[KeptAnswers, SetupState] | None:
         """The conversation that was left here, if it is to be continued."""
-        found = kept_answers.left()
+        found = kept_answers.newest_unfinished()
         if found is None:
             return None
         kept, draft = found
-        topic = draft.given.get("topic") or (draft.talk.heard[-1] if draft.talk.heard else "")
+        topic = draft.given.get("topic") or (draft.talk.topics[-1] if draft.talk.topics else "")
         try:
             answer = self.choice("go_on", "yes", left=f"{one_line(str(topic))} ({kept.path})")
         except Back:
@@ -116,7 +115,7 @@ class Wizard(SetupSession):
 
     def _next(self) -> str:
         """The next question that is not answered and has no default."""
-        if not self.draft.talk.heard:
+        if not self.draft.talk.topics:
             return "topic"
         if not {*seats(self.interview.format)} <= set(self.draft.given.get(_CAST, ())):
             return _CAST
@@ -132,7 +131,7 @@ class Wizard(SetupSession):
     def _takes_default(self, ask: Ask) -> bool:
         """Answers a question that need not be put. Whatever it answers is shown and confirmed before the debate."""
         draft, key = self.draft, ask.key
-        if key == "topic_ok" and (draft.talk.proposal or {}).get("restated") == one_line(draft.talk.heard[-1]):
+        if key == "topic_ok" and (draft.talk.proposal or {}).get("restated") == one_line(draft.talk.topics[-1]):
             self.draft = self.interview.answer(self.interview.mark_asked(draft, ask), key, "yes")
         elif key == "positions":
             own = self.moderator() is None and (draft.talk.rejected or not self._plain())
@@ -168,7 +167,7 @@ class Wizard(SetupSession):
         """The question before that one."""
         talk, given = self.draft.talk, self.draft.given
         answered = {
-            "topic": bool(talk.heard),
+            "topic": bool(talk.topics),
             _CAST: _CAST in given,
             "positions_ok": talk.positions_ok,
             _CONTEXT: _CONTEXT in given,

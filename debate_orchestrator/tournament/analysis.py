@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from debate_orchestrator.core.statistics import wilson_interval
 from debate_orchestrator.tournament.judging import judge_tables
 from debate_orchestrator.tournament.ratings import Ratings
 from debate_orchestrator.tournament.rows import SIDES, WINNERS, BallotRow, DebateRow, Rows, Side
 from debate_orchestrator.tournament.tables import Cell, Table, mean, pearson, rate
+from debate_orchestrator.util.numbers import wilson_interval
 
 _RESULTS = ("wins", "losses", "ties")
 

@@ -10,7 +10,7 @@ from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.core.events import Usage
 from debate_orchestrator.core.phases import JUDGE, judges
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.engine.estimate import Estimate, estimate
+from debate_orchestrator.engine.estimate import CostEstimate, estimate
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.registry import takes_batches
 from debate_orchestrator.tournament.plan import ScheduledDebate, open_scheduled, topics_by_id
@@ -108,7 +108,7 @@ def forecast(spec: Spec, debates: Sequence[ScheduledDebate], at_once: int, *, ba
     return Forecast(debates=len(debates), loads=loads, seconds=needed, bound=bound, sampled=len(chosen) < len(casts))
 
 
-def _by_model(expected: Estimate, cast: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, CostLine]]:
+def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, CostLine]]:
     """The lines of an estimate, each with the model that it is of."""
     seats = {seat: specs[0] for seat, specs in cast.items() if seat != JUDGE}
     panel = cast.get(JUDGE, ())

@@ -30,7 +30,7 @@ _HALVES = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The mapping that a YAML or JSON file holds.
 
-    Raises BadFile where it can't be read, is larger than `LARGEST`, or holds anything but a mapping.
+    Raises BadFile if it can't be read, is larger than `LARGEST`, or holds anything but a mapping.
     """
     text = read_text(path, LARGEST)
     try:
@@ -141,7 +141,7 @@ def _kernel_devices() -> set[int]:
 
 def real_path(path: str | os.PathLike[str]) -> str:
     """The absolute path, without links and steps back, to which a path leads. A part that does not exist keeps its
-    name. OSError where a part can't be looked at: `os.path.realpath` takes such a part for an ordinary name, although
+    name. OSError if a part can't be looked at: `os.path.realpath` takes such a part for an ordinary name, although
     it may be a link that the kernel follows, as behind a path that is too long once its links are resolved."""
     there, links = os.sep, 0
     parts = os.path.join(os.getcwd(), path).split(os.sep)[::-1]
@@ -164,7 +164,7 @@ def real_path(path: str | os.PathLike[str]) -> str:
 
 
 def _link(path: str) -> str | None:
-    """What a link says; None for what is no link, or is not there."""
+    """What a link says; None for what is not a link, or is not there."""
     try:
         return os.readlink(path)
     except OSError as error:
@@ -188,7 +188,7 @@ def strict_json(text: str) -> Any:
         mapping = dict(pairs)
         if len(mapping) < len(pairs):
             twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-            raise ValueError(f"the key {short_repr(twice)} stands twice")
+            raise ValueError(f"the key {short_repr(twice)} appears twice")
         return mapping
 
     def refuse(word: str) -> Any:
@@ -210,11 +210,11 @@ def strict_json(text: str) -> Any:
 
 
 def _whole(value: Any) -> Any:
-    """`value`, or ValueError where a text in it has half a surrogate pair, which is no character."""
+    """`value`, or ValueError if a text in it holds half a surrogate pair, which is not a character."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ValueError("it has half a surrogate pair, which is no character") from None
+        raise ValueError("it holds half a surrogate pair, which is not a character") from None
     return value
 
 
@@ -249,7 +249,7 @@ def read_regular(path: str | os.PathLike[str], *, follow: bool = False, most: in
 
 
 def must_fit(handle: int, most: int = MOST) -> None:
-    """OSError where an open file has more bytes than `most`, before any is read: a sparse file may have any size."""
+    """OSError if an open file has more bytes than `most`, before any is read: a sparse file may have any size."""
     if os.fstat(handle).st_size > most:
         raise _too_large(most)
 
@@ -278,4 +278,4 @@ def error_text(error: Exception) -> str:
     """Why a file could not be had; ValueError is what Python says of names that no file system takes."""
     if isinstance(error, OSError):
         return "a symbolic link" if error.errno == errno.ELOOP else error.strerror or "an error"
-    return "a name that no file can have"
+    return "a name that is not allowed for a file"

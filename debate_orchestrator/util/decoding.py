@@ -126,10 +126,10 @@ def clean(text: str, space: str) -> str:
 
 def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False) -> Iterator[str]:
     """`text` cleaned, then decoded once, and so on while that changes it; also without markup, if it is to be `bare`.
-    Of one that goes on, only what is certain by now."""
+    Of one that continues, only what is certain by now."""
 
     def cleaned(text: str) -> str:
-        if bare and goes_on:  # an escape that goes on may be the rest of markup
+        if bare and goes_on:  # an escape that continues may be the rest of markup
             text = text[: incomplete(text)]
             found = _OPEN_MARKUP.search(text, max(0, len(text) - _LONGEST_MARKUP))
             text = text[: found.start() if found else None]

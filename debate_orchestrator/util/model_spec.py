@@ -49,7 +49,7 @@ def split_address(rest: str) -> tuple[str, str | None]:
 
 
 def vendor(spec: str) -> str:
-    """The vendor of the model in a seat, in lower case; empty where the spec does not tell, as for a server at an
+    """The vendor of the model in a seat, in lower case; empty if the spec does not tell, as for a server at an
     address, a program or a person."""
     spec, at_address, _ = real(spec).partition("@")
     name = rest(spec).lower()

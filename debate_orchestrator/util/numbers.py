@@ -1,7 +1,8 @@
-"""Numbers as they are shown."""
+"""Numbers and counts as they are shown, and the interval of a rate."""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 
@@ -15,3 +16,25 @@ def decimals(value: Fraction) -> str:
 def percent(share: Fraction) -> str:
     """A share as it is shown: per cent, as `decimals` shows numbers."""
     return f"{decimals(share * 100)}%"
+
+
+def plural(n: int, noun: str) -> str:
+    """A count with its noun: `1 turn`, `2 turns`."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
+def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a rate, as (low, high) from 0 to 1; (0, 1) without trials.
+
+    Source: E. B. Wilson, Probable Inference, the Law of Succession, and Statistical Inference, 1927.
+    """
+    from statistics import NormalDist  # late, since it is slow to import
+
+    if not trials:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    rate, weight = successes / trials, z * z / trials
+    center = (rate + weight / 2) / (1 + weight)
+    half = z * math.sqrt((rate * (1 - rate) + weight / 4) / trials) / (1 + weight)
+    # At the ends the exact bounds are 0 and 1, which floating point misses by a little.
+    return center - half if successes else 0.0, center + half if successes < trials else 1.0

@@ -148,7 +148,7 @@ def _passwords(value: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)
 def _looks_secret(value: str) -> bool:
-    """Whether it begins like a key of a known service, or is so irregular that it is no name, path or date."""
+    """Whether it begins like a key of a known service, or is so irregular that it is not a name, path or date."""
     if len(value) >= SHORTEST and _BEGINS_LIKE_A_KEY.match(value):
         return True
     if len(value) < _WORD or " " in value:
@@ -241,7 +241,7 @@ class Redactor:
         return min((at for search in self._searches for at in search.begun(text, half)), default=len(text))
 
     def split(self, text: str) -> tuple[str, str]:
-        """The beginning of a text that goes on, redacted, and as it is what may become a secret as the text goes on."""
+        """The redacted beginning of a text, and its end as it is, which may become a secret as the text goes on."""
         redacted, at = self._replaced(text, self.begun(text))
         return redacted, text[at:]
 
@@ -266,7 +266,7 @@ class StreamRedactor:
         self._learned, self._redact = len(_learned), redactor()
 
     def take(self, piece: str) -> None:
-        """Takes the next piece, and tells what is sure by now; an empty text where nothing is."""
+        """Takes the next piece, and passes on what is certainly no secret; an empty text if nothing is."""
         if len(_learned) != self._learned:  # with the request that this answers
             self._renew()
         self._held.append(piece)

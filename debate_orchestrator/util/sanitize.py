@@ -1,8 +1,8 @@
 """Makes untrusted text safe to show to people and models.
 
 Speech is kept verbatim in the journal and tamed on its way out: into a prompt, a report, a terminal.
-Whatever a text contains, after `tame` it moves no cursor, hides nothing and reorders nothing; after
-`fenced` it can't close the block it stands in.
+Whatever a text contains, after `sanitize` it moves no cursor, hides nothing and reorders nothing; after
+`fence` it can't close the block it stands in.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
 LONGEST_ADDRESS = 200
 _BETWEEN = r"[\W_]*"
-"""What may stand between the letters of a nonce without hiding it: everything that is no letter or digit."""
+"""What may stand between the letters of a nonce without hiding it: everything that is not a letter or digit."""
 _ALIKE = {
     "0": "o\u00f8\u03bf\u043e\u0585",
     "1": "il\u0131\u01c0\u03b9\u0456\u04cf",
@@ -142,7 +142,7 @@ def _traces(nonce: str) -> re.Pattern[str]:
 
 
 def safe_url(url: str) -> str:
-    """An address as it may stand in a line: without anything that is no part of one, and not too long."""
+    """An address as it may stand in a line: without anything that is not part of one, and not too long."""
     plain = "".join(
         char if char.isascii() and char.isprintable() and char not in ' <>"' else "%" for char in sanitize(url)
     )

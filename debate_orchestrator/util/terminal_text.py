@@ -1,4 +1,4 @@
-"""What all rooms at a terminal share: the width of a line, choices by number, and the ways to go back or leave."""
+"""What the terminal modules share: the width of a line, choices by number, and the words to go back or leave."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Later(Exception):
 
 
 def moves(environment: Mapping[str, str]) -> bool:
-    """Whether the terminal of that environment can move its cursor; one that can't is asked and told line by line."""
+    """Whether the terminal of that environment can move its cursor; one that can't is written line by line."""
     return environment.get("TERM", "").lower() not in _DUMB
 
 
 def chosen(options: Sequence[str], answer: str, *, begun: bool = True) -> str | None:
     """The option that was meant: by its name, its number, or, where `begun` lets it, a beginning that no other has;
-    None where it is none of them."""
+    None if it is none of them."""
     answer = answer.strip()
     if answer in options:
         return answer
@@ -50,7 +50,7 @@ def chosen(options: Sequence[str], answer: str, *, begun: bool = True) -> str | 
 
 
 def numbered(answer: str, most: int) -> int | None:
-    """The number from 1 to `most` that was typed; None where it is none of them."""
+    """The number from 1 to `most` that was typed; None if it is none of them."""
     if not (answer.isascii() and answer.isdigit() and len(answer) <= 6):
         return None
     return n if 1 <= (n := int(answer)) <= most else None

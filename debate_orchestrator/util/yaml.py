@@ -43,7 +43,7 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             name = getattr(key, "value", None)
             if isinstance(name, str) and name in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key {name!r} stands twice", problem_mark=key.start_mark)
+                raise yaml.MarkedYAMLError(problem=f"the key {name!r} appears twice", problem_mark=key.start_mark)
             seen.add(name if isinstance(name, str) else id(key))
         return super().construct_mapping(node, deep)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import decision, hearing, schedule, transcript
+from debate_orchestrator.core import decision, schedule, speech_rules, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import JUDGE, Turn
@@ -58,7 +58,7 @@ def rendered(debate: DebateState, block: Block) -> str:
     if isinstance(answer, Voted):
         values |= _ballot(debate, turn, answer.ballot)
     else:
-        values["body"] = html.speech(hearing.visible(debate, turn).text).html
+        values["body"] = html.speech(speech_rules.visible(debate, turn).text).html
     heading = rules.heading_of(turn)
     return pages.render("block.html.j2", block=block, line=None, side=side(debate, turn), heading=heading, **values)
 

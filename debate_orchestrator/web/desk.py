@@ -91,7 +91,7 @@ class Desk:
                 return await self._start(prepared)
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
             expected = await asyncio.to_thread(new_debate.expected, prepared)
-            told = risks_module.told(risks)
+            told = risks_module.risk_lines(risks)
         except DebateError as error:
             return self._form(sent, error.complaints)
         fields = {name: text for name, text in sent.items() if name not in ("agree", "risk")}
@@ -219,7 +219,7 @@ class Desk:
         self, address: str, risks: tuple[Risk, ...], sent: Mapping[str, str], kept: Mapping[str, str] | None = None
     ) -> Response:
         """The page that asks for consent to what a journal does beyond the debate, and sends the form again."""
-        told = [line.strip().removeprefix("- ") for line in risks_module.told(risks)]
+        told = [line.strip().removeprefix("- ") for line in risks_module.risk_lines(risks)]
         digests = [risk.digest for risk in risks]
         return self._page(
             "consent.html.j2", address=address, risks=told, digests=digests, tried="risk" in sent, kept=kept or {}

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from debate_orchestrator.core import hearing, tally
+from debate_orchestrator.core import speech_rules, tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
@@ -126,7 +126,7 @@ def search(words: str, most: int = 100) -> list[Found]:
             continue
         for turn_id, answer in debate.answers.items():
             turn = debate.turns[turn_id]
-            text = one_line(hearing.public(debate, answer.reply.text))
+            text = one_line(speech_rules.public(debate, answer.reply.text))
             if not (place := wanted.search(text)) or not turn.speaking:
                 continue
             before, after = text[max(0, place.start() - _AROUND) : place.start()], text[place.end() :][:_AROUND]
@@ -148,6 +148,6 @@ def free_files(topic: str, mark: str = "") -> DebateFiles:
     words = slug(topic)
     for number in range(1, 10_000):
         files = DebateFiles.named_by(f"{words}{'' if number == 1 else f'-{number}'}{mark}.md")
-        if not files.there():
+        if not files.existing():
             return files
     raise BadFile(f"There are too many debates named {words}.", hint="move some to another folder")

@@ -215,7 +215,7 @@ def expected(prepared: Prepared) -> str:
     if not settings.positions:
         rules = format_check.load(settings.format)
         settings = settings.model_copy(update={"positions": plain_positions(settings.topic, rules.sides)})
-    found = estimate(start.make_opening(settings)).said()
+    found = estimate(start.make_opening(settings)).sentence()
     return f"nothing: it is a rehearsal. The real debate: {found}" if prepared.rehearsal else found
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import hearing, schedule, transcript
+from debate_orchestrator.core import schedule, speech_rules, transcript
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Turn
 from debate_orchestrator.core.state import DebateState, filler
@@ -132,12 +132,12 @@ def task(asking: Asking) -> str:
 def remarks(asking: Asking, text: str) -> list[str]:
     """What to know before a speech is handed in: what is not heard of it, and what its last line does."""
     debate, turn = asking.debate, asking.turn
-    spoken, lines = hearing.as_spoken(debate, text, turn.phase), debate.format.lines
+    spoken, lines = speech_rules.as_spoken(debate, text, turn.phase), debate.format.lines
     reply = Reply(text=text, brief="", by=model_spec.HUMAN)
     found = [f"The last {spoken.dropped:,} words are over the limit, and no seat hears them."] if spoken.dropped else []
-    if turn.speaking and hearing.says(debate, lines.decline, turn, reply):
+    if turn.speaking and speech_rules.says(debate, lines.decline, turn, reply):
         found.append("It declines to argue this position, and is on record as a refusal.")
-    elif turn.speaking and hearing.says(debate, lines.concede, turn, reply):
+    elif turn.speaking and speech_rules.says(debate, lines.concede, turn, reply):
         found.append("It concedes the whole debate, which ends the debate.")
     return found
 

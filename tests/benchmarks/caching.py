@@ -128,7 +128,7 @@ def said(debate: DebateState, turn: Turn, words: int | None) -> str:
     if words is not None and not turn.judging:
         return f"{turn.id} says: " + " ".join(f"word{n % 97}" for n in range(words - 2))
     alike = turn.id.removesuffix(turn.seat) + turn.role
-    return rehearse.said(debate, turn.model_copy(update={"id": alike}))
+    return rehearse.reply_for(debate, turn.model_copy(update={"id": alike}))
 
 
 def opened(cast: tuple[str, str, str], rounds: int, panel: int, *, leader_first: bool) -> Opened:

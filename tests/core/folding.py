@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import settings
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import HEARING, Answer, Declined, Opened, Rejected, Reply, Spoke, Voted
+from debate_orchestrator.core.events import SPEECH_RULES, Answer, Declined, Opened, Rejected, Reply, Spoke, Voted
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Turn
@@ -46,7 +46,7 @@ def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **s
         seed=1,
         nonce="0123456789abcdef",
         reply_key=key,
-        hearing=HEARING,
+        speech_rules=SPEECH_RULES,
     )
 
 

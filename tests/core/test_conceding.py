@@ -12,7 +12,7 @@ from core.folding import CONCEDE, DECLINE, debated, many, opened, reply
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core import hearing, tally
+from debate_orchestrator.core import speech_rules, tally
 from debate_orchestrator.core.events import Declined, Reply
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reserved_line import ends_with_line
@@ -352,7 +352,7 @@ def test_a_slip_ends_with_its_paragraph(before: str, text: str, slip: str, at: i
 def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
     """Where a reserved line stands alone on a line and does not count, that can be told."""
     debate = fold([opened()])
-    assert hearing.ignored_line(debate, debate.due[0], reply(text)) == CONCEDE
+    assert speech_rules.ignored_line(debate, debate.due[0], reply(text)) == CONCEDE
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
 def test_nothing_is_noticed_without_need(text: str) -> None:
     """A line that counts, one within a sentence and one in private working are nothing to tell about."""
     debate = fold([opened()])
-    assert hearing.ignored_line(debate, debate.due[0], reply(text)) is None
+    assert speech_rules.ignored_line(debate, debate.due[0], reply(text)) is None
 
 
 def test_the_last_of_both_lines_counts() -> None:

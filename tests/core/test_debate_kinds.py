@@ -24,7 +24,7 @@ from core.folding import (
 )
 from core.plain import BALLOT, PLAIN, phase, rules
 
-from debate_orchestrator.core import hearing, schedule, tally
+from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.events import Declined
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
@@ -209,12 +209,12 @@ def test_a_form_may_decline() -> None:
     made = forms(after_refusal="verdict")
     for event in (voted("1.case.a", REFUSAL), Declined(turn="1.case.a", reply=reply(""))):
         debate = debated(2, rules=made, script={"1.case.a": [event]})
-        assert (hearing.declined(debate, "1.case.a"), hearing.declined(debate, "1.case.b")) == (True, False)
+        assert (speech_rules.declined(debate, "1.case.a"), speech_rules.declined(debate, "1.case.b")) == (True, False)
         assert "2.case.a" not in ids(debate)
     ballot = PLAIN["shapes"]["ballot"] | {"refused": {"kind": "flag"}}
     made = forms(shapes=SHAPES | {"ballot": ballot}, after_refusal="verdict")
     debate = debated(2, rules=made, script={"1.vote.judge": {"refused": True}})
-    assert (hearing.declined(debate, "1.vote.judge"), "2.case.a" in ids(debate)) == (False, True)
+    assert (speech_rules.declined(debate, "1.vote.judge"), "2.case.a" in ids(debate)) == (False, True)
 
 
 def test_who_is_told_of_a_form_that_declines() -> None:

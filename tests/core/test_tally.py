@@ -1,4 +1,4 @@
-"""What votes add up to: scores and winners by round, and what is found of the course of a debate."""
+"""What votes add up to: scores and winners by round, and what judges find in a debate."""
 
 from __future__ import annotations
 

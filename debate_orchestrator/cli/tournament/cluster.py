@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from debate_orchestrator.cli.interrupts import heeded
+from debate_orchestrator.cli.interrupts import handled_signals
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.tournament import running
 from debate_orchestrator.util.commands import command
+from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.display import Display
@@ -66,7 +67,7 @@ async def _hold(run: TournamentRun, options: running.Options, url: str) -> tuple
         def interrupt() -> None:
             task.cancel()
 
-        with heeded(interrupt, interrupt), suppress(asyncio.CancelledError):
+        with handled_signals(interrupt, interrupt), suppress(asyncio.CancelledError):
             async with _shown(rounds, options):
                 await task
         interrupted = task.cancelled()
@@ -119,7 +120,7 @@ async def _show(rounds: Rounds, display: Display | None, *, events: bool) -> Non
         if not numbers:
             continue
         workers = numbers["workers"]
-        line = f"{status_line(numbers)} · {workers:,} worker{'s' * (workers != 1)}"
+        line = f"{status_line(numbers)} · {plural(workers, 'worker')}"
         if events:
             running.print_line({"progress": numbers})
         elif display is None:

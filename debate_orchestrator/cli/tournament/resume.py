@@ -1,4 +1,4 @@
-"""`debate tournament resume`: goes on with the tournament in a folder."""
+"""`debate tournament resume`: continues the tournament in a folder."""
 
 from __future__ import annotations
 

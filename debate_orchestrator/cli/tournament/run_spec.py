@@ -1,4 +1,4 @@
-"""`debate tournament run`: runs the debates of a spec, or goes on with them."""
+"""`debate tournament run`: runs the debates of a spec, or continues them."""
 
 from __future__ import annotations
 

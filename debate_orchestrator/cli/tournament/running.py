@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import exit_code, flags
-from debate_orchestrator.cli.interrupts import STOPPING, heeded
+from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
 from debate_orchestrator.cli.output import print_errors, print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.providers import registry
@@ -166,7 +166,7 @@ async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, o
         if task:
             task.cancel()
 
-    with heeded(interrupt, terminate), suppress(asyncio.CancelledError):
+    with handled_signals(interrupt, terminate), suppress(asyncio.CancelledError):
         async with _shown(run, progress, options):
             await run.run(stop)
     return interrupted
@@ -261,7 +261,7 @@ def write_reports(run: TournamentRun, *, quiet: bool) -> None:
 
 
 def end(run: TournamentRun, numbers: dict[str, Any], options: Options, resume: str, *, interrupted: bool) -> int:
-    """Says how a run ended, and what to do next; `resume` is the command that goes on."""
+    """Says how a run ended, and what to do next; `resume` is the command that continues."""
     from debate_orchestrator.tournament.progress import status_line
 
     folder = run.tournament.folder

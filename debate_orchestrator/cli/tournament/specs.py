@@ -127,7 +127,7 @@ def folder_risks(tournament: Tournament) -> list[Risk]:
     found = list(risks.of_settings({**spec.settings, "cast": spec.everyone | clerk}))
     found += _price_risks(model.model_dump() for model in (*spec.models, *spec.judges.pool))
     if tournament.schedule and not is_shipped(spec):
-        found += risks.of_going_on(tournament.opening(tournament.schedule[0]), {})
+        found += risks.of_debate(tournament.opening(tournament.schedule[0]), {})
     return found
 
 

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.markup import ParseBudget, leaves_out
-from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PlainTable, Table, TextRun, literal
+from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, PlainTable, TextRun, literal
 from debate_orchestrator.util import sanitize
 
 _SAFE = "/:?=&%@+,~$-._#;!*()[]'"
@@ -28,7 +28,7 @@ def anchor(turn_id: str) -> str:
     return f"t-{re.sub(r'[^a-z0-9.-]', '-', turn_id)}"
 
 
-class Speech(NamedTuple):
+class HtmlSpeech(NamedTuple):
     """A speech as a page shows it."""
 
     html: Markup
@@ -49,9 +49,9 @@ class HtmlWriter:
     ):
         self._places, self._turns, self._quotes = places, frozenset(turns), quotes
         self._budget = ParseBudget()
-        self._speeches: dict[str, Speech] = {}
+        self._speeches: dict[str, HtmlSpeech] = {}
 
-    def speech(self, text: str) -> Speech:
+    def speech(self, text: str) -> HtmlSpeech:
         """A whole speech of a side. It is parsed once, however often it is asked for."""
         if text not in self._speeches:
             self._speeches[text] = speech(text, self._quotes, self._budget)
@@ -121,7 +121,7 @@ class HtmlWriter:
     def _round(self, turn_id: str) -> int:
         return self._places.get(turn_id, (0, ""))[0]
 
-    def table(self, table: Table, caption: str, *, unseen: bool = False) -> Markup:
+    def table(self, table: PhraseTable, caption: str, *, unseen: bool = False) -> Markup:
         """A table that scrolls by itself where it is too wide. Its first column names the rows."""
         heads = Markup().join(Markup('<th scope="col">{}</th>').format(self.line(head)) for head in table.heads)
         rows = Markup("\n").join(self._row(row) for row in table.rows)
@@ -134,14 +134,14 @@ class HtmlWriter:
     def sheet(self, given: PlainTable, caption: str) -> Markup:
         """The same of plain text as it was given."""
         rows = tuple(tuple(map(literal, row)) for row in given.rows)
-        return self.table(Table(tuple(map(literal, given.heads)), rows), caption)
+        return self.table(PhraseTable(tuple(map(literal, given.heads)), rows), caption)
 
     def _row(self, row: Sequence[Phrase]) -> Markup:
         first, *rest = row
         cells = Markup().join(Markup("<td>{}</td>").format(self.line(cell)) for cell in rest)
         return Markup('<tr><th scope="row">{}</th>{}</tr>').format(self.line(first), cells)
 
-    def cards(self, table: Table) -> Markup:
+    def cards(self, table: PhraseTable) -> Markup:
         """A table whose cells are long, as a list: each row under its first cell, the others by their heads."""
         markup = Markup()
         for first, *rest in table.rows:
@@ -252,22 +252,22 @@ _FREE = {"text", "softbreak", "hardbreak", "inline", "fence", "code_block", "cod
 _OWN = {"heading", "table", "th", "td", "link"}
 
 
-def speech(text: str, quotes: tuple[str, str] | None = None, budget: ParseBudget | None = None) -> Speech:
+def speech(text: str, quotes: tuple[str, str] | None = None, budget: ParseBudget | None = None) -> HtmlSpeech:
     """A whole speech; `quotes` are the tags of what was looked up in the material, found and not."""
-    tamed = sanitize.sanitize(text).strip("\n")
-    whole = Markup(f'<pre class="whole"><code>{escape(tamed)}</code></pre>\n')
-    if not (budget or ParseBudget()).covers(tamed):
-        return Speech(whole, [sanitize.one_line(tamed)])
-    tokens = _parser().parse(tamed)
-    paragraphs = _paragraphs(tokens) or [sanitize.one_line(tamed)]
-    if not all(map(_known, tokens)) or leaves_out(tokens, tamed):
-        return Speech(whole, paragraphs)
+    safe_text = sanitize.sanitize(text).strip("\n")
+    whole = Markup(f'<pre class="whole"><code>{escape(safe_text)}</code></pre>\n')
+    if not (budget or ParseBudget()).covers(safe_text):
+        return HtmlSpeech(whole, [sanitize.one_line(safe_text)])
+    tokens = _parser().parse(safe_text)
+    paragraphs = _paragraphs(tokens) or [sanitize.one_line(safe_text)]
+    if not all(map(_known, tokens)) or leaves_out(tokens, safe_text):
+        return HtmlSpeech(whole, paragraphs)
     for token in tokens:
         if token.children:
             _unlink(token.children)
         if quotes and token.children:
             token.children = list(_quoted(token.children, quotes))
-    return Speech(Markup(_parser().renderer.render(tokens, _parser().options, {})), paragraphs)
+    return HtmlSpeech(Markup(_parser().renderer.render(tokens, _parser().options, {})), paragraphs)
 
 
 def _known(token: Token) -> bool:
@@ -294,7 +294,7 @@ def literal_html(text: str) -> Markup:
 
 
 def _paragraphs(tokens: Sequence[Token]) -> list[str]:
-    """The paragraphs of a speech as `Speech` has them; empty where it has none."""
+    """The paragraphs of a speech as `HtmlSpeech` has them; empty if it has none."""
     own, quoted, depth = list[str](), list[str](), 0
     for n, token in enumerate(tokens):
         depth += token.nesting if token.type.startswith("blockquote") else 0

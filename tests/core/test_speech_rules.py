@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nasty import HUGE, NASTY, PIECES, alike, texts
 
-from debate_orchestrator.core import hearing, visible_text
+from debate_orchestrator.core import speech_rules, visible_text
 from debate_orchestrator.core.events import Context
 from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import without_private
@@ -274,7 +274,7 @@ def test_the_texts_of_a_reply_share_what_is_looked_up() -> None:
     """A structured reply of many texts has no more quotes looked up than one of few."""
     debate = debated(1, rules=rules(quotes={"tag": "quote"}), context=(Context(name="m", text="so it is " * 20_000),))
     fields = {"reasons": ["<quote>so it is so</quote>" * 200] * 100}
-    heard, quotes = hearing.fields_heard(debate, fields)
+    heard, quotes = speech_rules.fields_heard(debate, fields)
 
     assert len(heard["reasons"]) == 100 and len(quotes) == 20_000
     looked_up = sum(quote.verified for quote in quotes)

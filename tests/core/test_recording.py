@@ -1,4 +1,4 @@
-"""A debate that is judged again: its course fixes who speaks, and the new ballots decide the rest."""
+"""A debate that is judged again: its recording fixes who speaks, and the new ballots decide the rest."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from typing import Any
 from core.folding import CONCEDE, absent, converging, marks, opened, play
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import EarlierCourse
+from debate_orchestrator.core.events import Recording
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import Phase
 from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.state import DebateState
 
 
-def again(rounds: int = 3, judges: int = 1, script: Any = None, *, until: str = "", **course: Any) -> DebateState:
-    """A debate with that course, played to its end or until a turn is due."""
-    made = opened(rounds, judges).model_copy(update={"course": EarlierCourse(source="old", digest="0" * 64, **course)})
+def again(rounds: int = 3, judges: int = 1, script: Any = None, *, until: str = "", **recording: Any) -> DebateState:
+    """A debate with that recording, played to its end or until a turn is due."""
+    made = opened(rounds, judges).model_copy(
+        update={"recording": Recording(source="old", digest="0" * 64, **recording)}
+    )
     debate = fold([made])
     debate, _ = play(debate, script, until=until)
     return debate
@@ -28,8 +30,8 @@ def ids(debate: DebateState) -> list[str]:
 
 def test_what_was_debated_is_the_root_of_its_judgings() -> None:
     """The root stands for the speeches; what was judged does in a journal that notes no root."""
-    assert EarlierCourse(source="old", digest="d" * 64, root="e" * 64).debated == "e" * 64
-    assert EarlierCourse.model_validate({"source": "old", "digest": "d" * 64}).debated == "d" * 64
+    assert Recording(source="old", digest="d" * 64, root="e" * 64).debated == "e" * 64
+    assert Recording.model_validate({"source": "old", "digest": "d" * 64}).debated == "d" * 64
 
 
 def test_an_old_intervention_takes_place_whatever_is_found_now() -> None:
@@ -116,7 +118,7 @@ def test_the_whole_new_panel_votes_before_it_ends() -> None:
     made = base.model_copy(
         update={
             "format": base.format.model_copy(update={"round": phases}),
-            "course": EarlierCourse(source="old", digest="0" * 64, conceded={1: "a"}),
+            "recording": Recording(source="old", digest="0" * 64, conceded={1: "a"}),
         }
     )
     debate = fold([made])
@@ -130,7 +132,7 @@ def _in_turn(phase: Phase) -> Phase:
 
 
 def test_an_absent_panel_changes_no_agenda() -> None:
-    """Where no new ballot counts, the old course is gone through all the same."""
+    """Where no new ballot counts, the old recording is gone through all the same."""
     script = {"1.verdict.judge": absent("1.verdict.judge"), "2.verdict.judge": marks()}
     debate = again(2, script=script, interventions={1: ("a",)})
 

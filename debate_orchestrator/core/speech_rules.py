@@ -1,4 +1,4 @@
-"""What others hear of a speech, and what it says to the engine: a concession, a refusal, a reserved line."""
+"""The rules by which speeches are read: what other seats hear of one, and which reserved lines in it count."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from debate_orchestrator.core.events import HEARING, Declined, Reply, Spoke, Voted
+from debate_orchestrator.core.events import SPEECH_RULES, Declined, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import Phase, Quotes, Turn
 from debate_orchestrator.core.private_text import may_be_quoting, without_private
 from debate_orchestrator.core.reserved_line import ends_with_line
@@ -79,7 +79,7 @@ def says(debate: DebateState, line: str, turn: Turn, reply: Reply) -> bool:
     """Whether a speech says a reserved line, as others hear it: as its own last line, if nothing cut it short and
     no private working may be a quotation; under the first rules, on any line."""
     spoken = as_spoken(debate, reply.text, turn.phase)
-    if debate.opened.hearing == 1:
+    if debate.opened.speech_rules == 1:
         return line in spoken.text and any(found.strip() == line for found in spoken.text.split("\n"))
     tags = (debate.format.quotes or Quotes()).names
     if reply.ended == "cut" or spoken.dropped or not ends_with_line(spoken.text, line, tags):
@@ -89,9 +89,9 @@ def says(debate: DebateState, line: str, turn: Turn, reply: Reply) -> bool:
 
 def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> str | None:
     """The reserved line that stands alone on a line of a speech, in whatever case and punctuation, and does not
-    count. None where one counts; and under the first rules, which had no such remark."""
+    count. None if one counts; and under the first rules, which had no such remark."""
     reserved = [debate.format.lines.concede, debate.format.lines.decline]
-    if debate.opened.hearing < HEARING or not turn.speaking or turn.phase.reply != "text":
+    if debate.opened.speech_rules < SPEECH_RULES or not turn.speaking or turn.phase.reply != "text":
         return None
     if any(says(debate, line, turn, reply) for line in reserved):
         return None
