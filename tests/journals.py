@@ -41,6 +41,9 @@ from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import ProviderFailed
 
+EARLIER = Path(__file__).parent / "earlier"
+"""Journals as an earlier version wrote them."""
+
 START = "0" * 64
 """What the first line of a journal says of the line before it."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
+from journals import EARLIER
 from pydantic import ValidationError
 
 from debate_orchestrator.core import schedule
@@ -16,12 +17,14 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.transcript import entry
 from debate_orchestrator.reports.forms import rendered
 from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.numbers import decimals, percent
 
+EARLIER_JOURNALS = sorted(EARLIER.glob(f"*{JOURNAL}"))
 EXAMPLES = sorted(resources.folder("examples").glob(f"*/*{JOURNAL}"))
 
 
@@ -49,13 +52,13 @@ def test_the_page_lists_them_all() -> None:
 
 
 def test_there_is_one_of_every_kind() -> None:
-    """A strict debate of two rounds, a lenient one of two and a quick verdict of one are shipped; and a debate of each
-    format with opponents."""
+    """A strict debate of two rounds, a lenient one of two and a quick verdict of one are shipped, and debates of two
+    other formats."""
     openings = [fold(read(path).events).opened for path in EXAMPLES]
     kinds = {(one.setup.rounds, one.setup.strictness) for one in openings if one.format.name == "adversarial"}
 
     assert kinds >= {(2, "strict"), (2, "lenient"), (1, "strict")}
-    assert {one.format.name for one in openings} == {"adversarial", "conversation", "panel", "question", "claim"}
+    assert {one.format.name for one in openings} == {"adversarial", "conversation", "claim"}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
@@ -113,11 +116,28 @@ def _first(path: Path) -> dict[str, Any]:
     return opening
 
 
-EARLIER = [path for path in EXAMPLES if "cast" in _first(path)]
+EARLIER_FORM = [path for path in (*EARLIER_JOURNALS, *EXAMPLES) if "cast" in _first(path)]
 """Those whose setup was not one model yet."""
 
 
-@pytest.mark.parametrize("path", EARLIER, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", EARLIER_JOURNALS, ids=lambda path: path.name)
+def test_journals_that_were_shipped_once_are_still_told(path: Path) -> None:
+    """Journals of an earlier version verify to the last line, are complete, and are told as markdown and as a page."""
+    reading = read(path)
+    assert reading.torn == 0 and fold(reading.events).complete
+    told = build_report(reading.entries)
+    assert all(told.topic.split("?")[0] in rendered(told, form) for form in (".md", ".html"))
+
+
+@pytest.mark.parametrize("path", [*EARLIER_JOURNALS, *EXAMPLES], ids=str)
+def test_formats_that_were_shipped_once_need_no_consent(path: Path) -> None:
+    """To go on with a debate by a format as an earlier version shipped it asks for no consent to its prompts."""
+    opened = read(path).events[0]
+    assert isinstance(opened, Opened)
+    assert "format" not in {risk.where for risk in risks.of_going_on(opened, opened.cast)}
+
+
+@pytest.mark.parametrize("path", EARLIER_FORM, ids=lambda path: path.parent.name)
 def test_openings_of_earlier_versions_are_read(path: Path) -> None:
     """What earlier versions wrote beside the setup, by former names, is found in the settings; so is what the setup
     held. The same data in the form of now gives the same opening."""
@@ -138,6 +158,6 @@ def test_openings_of_earlier_versions_are_read(path: Path) -> None:
 @pytest.mark.parametrize("changes", [{"mood": "new"}, {"cast": 5}, {"patience": -1}, {"max_cost": "much"}])
 def test_what_no_version_wrote_is_refused(changes: dict[str, object]) -> None:
     """An opening of an earlier version is held to the same types and limits, and to the fields that it had."""
-    raw = _first(EARLIER[0])
+    raw = _first(EARLIER_FORM[0])
     with pytest.raises(ValidationError):
         EVENT.validate_python(raw | changes)

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from debates import saying
 from debates import told as adversarial
+from journals import EARLIER
 from puppets import ballot, dissent, final
 from tellings import label, rules, told
 
@@ -14,7 +15,6 @@ from debate_orchestrator.reports.decision import closest_question, decision, spl
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.util import resources
 
 CRITERIA = rules("panel").rubric.criteria
 MOTION = "A team should use its database as a queue."
@@ -29,8 +29,9 @@ def answer(story: ReportModel) -> str:
     return "".join(run.text for run in decision(story).answer)
 
 
-def shipped(name: str) -> ReportModel:
-    return build_report(read(resources.folder("examples") / name / f"debate-report{JOURNAL}").entries)
+def earlier(name: str) -> ReportModel:
+    """A debate that an earlier version held."""
+    return build_report(read(EARLIER / f"{name}{JOURNAL}").entries)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_a_strip_ends_with_what_it_measures() -> None:
 
 def test_what_was_believed_before_stands_beside() -> None:
     """Where judges said before the debate how likely the answer is, the move is shown."""
-    assert decision(shipped("lighthouse-ledger")).sure == (
+    assert decision(earlier("lighthouse-ledger")).sure == (
         "96% likely, by the judge; 66% before the debate.",
         "Held with the sides exchanged: 2 of 2 votes.",
     )
@@ -96,7 +97,7 @@ def test_what_was_believed_before_stands_beside() -> None:
 
 def test_every_judge_of_a_panel_gives_its_reason() -> None:
     """Each judge's own words are there whole, with the ballot that they are from, and where judges split is said."""
-    story = shipped("rewrite-in-rust")
+    story = earlier("rewrite-in-rust")
     given = decision(story).reasons
 
     assert [(one.label, one.turn) for one in given] == [(f"Judge {n}", f"final.verdict.judge-{n}") for n in (1, 2, 3)]
@@ -145,7 +146,7 @@ def test_what_was_not_checked() -> None:
 @pytest.mark.parametrize("name", ["lighthouse-ledger", "rewrite-in-rust"])
 def test_half_exchanged_speeches_are_owned_up_to(name: str) -> None:
     """The mirrored judges of these read speeches with letters that were not exchanged, and the report warns of it."""
-    kinds = {note.kind: note.severity for note in shipped(name).notes}
+    kinds = {note.kind: note.severity for note in earlier(name).notes}
     assert kinds["mirror"] == "warning"
     assert "mirror" not in {note.kind for note in adversarial(rounds=1, mirror=True).notes}
 

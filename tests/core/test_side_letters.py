@@ -1,26 +1,26 @@
-"""Single letters that name a side are told from articles and labels, over all that was said in the shipped debates."""
+"""Single letters that name a side are told from articles and labels, over all that was said in real debates."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
+from journals import EARLIER
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.util import resources
 
 MIRRORED = ("lighthouse-ledger", "rewrite-in-rust")
-"""The shipped debates in which judges also voted with the sides exchanged."""
+"""Debates of an earlier version in which judges also voted with the sides exchanged."""
 ARTICLES = {"A missing", "A man", "A rewrite", "A tenth"}
 """Every `A` in them that names no side, with the word after it."""
 
 
 def said(name: str) -> list[str]:
-    """All replies of a shipped debate."""
-    journal = resources.folder("examples") / name / f"debate-report{JOURNAL}"
+    """All replies of a debate."""
+    journal = EARLIER / f"{name}{JOURNAL}"
     debate = fold(read(journal).events)
     return [answer.reply.text for answer in debate.answers.values()]
 
@@ -29,7 +29,7 @@ def said(name: str) -> list[str]:
 def test_no_side_keeps_its_letter(name: str) -> None:
     """In every speech and ballot of the mirrored debates each letter that names a side is exchanged, and each article
     stays; exchanged again, each text is as it was."""
-    journal = resources.folder("examples") / name / f"debate-report{JOURNAL}"
+    journal = EARLIER / f"{name}{JOURNAL}"
     exchange = fold(read(journal).events).exchange
     letter = re.compile(r"(?<![\w.&/+-])([AB])(?![\w&/+-]|\.\w)")
     exchanged = 0
@@ -46,7 +46,7 @@ def test_no_side_keeps_its_letter(name: str) -> None:
 def test_a_mirrored_ballot_names_the_right_side() -> None:
     """The mirrored judge of the lighthouse story wrote of A's support for drowning. Read back, it is B's: B argues that
     Merrow was drowned."""
-    journal = resources.folder("examples") / "lighthouse-ledger" / f"debate-report{JOURNAL}"
+    journal = EARLIER / f"lighthouse-ledger{JOURNAL}"
     debate = fold(read(journal).events)
     ballot = debate.ballot("final.verdict.judge.mirrored")
     assert ballot is not None and "A's support for drowning (1.argument.a)" in str(ballot.ballot["reasons"])

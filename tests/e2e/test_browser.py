@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-EXAMPLES = ("postgres-queue", "lighthouse-ledger", "standing-desks", "free-transit")
+EXAMPLES = ("postgres-queue", "standing-desks", "free-transit")
 """Shipped debates: no page of another has an element, or a class of one, or one within another, that theirs lack."""
 PHONE, DESK = 390, 1280
 MADE: dict[str, Any] = {
@@ -228,7 +228,7 @@ def test_the_first_screen_is_one_screen(page: Any, tmp_path: Path) -> None:
     a decision brief, question, answer, how sure, scores and the first cases."""
     ends = "all => all.map(one => one.getBoundingClientRect().bottom)"
     for name, parts in (
-        ("rewrite-in-rust", "h1, .answer, .strip, .brief, .brief > div, .weak"),
+        ("panel of three", "h1, .answer, .strip, .brief, .brief > div, .weak"),
         ("postgres-queue", "h1, .answer, .sure, .strip, .cases tr:nth-child(-n + 2)"),
     ):
         with Shown(page, written(story_of(name), tmp_path)) as shown:
