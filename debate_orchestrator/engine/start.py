@@ -14,7 +14,7 @@ from debate_orchestrator import __version__
 from debate_orchestrator.core.events import HEARING, MOST_CONTEXT, MOST_FILES, Context, Noted, Opened, Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
@@ -24,6 +24,7 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.questions import Questionnaire
+from debate_orchestrator.setup.settings import without_stand_in_rapporteur
 from debate_orchestrator.storage.journal import SCHEMA, must_be_new
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
@@ -33,13 +34,17 @@ from debate_orchestrator.util.sanitize import one_line
 
 
 def rehearsed(settings: Settings, *, people: bool = False) -> Settings:
-    """The same settings with a stand-in in every seat, which calls no model; with `people`, they keep their seats."""
+    """The same settings with a stand-in in every seat, which calls no model; with `people`, they keep their seats, and
+    no stand-in draws up issues or writes a brief for them."""
     kept = (model_spec.HUMAN,) if people else ()
     cast = {
         seat: tuple(spec if spec in kept else model_spec.stand_in(spec) for spec in specs)
         for seat, specs in settings.cast.items()
     }
-    return settings.model_copy(update={"cast": cast})
+    asked = [name for name in (ISSUES, BRIEF) if getattr(settings, name) is True]
+    if left_out := without_stand_in_rapporteur(cast, asked):
+        del cast[RAPPORTEUR]
+    return settings.model_copy(update={"cast": cast, **left_out})
 
 
 def check_settings(
