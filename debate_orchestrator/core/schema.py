@@ -100,7 +100,8 @@ class Field(Value):
     per_side: bool = False
     """One value for each side instead of a single one."""
     per_issue: bool = False
-    """One value for each item of the list of issues; the field is not asked for where there is no such list."""
+    """One value for each item of the list of issues; the field is not asked for where there is no such list. A reply
+    that has null for all of them leaves the issues open, and is otherwise as good."""
     optional: bool = False
     """Whether null is allowed."""
     only_if: dict[str, bool | str] = {}
@@ -304,7 +305,7 @@ def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: ShapeC
     value = record[name]
     vacant = empty_value(field)
     empty = value == vacant and type(value) is type(vacant)
-    if field.optional and empty:
+    if (field.optional or field.per_issue) and empty:
         return []
     if not field.only_if and not field.unless:
         return _one(field, value, terms, where)

@@ -154,9 +154,9 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
         stand_in = (model for model in seated if model != HUMAN)
         cast[RAPPORTEUR] = (next(called, next(stand_in, HUMAN)),)
     values |= without_stand_in_rapporteur(cast, options)
-    if RAPPORTEUR not in format.seats_taken({name for name in options if values[name] is True}):
-        if RAPPORTEUR in format.seats_taken(format.options):
-            cast.pop(RAPPORTEUR, None)
+    wanted = format.seats_taken({name for name in options if values[name] is True})
+    if RAPPORTEUR not in wanted and RAPPORTEUR in format.seats_taken(format.options):
+        cast.pop(RAPPORTEUR, None)
 
 
 def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], options: Iterable[str]) -> dict[str, bool]:
