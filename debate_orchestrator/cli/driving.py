@@ -42,8 +42,8 @@ def is_quiet(arguments: argparse.Namespace) -> bool:
 def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expected: str = "") -> int:
     """Takes every turn that is due, writes the reports and prints the outcome; returns the exit code.
 
-    `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. `expected` is the estimate in
-    words, if it is known already: estimating plays the whole debate, with every brief. Raises ExternalError with the
+    `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. `expected` is, in a rehearsal,
+    what the debate would take with models, in words. Raises ExternalError with the
     command that resumes, and Paused if turns are left that only an agent host can take."""
     journal, files = debate.journal, debate.files
     if debate.state.due:
@@ -79,7 +79,8 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
     quiet = is_quiet(arguments)
     if not quiet:
         said = expected or estimate(state.opened, journal.events[1:]).said()
-        remark(f"With models it would take {said}." if model_spec.is_rehearsal(state.cast) else said)
+        rehearsal = expected or model_spec.is_rehearsal(state.cast)
+        remark(f"No model is called. With models it would take {said}." if rehearsal else said)
     json_events = JsonEvents(journal.events) if arguments.events else None
     if (changed := start.changed_prompts(state)) is not None:
         record_event(journal, debate.current, changed, json_events)
