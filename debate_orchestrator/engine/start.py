@@ -76,25 +76,23 @@ async def settle_positions(
 ) -> tuple[Settings, tuple[Reply, ...]]:
     """The settings with both positions, and the replies paid for deriving them: none if the positions were given.
 
-    The cast's moderator derives them, otherwise its first judge or speaker. A stand-in derives nothing: in its place
-    the positions are plain ones, or else the next model derives them. Nothing is written. Raises BadSettings if none of
-    them can be called, and whatever `derive_positions` raises.
+    The cast's moderator derives them, otherwise its first judge or speaker. A stand-in and a host derive nothing: in
+    their place the positions are plain ones, or else the next model derives them. Nothing is written. Raises
+    BadSettings if none of them can be called, and whatever `derive_positions` raises.
     """
     if settings.positions:
         return settings, ()
     roles = (MODERATOR, JUDGE, *settings.cast)
     specs = [spec for role in roles for spec in settings.cast.get(role, ()) if spec != model_spec.HUMAN]
-    models = [spec for spec in specs if model_spec.kind(spec) != model_spec.REHEARSE]
-    if specs and specs[0] not in models and (plain := _without_model(settings)):
+    models = [spec for spec in specs if model_spec.kind(spec) not in (model_spec.REHEARSE, model_spec.HOST)]
+    if (specs[:1] != models[:1] or not models) and (plain := _without_model(settings)):
         sources = {**settings.sources, "positions": "default"}
         return settings.model_copy(update={"positions": plain, "sources": sources}), ()
-    if specs and not models:
-        problem = f"positions: a stand-in derives none, and none are plain from {short_repr(settings.topic)}."
-        raise BadSettings(problem, hint="--position-a TEXT and --position-b TEXT")
-    spec = next(iter(models), model_spec.HOST)
-    if spec == model_spec.HOST:
-        hint = "Give --position-a and --position-b, or have the host derive them with `debate ask FILE`."
-        raise BadSettings(f"positions: no model in the cast can derive them. {hint}")
+    if not models:
+        problem = f"positions: none can be derived from {short_repr(settings.topic)} without a model."
+        hint = "--position-a TEXT and --position-b TEXT, or `debate ask FILE`, which has an agent host derive them"
+        raise BadSettings(problem, hint=hint)
+    spec = models[0]
     debate = fold([make_opening(_with_placeholders(settings))])
     provider = registry.make_provider(spec, CurrentState(debate), permissions)
     positions, replies = await derive_positions(settings, provider, questionnaire, tell)
