@@ -208,6 +208,7 @@ def test_what_was_entered_can_be_seen(here: Path) -> None:
 
     assert script.entered[2] == "  1 Scores: Researcher A: 7 6 8\n  2 Scores: Researcher B: 5 5.5 4\n"
     assert "Score each researcher" in script.asked[2].shows["brief"]()
+    assert script.entered[4].endswith("  3 Winner: a\n  4 Justification: A was better.\n")
     assert script.asked[2].status("").text == "Question 3 of 6"
     assert script.asked[3].status("two words").text == "Question 4 of 6, 2 words"
 

@@ -27,7 +27,7 @@ from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back, Later
 
-_BEGIN, _CAST, _CONTEXT, _FORMAT = "begin", "cast", "context", "format"
+_BEGIN, _CHANGE, _CAST, _CONTEXT, _FORMAT = "begin", "change", "cast", "context", "format"
 _TEXTS = ("topic", "topic_ok", "framing", "position_a", "position_b")
 """Questions whose answer is a sentence."""
 _FREE = ("topic_ok", "framing")
@@ -39,7 +39,7 @@ does not agree to them."""
 
 
 class _Change(Exception):
-    """An answer is to be changed before the debate begins."""
+    """An answer is to be changed before the debate begins, or the one to change is to be chosen."""
 
     def __init__(self, key: str):
         super().__init__(key)
@@ -96,6 +96,7 @@ class Wizard(SetupSession):
     def hold(self) -> Settings:
         """Asks until all is confirmed. Raises Later or Leave if the person leaves before; what was answered is kept."""
         again: str | None = None
+        changing = False
         while True:
             key = again or self._next()
             self.keep()
@@ -104,11 +105,12 @@ class Wizard(SetupSession):
                     self._confirm()
                     return self.settings()
                 self._step(key)
-                again = None
+                again, changing = None, False
             except Back:
-                again = self._before(key)
+                again = _CHANGE if changing else self._before(key)
+                changing = False
             except _Change as change:
-                again = change.key
+                again, changing = change.key, change.key != _CHANGE
             except DebateError as error:
                 self.prompter.tell(*error.complaints)
 
@@ -175,6 +177,8 @@ class Wizard(SetupSession):
         }
         trail = [name for name, done in answered.items() if done]
         asked_later = {"topic_ok": _CAST, "framing": _CAST, "position_a": _CAST, "position_b": "position_a"}
+        if key == _CHANGE:
+            return _BEGIN
         if key in asked_later:
             return asked_later[key]
         earlier = trail[: trail.index(key)] if key in trail else trail
@@ -190,6 +194,8 @@ class Wizard(SetupSession):
             cast = Casting(self).choose() if not self.rehearse else stand_ins(self.found(), self.interview.format)
             moderator = {seat: who for seat, who in self.draft.given.get(_CAST, {}).items() if seat == MODERATOR}
             self.draft = with_answers(self.draft, "user", cast={**cast, **moderator})
+        elif key == _CHANGE:
+            raise _Change(self._which())
         elif key == _CONTEXT:
             self._ask_context()
         elif key == _FORMAT:
@@ -332,7 +338,7 @@ class Wizard(SetupSession):
             if answer == "later":
                 raise Later
             if answer == "more":
-                raise _Change(self._which())
+                raise _Change(_CHANGE)
             if not self._checked()[1]:
                 self.prompter.tell("", countdown)
                 return
@@ -364,7 +370,7 @@ class Wizard(SetupSession):
             _FORMAT: self.interview.format.title,
         }
         choices = tuple((key, value) for key, value in values.items() if value)
-        key = self.one_of("change", Question(self.words.questions["change"].text, (), choices, "rounds"))
+        key = self.one_of(_CHANGE, Question(self.words.questions[_CHANGE].text, (), choices, "rounds"))
         return {"positions": "positions_ok"}.get(key, key)
 
 
