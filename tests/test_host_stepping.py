@@ -91,6 +91,10 @@ def test_a_finished_debate_steps_to_the_same(debate: Run, opened: dict[str, Any]
     again = debate("step", J, "--json").json
 
     assert (again["status"], again["report"], again["summary"]) == ("done", told["report"], told["summary"])
+    for verb in ("step", "resume"):
+        shown = debate(verb, J)
+        assert shown.code == 0 and shown.out.strip().endswith(told["summary"])
+        assert f"{J} is finished" in shown.err and f"`debate judge {J} --judge MODEL`" in shown.err
     assert Path(J).read_bytes() == before
 
 

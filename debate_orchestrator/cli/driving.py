@@ -31,7 +31,16 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.callbacks import ignore
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import ExternalError, Paused
+
+
+def finished(journal: str) -> str:
+    """Says that a debate has no turn left to take, and what can be done with it."""
+    return (
+        f"{journal} is finished: no turn is left, so its reports are written again. `{command('replay', journal)}` "
+        f"plays it again, and `{command('judge', journal)} --judge MODEL` has another judge decide."
+    )
 
 
 def is_quiet(arguments: argparse.Namespace) -> bool:
@@ -52,6 +61,8 @@ def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expe
                 _take_turns(debate, arguments, expected)
             except KeyboardInterrupt as interrupt:
                 raise KeyboardInterrupt(str(interrupt) or f"interrupted; {_go_on(debate)}") from None
+    elif not is_quiet(arguments):
+        remark(finished(files.journal))
     if due := ", ".join(turn.id for turn in debate.state.due):
         hint = f"`{next_command(debate.state, files.journal)}` to take them"
         raise Paused(f"{files.journal}: turns wait for the host: {due}.", hint=hint)
