@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import pydantic
 
@@ -190,6 +191,32 @@ def rounds(value: Any, most: int) -> int | None:
         return None
     text = str(value).strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= most else None
+
+
+def typed(value: Any) -> str:
+    """The value of a setting as a person types it; empty where there is none."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else ", ".join(value) if isinstance(value, list | tuple) else str(value)
+
+
+def setting_of(name: str, text: str, format: Format) -> Any:
+    """The value of a setting that a person typed. Raises BadSettings if it can't be chosen."""
+    annotation = Settings.model_fields[name].annotation
+    types = {annotation, *get_args(annotation)}
+    value: Any = text
+    if bool in types:
+        value = {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}.get(text.lower(), text)
+    elif tuple in {get_origin(part) for part in types}:
+        value = [part.strip() for part in text.split(",") if part.strip()]
+    elif types & {int, float}:
+        value = float(text) if float in types and re.fullmatch(r"\d+(\.\d+)?", text) else rounds(text, 999) or text
+    try:
+        Settings.model_validate({name: value}, context=format)
+    except pydantic.ValidationError as error:
+        if problems := [found["ctx"]["error"].args for found in error.errors() if found["loc"] == (name,)]:
+            raise BadSettings([problem for args in problems for problem in args]) from None
+    return value
 
 
 def message_line(key: str, text: str) -> str:

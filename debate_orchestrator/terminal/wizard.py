@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from debate_orchestrator.core.settings import ESTIMATED
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup import kept_answers
 from debate_orchestrator.setup.kept_answers import Kept
@@ -17,7 +18,7 @@ from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.risks import told as risk_lines
 from debate_orchestrator.setup.session import Ask, Propose, SetupState, with_answers
-from debate_orchestrator.setup.settings import MODERATOR, Settings
+from debate_orchestrator.setup.settings import MODERATOR, Settings, typed
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.casting import Casting, in_words, seats, stand_ins
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
@@ -141,12 +142,8 @@ class Wizard(SetupSession):
             if own and not draft.talk.rejected:
                 self.prompter.tell("", self.words.said["own"])
             self.draft = self.interview.answer(draft, key, "own" if own else "auto")
-        elif key in ("rounds", "output"):
-            self.draft = self.interview.answer(draft, key, "default")
-        elif key == "strictness":
-            self.draft = self.interview.answer(
-                draft, key, tuple(self.interview.format.rubric.strictness)[-1], "default"
-            )
+        elif key == "rounds" or key in self.interview.plain_settings:
+            self.draft = with_answers(draft, "default", **{key: self.interview.default(key)})
         else:
             return False
         return True
@@ -237,7 +234,7 @@ class Wizard(SetupSession):
 
     def _changes(self, ask: Ask) -> Changes:
         """What an answer would change of what the debate takes."""
-        if ask.key not in ("rounds", "strictness", "insist"):
+        if ask.key not in ESTIMATED:
             return lambda typed: {}
 
         def changes(typed: str) -> dict[str, Any]:
@@ -365,8 +362,7 @@ class Wizard(SetupSession):
             "positions": _summary(given["positions"]),
             _CONTEXT: _summary(given.get(_CONTEXT) or "none"),
             "rounds": _summary(given.get("rounds", 1)),
-            "strictness": _summary(given["strictness"]) if "strictness" in given else "",
-            "output": _summary(given["output"]),
+            **{key: _summary(typed(given[key])) for key in self.interview.plain_settings if key in given},
             _FORMAT: self.interview.format.title,
         }
         choices = tuple((key, value) for key, value in values.items() if value)
