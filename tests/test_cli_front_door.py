@@ -54,6 +54,15 @@ def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:
     )
 
 
+def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
+    """`debate open "TOPIC"` makes plain positions; where there are none, it says which flags add them."""
+    opened = debate("open", TOPIC, "--output", "r.md", "--no-issues", "--json")
+    refused = debate("open", "Pizza for lunch")
+
+    assert "Researcher B (Con): We should not use Rust for the gateway." in opened.json["show"]
+    assert refused.code == 2 and "--position-a TEXT and --position-b TEXT" in refused.err
+
+
 @pytest.mark.parametrize("words", [("--rehearse", TOPIC), ("run", TOPIC, "--rehearse"), ("run", "--rehearse", TOPIC)])
 def test_a_topic_may_stand_before_and_after_flags(debate: Run, words: tuple[str, ...]) -> None:
     """The topic is found where a person puts it, with a verb and without."""

@@ -124,7 +124,8 @@ def print_step(
         for line in show:
             say(line)
         for reply in result.accepted:
-            remark(" ".join(filter(None, (f"accepted {reply.turn} ({reply.words} words)", reply.remark))))
+            words = f"{reply.words:,} word{'s' * (reply.words != 1)}"
+            remark(" ".join(filter(None, (f"accepted {reply.turn} ({words})", reply.remark))))
         for sentence in result.missing:
             remark(sentence)
         for turn in result.turns:
