@@ -48,6 +48,8 @@ VERBS = {
 }
 """Every verb, with its line in `debate --help`."""
 
+_BEGINNING = ("run", "open")
+"""Verbs that begin a debate, and so take a topic without its flag."""
 _SETUP_FLAGS = {
     "--answers": "setup_answers",
     "--format": "setup_format",
@@ -184,7 +186,3 @@ def _suggestion(word: str, names: Sequence[str]) -> str:
     begun = [name for name in names if len(word) > 3 and name.startswith(word)]
     near = begun if len(begun) == 1 else difflib.get_close_matches(word, names, 1, 0.6 if len(word) < 5 else 0.75)
     return f", did you mean {near[0]}?" if near else ""
-
-
-_BEGINNING = ("run", "open")
-"""Verbs that begin a debate, and so take a topic without its flag."""
