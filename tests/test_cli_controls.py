@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -9,13 +10,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from debates import opening
+from human_turns import Script
 from messages_server import Server, serving
 from viewer import Viewer, watching
 
+from debate_orchestrator.cli.controls import Controls
 from debate_orchestrator.cli.controls import watch as watched
-from debate_orchestrator.core.events import CallFailed
-from debate_orchestrator.core.fold import fold
-from debate_orchestrator.storage.journal import read
+from debate_orchestrator.core.events import CallFailed, Event, Voted
+from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.providers import registry
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.terminal import prompt
 
 J = "r.journal.jsonl"
 RUN = (
@@ -79,6 +86,7 @@ def test_a_pause_that_is_taken_back(server: Server) -> None:
 def test_the_list_of_issues_waits_for_a_look(server: Server) -> None:
     """After the rapporteur's list no side is asked until the person goes on; a rehearsal does not wait."""
     with watching(*RUN[:4], "--no-brief", "--output=r.md", "--rounds=1") as viewer:
+        viewer.see_text("Enter goes on with this list, c changes it; it is taken as it is in 2 minutes.")
         viewer.see_text("Enter go on · c change the list")
         assert answers() == ["start.issues.rapporteur"] and len(server.requests) == 1
         server.between = lambda request: 0.0
@@ -86,6 +94,41 @@ def test_the_list_of_issues_waits_for_a_look(server: Server) -> None:
         assert viewer.see_end() == 0
     with watching(*RUN[:4], "--rehearse", "--output=tried.md", "--rounds=1") as viewer:
         assert viewer.see_end() == 0
+
+
+class Keyboard:
+    """A terminal that can be lent, at which keys are read."""
+
+    def lend(self) -> None: ...
+
+    def take_back(self) -> None: ...
+
+
+def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """c holds the debate however early it is pressed: also while the list is still being put on record."""
+    seats = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("host",), "rapporteur": ("rehearse",)}
+    monkeypatch.setattr(prompt, "here", lambda: Script("-1", ""))
+
+    async def hold(journal: JournalWriter) -> DebateState:
+        current = CurrentState(fold(journal.events))
+        controls = Controls(None, journal, current, lambda debate, event: None)
+        controls.session, controls.reads_keys = Keyboard(), True  # type: ignore[assignment]
+        heard = controls._on_event
+
+        def pressed_at_once(debate: DebateState, event: Event) -> None:
+            heard(debate, event)
+            if isinstance(event, Voted) and event.turn == "start.issues.rapporteur":
+                controls.press("c")
+
+        monkeypatch.setattr(controls, "_on_event", pressed_at_once)
+        await controls.run(registry.make_providers(current))
+        return current.state
+
+    with JournalWriter.create(J, opening(rounds=1, issues=True, cast=seats)) as journal:
+        debate = asyncio.run(hold(journal))
+
+    kinds = [event.kind for event in read(J).events if event.kind in ("issues_changed", "spoke")]
+    assert debate.issues is not None and kinds == ["issues_changed", "spoke", "spoke"]
 
 
 def test_leaving(server: Server) -> None:

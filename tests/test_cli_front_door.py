@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import yaml
 from conftest import Run
 
 TOPIC = "Should we use Rust for the gateway?"
@@ -51,6 +52,15 @@ def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:
     assert ran.err.rstrip().split("\n")[-1] == (
         f"Next: `debate run --topic '{TOPIC}' --rounds 1 --model MODEL` is the real debate."
     )
+
+
+def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
+    """`debate open "TOPIC"` makes plain positions; where there are none, it says which flags add them."""
+    opened = debate("open", TOPIC, "--output", "r.md", "--no-issues", "--json")
+    refused = debate("open", "Pizza for lunch")
+
+    assert "Researcher B (Con): We should not use Rust for the gateway." in opened.json["show"]
+    assert refused.code == 2 and "--position-a TEXT and --position-b TEXT" in refused.err
 
 
 @pytest.mark.parametrize("words", [("--rehearse", TOPIC), ("run", TOPIC, "--rehearse"), ("run", "--rehearse", TOPIC)])
@@ -161,6 +171,15 @@ def test_one_model_for_every_seat(debate: Run) -> None:
     assert "cast: command:claude -p" in answers.out and "# cast: {" not in answers.out
 
 
+def test_the_answers_of_a_rehearsal_are_those_of_the_real_debate(debate: Run) -> None:
+    """They name the models that stand-ins stood for, and the real report; a stand-in for none leaves its seat out."""
+    debate(TOPIC, *ONE, "--model", "openai:gpt-5", "--b", "rehearse", "--quiet")
+    found = yaml.safe_load(debate("answers", "--from", "debate-report.rehearsed.journal.jsonl").out)
+
+    assert found["cast"] == {"a": "openai:gpt-5", "judge": "openai:gpt-5", "rapporteur": "openai:gpt-5"}
+    assert found["output"] == "debate-report.md"
+
+
 @pytest.mark.parametrize("verb", ["report", "check", "replay"])
 def test_the_newest_debate_is_taken(debate: Run, verb: str) -> None:
     """Where no journal is named the newest of the folder is used, which is said; a report leads to its journal."""
@@ -218,9 +237,11 @@ def test_a_format_of_ones_own(debate: Run) -> None:
 
 
 def test_the_demos(debate: Run) -> None:
-    """The list tells topic, length and outcome of each debate; the first that is played is about a database queue."""
+    """The list tells topic, length and outcome of each debate; the first that is played is about a database queue, and
+    shows no recommendation but the one that stands."""
     listed = debate("demo", "--list")
     played = debate("demo", "--no-pace")
 
     assert "postgres-queue: " in listed.out and "words." in listed.out and "Winner: " in listed.out
     assert "(postgres-queue;" in played.out and "Next: " in played.err
+    assert played.out.count("\nRecommendation (") == 1

@@ -205,14 +205,29 @@ def documented_setting() -> tuple[str, str]:
     return field, entry
 
 
+def documented_question(setup: str) -> str:
+    """The wording of the setup with the question that docs/development.md shows, before that of the output."""
+    text = (ROOT / "docs/development.md").read_text(encoding="utf-8")
+    shown = text[text.index("\n    mood:\n") + 1 : text.index("\n\n`choices` stand")]
+    indented = "".join(f"{line[2:]}\n" for line in shown.split("\n"))
+    assert setup.count("\n  output:\n") == 1
+    return setup.replace("\n  output:\n", f"\n{indented}  output:\n")
+
+
+RESTATED = {"ambiguous": False, "recommended": None, "alternative": None}
+"""A moderator's reply on a topic, but for the topic."""
+
+
 def test_a_setting_is_declared_in_two_places(here: Path) -> None:
     """The documented setting, added to the model and to the table of texts, refuses values outside of its choices. It
     has a flag, a line in the sample, one in the block that confirms the setup, and a place in the journal, from which
-    its answer can be had again."""
+    its answer can be had again. With the wording of its question it is asked for, by hosts and at a terminal."""
     shutil.copytree(
         ROOT / "debate_orchestrator", "toy/debate_orchestrator", ignore=shutil.ignore_patterns("__pycache__")
     )
-    Path("toy/prompts").symlink_to(ROOT / "prompts")
+    shutil.copytree(ROOT / "prompts", "toy/prompts")
+    questions = Path("toy/prompts/setup.yaml")
+    questions.write_text(documented_question(questions.read_text(encoding="utf-8")), encoding="utf-8")
     source = Path("toy/debate_orchestrator/core/settings.py")
     text = source.read_text(encoding="utf-8")
     assert text.count("\n    sources:") == 1
@@ -240,6 +255,19 @@ def test_a_setting_is_declared_in_two_places(here: Path) -> None:
     opened = json.loads(Path("debate-report.journal.jsonl").read_text(encoding="utf-8").splitlines()[0])["event"]
     assert opened["setup"]["mood"] == "stormy"
     assert "\nmood: stormy\n" in toy("answers", "--from", "debate-report.journal.jsonl")
+    Path("t.json").write_text(json.dumps({**RESTATED, "restated": "We should move."}), encoding="utf-8")
+    settled = ("topic_ok=yes", "position_a=Yes.", "position_b=No.", "rounds=1", "strictness=strict")
+    for given in (("topic=We should move.",), ("setup.topic.moderator=t.json",), settled):
+        asked = json.loads(toy("ask", "b.yaml", *given))
+    (question,) = (one for one in asked["questions"] if one["key"] == "mood")
+    assert [option["label"] for option in question["options"]] == ["calm", "stormy"]
+    assert json.loads(toy("ask", "b.yaml", "mood=stormy"))["settled"]["mood"] == "stormy"
+    code = "from persons import *; print(hold(*SETUP, 'more', 'mood', 'stormy', 'yes').draft.given['mood'])"
+    command = [sys.executable, "-c", code]
+    path = os.pathsep.join(("toy", str(ROOT / "tests")))
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
+    held = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60, env=environment)
+    assert held.stdout == "stormy\n", held.stderr
 
 
 def test_every_setting_has_its_texts() -> None:

@@ -197,6 +197,7 @@ def test_the_user_changes_the_list_before_it_is_argued_to(debate: Run, opened: d
     changed = debate("step", journal, "--json", "--issues", "I3,I1", "Who is on call?")
     assert changed.json["show"][:2] == ["The user changed the list of issues before round 1.", "I1. Question 3?"]
     assert changed.code == 2 and "answers another" in changed.err
+    assert "was not the brief that is due" not in changed.err and not [*Path().glob("*.turns/*edited*")]
     (turn,) = changed.json["turns"]
     assert turn["turn"] == "1.opening.a"
     text = Path(turn["brief"]).read_text(encoding="utf-8")
@@ -252,14 +253,33 @@ def test_a_list_of_ones_own_is_put_before_everybody(debate: Run, here: Path) -> 
         ({"cast": {"a": "openai:x", "b": "openai:y", "judge": ["anthropic:z", "openai:x"]}}, "anthropic:z"),
         ({"cast": {"a": "openai:x", "b": "openai:y", "judge": "human"}}, "openai:x"),
         ({"cast": {"judge": "anthropic:z", "rapporteur": "openai:x"}}, "openai:x"),
+        ({"cast": {"a": "openai:x", "b": "openai:y", "judge": "rehearse"}}, "openai:x"),
+        ({"cast": {"a": "human", "b": "human", "judge": "human"}}, "human"),
+        ({"cast": {"a": "human", "b": "rehearse:openai:y", "judge": "rehearse"}}, None),
+        ({"cast": {"a": "openai:x", "b": "openai:y", "judge": "openai:z", "rapporteur": "rehearse"}}, None),
+        ({"cast": {"a": "human", "b": "rehearse", "judge": "rehearse", "rapporteur": "human"}}, "human"),
+        ({"cast": {"a": "rehearse", "b": "rehearse", "judge": "rehearse:openai:z"}}, "rehearse:openai:z"),
         ({"issues": False}, "host"),
         ({"issues": False, "brief": False, "cast": {"rapporteur": "openai:x"}}, None),
     ],
 )
 def test_who_the_rapporteur_is(given: dict[str, Any], expected: str | None) -> None:
-    """The first judge's model unless another is named, and no person who was only asked to judge."""
-    cast = settings_from({**ANSWERS, **given}, RULES, "r.md").cast
-    assert cast.get("rapporteur", (None,)) == (expected,)
+    """The first judge's model unless another is named, and no person who was only asked to judge. Without a rapporteur
+    there are no issues and no brief, so that a stand-in's filler is never on the first page of a real debate."""
+    settings = settings_from({**ANSWERS, **given}, RULES, "r.md")
+    assert settings.cast.get("rapporteur", (None,)) == (expected,)
+    assert expected or not (settings.issues or settings.brief)
+
+
+def test_a_debate_of_people_and_stand_ins_says_what_it_leaves_out(debate: Run, here: Path) -> None:
+    """It has no list and no brief, and says once which flag adds them; a list of the user's own stays."""
+    named = ("--a=host", "--b=rehearse", "--judge=rehearse", "--rapporteur=rehearse")
+    Path("a.json").write_text(json.dumps({**ANSWERS, "issues": QUESTIONS}), encoding="utf-8")
+    opened = debate("open", "--answers", "a.json", *named, "--output=r.md", "--json").json
+    notes = [line for line in opened["show"] if "`--rapporteur`" in line]
+    assert len(notes) == 1 and notes[0].startswith("There is no decision brief: it would come from a stand-in.")
+    assert opened["turns"][0]["turn"] == "1.opening.a"
+    assert "I2. Who is on call at night?" in Path(opened["turns"][0]["brief"]).read_text(encoding="utf-8")
 
 
 def test_rounds_may_be_left_to_the_judge() -> None:

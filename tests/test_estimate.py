@@ -88,6 +88,17 @@ def test_a_rehearsal_costs_what_the_real_one_would() -> None:
     assert expected(f"rehearse:{SONNET}", brief(debate, debate.due[0])) == 0.0
 
 
+def test_a_stand_in_beside_people_and_models_costs_nothing() -> None:
+    """Its calls are none, and no price stands beside "costs nothing"; in a rehearsal that a person joins it counts as
+    the model."""
+    mixed = first(cast=cast("human", f"rehearse:{SONNET}", f"rehearse:{OPUS}"))
+    judged = first(cast=cast(f"rehearse:{SONNET}", f"rehearse:{SONNET}", OPUS))
+
+    assert estimate(mixed).sentence() == "no calls; a person's turns cost nothing"
+    assert {line.seat for line in estimate(judged).bill.lines} == {"judge"}
+    assert estimate(mixed, rehearsal=True).cost > 0.01
+
+
 @pytest.mark.parametrize("who", ["host", "replay:x.jsonl"])
 def test_some_seats_are_no_calls(who: str) -> None:
     """Nobody calls a host, a person or a recording."""

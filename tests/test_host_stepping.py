@@ -56,6 +56,21 @@ def test_open_prints_the_contract(opened: dict[str, Any]) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["1.openning.a.reply.md", "1.opening.A.reply.md", "1.opening.a.reply.txt"])
+def test_a_misspelt_reply_is_named(debate: Run, opened: dict[str, Any], name: str) -> None:
+    """A file that is close to the name of a missing reply is told with the right name, and is left where it is."""
+    Path("report.turns", name).write_text("Tabs are smaller.", encoding="utf-8")
+    Path("report.turns/notes.md").write_text("Mine.", encoding="utf-8")
+    told = debate("step", J, "--json").json
+
+    assert told["accepted"] == [] and told["turns"] == opened["turns"]
+    assert told["missing"] == [
+        "1.opening.a: no reply at report.turns/1.opening.a.reply.md yet. "
+        f"There is {name}; rename it to 1.opening.a.reply.md if it is the reply."
+    ]
+    assert Path("report.turns", name).exists()
+
+
 def test_a_debate_goes_to_its_report(debate: Run, opened: dict[str, Any]) -> None:
     """Stepping to the end writes the report and prints the closing line."""
     told = finish(debate, opened, rounds=2)
@@ -76,6 +91,10 @@ def test_a_finished_debate_steps_to_the_same(debate: Run, opened: dict[str, Any]
     again = debate("step", J, "--json").json
 
     assert (again["status"], again["report"], again["summary"]) == ("done", told["report"], told["summary"])
+    for verb in ("step", "resume"):
+        shown = debate(verb, J)
+        assert shown.code == 0 and shown.out.strip().endswith(told["summary"])
+        assert f"{J} is finished" in shown.err and f"`debate judge {J} --judge MODEL`" in shown.err
     assert Path(J).read_bytes() == before
 
 

@@ -34,6 +34,8 @@ def test_a_near_miss(spec: str, asked: list[str]) -> None:
         ("opus", "Try: anthropic:claude-opus-5-5."),
         ("gpt-5", "Try: openai:gpt-5."),
         ("claude-x", "Try: anthropic:claude-x."),
+        ("claude-sonet-5-5", "Try: anthropic:claude-sonnet-5-5."),
+        ("claude-sonnet-9", "Try: anthropic:claude-sonnet-9."),
         ("martian:x", "Try: `debate models` lists what is reachable."),
     ],
 )

@@ -12,6 +12,12 @@ import pytest
 from conftest import Run
 from messages_server import Server, serving
 
+from debate_orchestrator import load_format
+from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.start import make_opening
+from debate_orchestrator.setup.settings import settings_from
+
+SPEAKER, JUDGE_MODEL = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [
@@ -65,9 +71,23 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
+def test_the_cost_is_the_estimate() -> None:
+    """The calls and the dollars that the README names for three rounds are those of the estimate."""
+    named = re.search(r"Three rounds .* are (\d+) calls, about (\d+) minutes and about \$(\d\.\d)0", README)
+    cast = {"a": SPEAKER, "b": SPEAKER, "judge": JUDGE_MODEL}
+    positions = {"a": "We should move to gRPC.", "b": "We should not move to gRPC."}
+    given = {"topic": "Should we move to gRPC?", "positions": positions, "cast": cast}
+    expected = estimate(make_opening(settings_from(given, load_format("adversarial"), "r.md")))
+
+    assert named is not None
+    assert (int(named[1]), round(expected.seconds / 60)) == (expected.calls, int(named[2]))
+    assert float(named[3]) == round(expected.cost, 1)
+
+
 def test_the_map_is_the_tree() -> None:
     """Every room that the map names is there, and every room of the package is on the map."""
-    block = README.partition("## The map")[2].partition("\n\n    ")[2].partition("\n\n")[0]
+    page = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
+    block = page.partition("## The map")[2].partition("\n\n    ")[2].partition("\n\n")[0]
     inside = [name for line in re.findall(r"^ {6}(\S.*?)  ", f"\n{block}", re.MULTILINE) for name in line.split(", ")]
     named = {name.rstrip("/") for name in inside}
     rooms = {path.stem for path in (ROOT / "debate_orchestrator").iterdir() if not path.name.startswith(("_", "py"))}

@@ -136,7 +136,7 @@ def test_open_claims_come_by_id_the_most_disputed_first() -> None:
 def test_what_was_not_checked() -> None:
     """Unchecked sources, an unrecorded model and a vote in one presentation alone are said; a mirrored vote is not."""
     assert decision(adversarial(rounds=1)).unchecked == (
-        "Run in an agent host: its agents took every seat, and no model is on record.",
+        "Run through files by an agent host or by hand; no model is on record.",
         "Sources are cited by the debaters and were not checked.",
         "No judge voted with the sides exchanged, so an effect of their order is not ruled out.",
     )

@@ -26,7 +26,7 @@ GOLDEN = """\
 **Judge Strictness:** strict\x20\x20
 **Date:** 2026-02-03
 
-*Complete. Run in an agent host: its agents took every seat, and no model is on record. Researcher A spoke first. \
+*Complete. Run through files by an agent host or by hand; no model is on record. Researcher A spoke first. \
 Sources are cited by the debaters and were not checked.*
 
 *Contents:* [Final Verdict](#final-verdict) · [Debate Transcript](#debate-transcript) · \

@@ -169,10 +169,12 @@ def test_prompts_that_came_back_are_noted_too() -> None:
         {"a": "human", "b": "rehearse", "judge": "rehearse"},
         {"a": "command:cat", "b": "command:cat", "judge": "rehearse"},
         {"a": "host", "b": "host", "judge": "command:cat", "moderator": "rehearse"},
+        {"a": "host", "b": "host", "judge": "host"},
+        {"a": "human", "b": "human", "judge": "human"},
     ],
 )
-def test_a_stand_in_derives_no_positions(cast: dict[str, Any]) -> None:
-    """Where a stand-in would derive them, the positions are plain ones, and no words of a stand-in are argued."""
+def test_positions_without_a_model(cast: dict[str, Any]) -> None:
+    """Where a stand-in, a host or a person would derive them, the positions are plain ones."""
     given = settings.settings_from({"topic": "Should we move?", "cast": cast}, RULES, "debate-report.md")
     asked, paid = asyncio.run(start.settle_positions(given, questionnaire(), print))
 
@@ -185,5 +187,5 @@ def test_positions_are_wanted_of_a_person() -> None:
     cast = {"a": "human", "b": "rehearse", "judge": "rehearse"}
     given = settings.settings_from({"topic": "Pizza", "cast": cast}, RULES, "debate-report.md")
 
-    with pytest.raises(BadSettings, match=r"a stand-in can't derive them.*--position-a TEXT and --position-b TEXT"):
+    with pytest.raises(BadSettings, match=r"from 'Pizza' without a model.*--position-a TEXT and --position-b TEXT"):
         asyncio.run(start.settle_positions(given, questionnaire(), print))

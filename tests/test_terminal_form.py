@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from human_turns import Script, lines, run, standing, taken
+from human_turns import Script, due, lines, run, standing, taken
 from persons import BACK, CTRL_C
 
+from debate_orchestrator.core import decision
+from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.fold import apply
+from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave
 from debate_orchestrator.terminal.turn import BallotForm
 from debate_orchestrator.util.terminal_text import Back
@@ -22,8 +26,9 @@ NOTHING = "(not given)"
 
 
 def filled(here: Path, *typed: str | Exception, turn: str = "1.verdict.judge", **more: Any) -> tuple[Any, Script]:
+    issues = more.pop("issues", False)
     script = Script(*typed, **more)
-    return json.loads(run(BallotForm(taken(turn, script, here)).take())), script
+    return json.loads(run(BallotForm(taken(turn, script, here, issues=issues)).take())), script
 
 
 def test_a_short_ballot(here: Path) -> None:
@@ -48,6 +53,33 @@ def test_a_short_ballot(here: Path) -> None:
     assert script.asked[0].text == ("Scores: Researcher A: Argument quality, Use of evidence, Directness of rebuttals")
     assert script.asked[2].choices[0] == ("a", "Researcher A")
     assert "Strongest: Researcher A: (not given) (not asked)" in script.text
+
+
+ISSUES = ("What does it cost?", "Who maintains it?", "Can it be undone?")
+
+
+def test_a_ballot_on_issues_has_six_questions_at_most(here: Path) -> None:
+    """All issues are one question, with their text; their answers are a line, and the reason is asked for as well."""
+    ballot, script = filled(here, "7 6 8", "5 5 4", "a", "A named a price.", "a b", "a b u", "", issues=ISSUES)
+    asked = next(question for question in script.asked if question.text == "Issues")
+
+    assert ballot["issues"] == {"I1": "a", "I2": "b", "I3": "untouched"}
+    assert ballot["justification"] == "A named a price."
+    assert "  I2. Who maintains it?" in asked.lines
+    assert any("3 answers are needed" in line for line in script.asked[5].lines)
+    assert len({question.text for question in script.asked[:-1]}) == 5
+
+
+def test_the_issues_of_a_ballot_can_be_skipped(here: Path) -> None:
+    """Enter alone skips them: the ballot counts, and says of no issue that it was not dealt with."""
+    state = due("1.verdict.judge", rounds=1, issues=ISSUES)
+    script = Script("7 6", "5 5", "a", "A named a price.", "", "")
+    text = run(BallotForm(taken("1.verdict.judge", script, here, state)).take())
+    reply = Reply(text=text, brief="0" * 64, by="human")
+    after = apply(state, parse_reply(state, state.due[0], reply))
+
+    assert json.loads(text)["issues"] is None
+    assert after.ballot("1.verdict.judge") is not None and decision.standings(after) == {}
 
 
 def test_more(here: Path) -> None:
@@ -176,6 +208,7 @@ def test_what_was_entered_can_be_seen(here: Path) -> None:
 
     assert script.entered[2] == "  1 Scores: Researcher A: 7 6 8\n  2 Scores: Researcher B: 5 5.5 4\n"
     assert "Score each researcher" in script.asked[2].shows["brief"]()
+    assert script.entered[4].endswith("  3 Winner: a\n  4 Justification: A was better.\n")
     assert script.asked[2].status("").text == "Question 3 of 6"
     assert script.asked[3].status("two words").text == "Question 4 of 6, 2 words"
 

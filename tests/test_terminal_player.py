@@ -11,7 +11,7 @@ import debates
 import pytest
 from fake_terminal import FakeTerminal, Shown
 
-from debate_orchestrator.core.events import Asked, CallFailed, EndedEarly, Event, QuestionAsked, Reply
+from debate_orchestrator.core.events import Asked, CallFailed, EndedEarly, Event, QuestionAsked, Rejected, Reply, Voted
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.terminal import player
 from debate_orchestrator.terminal.player import Player
@@ -183,3 +183,16 @@ def test_what_came_out_of_order() -> None:
     assert "Ended early, after Challenge of round 1." in text
     assert text.index("says in 1.challenge.a.") < text.index("says in 1.challenge.b.")
     assert [turn.id for turn in play.player.debate.due] == [turn.id for turn in debate.due] == ["final.verdict.judge"]
+
+
+def test_a_reply_that_was_asked_for_again_is_not_shown() -> None:
+    """What stands in its place is shown, and how it came about is in the report."""
+    before = recorded(rounds=1)
+    at = next(n for n, event in enumerate(before) if isinstance(event, Voted))
+    turn = before[at].turn  # type: ignore[union-attr]
+    reply = Reply(text="no ballot", brief="0" * 64, by="host")
+    refused = Rejected(turn=turn, complaints=(f"{turn}: the reply is not JSON.",), reply=reply, absent=False)
+    play = Play([*before[:at], refused, asked(turn), *before[at:]], None)
+
+    assert play.run()
+    assert "will not do" not in play.terminal.text and "Winner" in play.terminal.text

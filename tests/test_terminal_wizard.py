@@ -208,6 +208,15 @@ class TestMore:
         assert told in held.text
         assert settled(held) == GIVEN
 
+    def test_the_way_back(self, here: Path) -> None:
+        """Back from a question leads to the list of answers, and from there to the last confirmation; nothing that
+        was answered is asked again."""
+        held = hold(*SETUP, "more", "rounds", BACK, "strictness", BACK, BACK, "yes")
+        asked = held.text.partition("Begin the debate?")[2]
+
+        assert held.ended == "confirmed" and settled(held) == GIVEN
+        assert "A file or an address" not in asked and asked.count("Which answer?") >= 3
+
     def test_the_format(self, here: Path) -> None:
         """The format can be changed; a transcript's is none that can be held."""
         held = hold(*SETUP, "more", "format", "transcript", "panel", "yes")

@@ -71,7 +71,7 @@ def test_a_second_debate_of_a_topic_has_a_name_of_its_own(visitor: Visitor) -> N
         ({"rounds": "99"}, "rounds", "rounds: 99 is not a whole number from 1 to 6"),
         ({"rounds": "many"}, "rounds", "rounds: 'many' is not a whole number"),
         ({"positions.a": "Yes."}, "positions", "positions: none is given for b"),
-        ({"other.a": "nobody:x"}, "cast.a", "cast: a: "),
+        ({"other.a": "nobody:x"}, "cast.a", "nobody:x"),
         ({"max_cost": "-1"}, "max_cost", "max_cost: -1.0 is not an amount"),
     ],
 )

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from human_turns import due
 from test_web_desk import visitor  # noqa: F401
 from web_visitor import PATIENCE, Visitor, plain, visiting
 
 from debate_orchestrator import fold, read_journal
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import LARGEST
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.web import people
+from debate_orchestrator.web import form_fields, people
 
 SETUP = {
     "topic": "Is a reason better than a claim?",
@@ -298,3 +300,22 @@ def test_the_floor_and_an_early_end(visitor: Visitor, stranger: Visitor) -> None
 
     assert [one.question for one in state().questions] == ["What would it cost?"]
     assert state().closed_after is not None
+
+
+def test_a_judge_chooses_for_each_issue() -> None:
+    """Every issue has a field to choose in. All of them answered are taken; all left empty skip the issues; some left
+    empty are complained about."""
+    debate = due("1.verdict.judge", rounds=1, issues=("What does it cost?", "Who maintains it?"))
+    shape, terms = debate.shape(debate.due[0]) or {}, schedule.terms(debate, debate.due[0])
+    scores = {("scores", "a"): "7 6", ("scores", "b"): "5 5", ("winner",): "a"}
+    answers = {("issues", "I1"): "a", ("issues", "I2"): "even"}
+    whole = form_fields.value(shape, terms, scores | answers)
+    skipped = form_fields.value(shape, terms, scores)
+    half = scores | {("issues", "I1"): "a"}
+    asked = {field.name: field for field in form_fields.questions(shape, terms, debate.format, half, checked=True)}
+
+    assert whole is not None and whole["issues"] == {"I1": "a", "I2": "even"}
+    assert skipped is not None and skipped["issues"] is None
+    assert [value for value, _ in asked["field/issues/I2"].options] == ["a", "b", "even", "untouched"]
+    assert asked["field/issues/I1"].value == "a" and "I2: choose one" in asked["field/issues/I2"].problem
+    assert form_fields.value(shape, terms, half) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from typing import Any
 
 from debate_orchestrator.cli.output import next_step
@@ -15,9 +16,11 @@ from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
 from debate_orchestrator.setup.settings import sample
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util import resources
+from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.data import to_yaml
 
+_REHEARSED = re.compile(r"\.rehearsed(-\d+)?(?=\.)")
+"""What the name of a rehearsal's report has before its ending."""
 EXAMPLE = "debate answers > answers.yaml"
 
 
@@ -42,15 +45,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _answers_of(debate: DebateState, output: str) -> dict[str, Any]:
-    """The answers that make the same debate again. Settings that few debates have stand only where they differ from
-    the default."""
+    """The answers that make the same debate again; of a rehearsal, the debate that was rehearsed. Settings that few
+    debates have stand only where they differ from the default."""
     opened = debate.opened
+    cast = opened.cast
+    if model_spec.is_rehearsal(cast) or any(note.note == "estimate" for note in debate.notes):
+        output = _REHEARSED.sub("", output)
+        nameless = {model_spec.REHEARSE, model_spec.stand_in(model_spec.HOST)}
+        cast = {seat: tuple(map(model_spec.real, specs)) for seat, specs in cast.items() if not nameless & {*specs}}
     answers = opened.setup.model_dump(mode="json")
     answers |= {"output": output, "format": _format_of(opened)}
     answers["context"] = [os.path.basename(file.name) for file in opened.context]
     answers["insist"] = opened.setup.rounds > opened.format.rounds.most
     answers["one_agent"] = any(note.note == "one agent" for note in debate.notes)
-    answers["cast"] = {seat: list(models) if len(models) > 1 else models[0] for seat, models in opened.cast.items()}
+    answers["cast"] = {seat: list(models) if len(models) > 1 else models[0] for seat, models in cast.items()}
+    if not cast:
+        del answers["cast"]
     rare = [name for name, shown in SETTING_TEXTS.items() if shown.sample.startswith("#") and name != "cast"]
     return {
         name: value for name, value in answers.items() if name not in rare or value != default_of(name, opened.format)

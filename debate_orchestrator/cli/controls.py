@@ -171,6 +171,8 @@ class Controls:
         if wanted and not self.ended and schedule.can_change_issues(self._debate):
             self._offered = self._offering = True
             asyncio.get_running_loop().call_later(_OFFERED_FOR, self._go_on)
+            minutes = _OFFERED_FOR // 60
+            self._message(f"Enter goes on with this list, c changes it; it is taken as it is in {minutes} minutes.")
             self.pause()
 
     def _go_on(self) -> None:
@@ -179,11 +181,13 @@ class Controls:
             self.resume()
 
     def _change(self) -> None:
-        self._changes_issues = True
-        self._go_on()
+        """Has the list changed once the loop has stopped: until then it must start no call, or the list would stand."""
+        self._offering, self._changes_issues = False, True
+        self._resumed.set()
 
     async def _change_issues(self) -> None:
-        """Lends the terminal to the person who changes the list of issues. Leaving it there ends the debate."""
+        """Lends the terminal to the person who changes the list of issues, and goes on. Leaving it there ends the
+        debate."""
         from debate_orchestrator.terminal.issues import change_issues
         from debate_orchestrator.terminal.prompt import Leave, here
 
@@ -199,6 +203,8 @@ class Controls:
             self.end()
         finally:
             self.session.take_back()
+        if not self.ended:
+            self.resume()
 
     def _record(self, event: Event) -> None:
         """Writes an event to the journal. If that fails, it is shown, and the debate continues as far as it can."""
@@ -267,7 +273,7 @@ class Controls:
         elif self._confirming:
             self._live.note = "end the debate early, and go to the verdict?"
         elif self._offering:
-            self._live.note = f"the debate goes on by itself in {_OFFERED_FOR // 60} minutes"
+            self._live.note = f"Enter goes on; by itself it does in {_OFFERED_FOR // 60} minutes"
         elif self._paused:
             self._live.note = "paused"
         else:

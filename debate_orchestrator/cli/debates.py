@@ -22,7 +22,7 @@ from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import Permissions
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.settings import Settings
+from debate_orchestrator.setup.settings import Settings, rapporteur_note
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
@@ -147,9 +147,10 @@ def setup_lines(arguments: argparse.Namespace, settings: Settings, files: Debate
     """The setup as confirmed. If the answers hold a conversation it was shown there; then only what reaches beyond the
     debate, since another user may have had that conversation."""
     values, questions = settings.model_dump() | {"output": files.report}, questionnaire(settings.format)
-    if "setup" in read_answers(arguments):
-        return questions.beyond(values)
-    return questions.confirmed(values).split("\n")
+    confirmed = "setup" in read_answers(arguments)
+    lines = questions.beyond(values) if confirmed else questions.confirmed(values).split("\n")
+    note = rapporteur_note(settings, questions.format)
+    return [*lines, note] if note else lines
 
 
 def cast_line(settings: Settings) -> str:

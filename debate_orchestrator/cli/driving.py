@@ -31,8 +31,17 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.callbacks import ignore
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import ExternalError, Paused
 from debate_orchestrator.util.numbers import plural
+
+
+def finished(journal: str) -> str:
+    """Says that a debate has no turn left to take, and what can be done with it."""
+    return (
+        f"{journal} is finished: no turn is left, so its reports are written again. `{command('replay', journal)}` "
+        f"plays it again, and `{command('judge', journal)} --judge MODEL` has another judge decide."
+    )
 
 
 def is_quiet(arguments: argparse.Namespace) -> bool:
@@ -43,8 +52,8 @@ def is_quiet(arguments: argparse.Namespace) -> bool:
 def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expected: str = "") -> int:
     """Takes every turn that is due, writes the reports and prints the outcome; returns the exit code.
 
-    `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. `expected` is the estimate in
-    words, if it is known already: estimating plays the whole debate, with every brief. Raises ExternalError with the
+    `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. `expected` is, in a rehearsal,
+    what the debate would take with models, in words. Raises ExternalError with the
     command that resumes, and Paused if turns are left that only an agent host can take."""
     journal, files = debate.journal, debate.files
     if debate.state.due:
@@ -53,6 +62,8 @@ def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expe
                 _take_turns(debate, arguments, expected)
             except KeyboardInterrupt as interrupt:
                 raise KeyboardInterrupt(str(interrupt) or f"interrupted; {_go_on(debate)}") from None
+    elif not is_quiet(arguments):
+        remark(finished(files.journal))
     if due := ", ".join(turn.id for turn in debate.state.due):
         hint = f"`{next_command(debate.state, files.journal)}` to take them"
         raise Paused(f"{files.journal}: turns wait for the host: {due}.", hint=hint)
@@ -80,7 +91,8 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
     quiet = is_quiet(arguments)
     if not quiet:
         estimate_text = expected or estimate(state.opened, journal.events[1:]).sentence()
-        remark(f"With models it would take {estimate_text}." if model_spec.is_rehearsal(state.cast) else estimate_text)
+        rehearsal = expected or model_spec.is_rehearsal(state.cast)
+        remark(f"No model is called. With models it would take {estimate_text}." if rehearsal else estimate_text)
     json_events = JsonEvents(journal.events) if arguments.events else None
     if (changed := start.changed_prompts(state)) is not None:
         record_event(journal, debate.current, changed, json_events)

@@ -48,6 +48,8 @@ VERBS = {
 }
 """Every verb, with its line in `debate --help`."""
 
+_BEGINNING = ("run", "open")
+"""Verbs that begin a debate, and so take a topic without its flag."""
 _SETUP_FLAGS = {
     "--answers": "setup_answers",
     "--format": "setup_format",
@@ -67,7 +69,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     argv = _with_verb(sys.argv[1:] if argv is None else list(argv))
     parser = build_parser(argv)
     arguments, rest = parser.parse_known_args(argv)
-    if getattr(arguments, "verb", "") == "run" and arguments.topic is None and len(rest) == 1 and _is_topic(rest[0]):
+    begins = getattr(arguments, "verb", "") in _BEGINNING
+    if begins and arguments.topic is None and len(rest) == 1 and _is_topic(rest[0]):
         arguments.topic = rest.pop()
     # KEY=VALUE and TURN=FILE may stand before and after flags; argparse takes only one group of them.
     unknown = [word for word in rest if word.startswith("-") or not hasattr(arguments, "given")]
@@ -94,8 +97,8 @@ def _with_verb(argv: list[str]) -> list[str]:
     if before and before < len(argv) and _is_topic(argv[before]):  # as in `debate --rehearse "TOPIC"`
         argv = [argv[before], *argv[:before], *argv[before + 1 :]]
     first = argv[0] if argv else ""
-    if first == "run" and len(argv) > 1 and _is_topic(argv[1]):
-        return ["run", "--topic", *argv[1:]]
+    if first in _BEGINNING and len(argv) > 1 and _is_topic(argv[1]):
+        return [first, "--topic", *argv[1:]]
     if first == "help":
         return [*argv[1:2], "--help"]
     if first == "--topic" and len(argv) > 1:

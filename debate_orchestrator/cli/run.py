@@ -85,7 +85,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     with new_debate(settings, files, derived) as debate:
         expected = ""
         if rehearse:
-            expected = estimate(debate.state.opened).sentence()
+            expected = estimate(debate.state.opened, rehearsal=True).sentence()
             record_event(debate.journal, debate.current, Noted(note="estimate", detail=expected))
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):

@@ -8,7 +8,7 @@ from typing import Any
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import ConsentedDebate, existing_debate
-from debate_orchestrator.cli.driving import write_reports
+from debate_orchestrator.cli.driving import finished, write_reports
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
 from debate_orchestrator.cli.output import print_errors, print_json, remark, say
@@ -64,6 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         existing_debate(arguments.journal, changes, trusted=arguments.trust) as debate,
         terminated_like_interrupted(),
     ):
+        if not (debate.state.due or arguments.json):
+            remark(finished(debate.files.journal))
         folder = TurnsFolder(debate.files.turns, remark)
         options = {"one_agent": arguments.one_agent, "permissions": flags.permitted(arguments)}
         result = take_step(debate.journal, debate.current, folder, replies, **options)
@@ -122,7 +124,8 @@ def print_step(
         for line in show:
             say(line)
         for reply in result.accepted:
-            remark(" ".join(filter(None, (f"accepted {reply.turn} ({reply.words} words)", reply.remark))))
+            words = f"{reply.words:,} word{'s' * (reply.words != 1)}"
+            remark(" ".join(filter(None, (f"accepted {reply.turn} ({words})", reply.remark))))
         for sentence in result.missing:
             remark(sentence)
         for turn in result.turns:

@@ -104,7 +104,8 @@ class Field(Value):
     per_side: bool = False
     """One value for each side instead of a single one."""
     per_issue: bool = False
-    """One value for each item of the list of issues; the field is not asked for where there is no such list."""
+    """One value for each item of the list of issues; the field is not asked for where there is no such list. A reply
+    that has null for all of them leaves the issues open, and is otherwise as good."""
     optional: bool = False
     """Whether null is allowed."""
     only_if: dict[str, bool | str] = {}
@@ -294,7 +295,8 @@ def _limits(field: Field) -> str:
 
 
 def check(shape: Mapping[str, Field], value: Any, terms: ShapeContext, where: str = "") -> list[str]:
-    """Every error of `value` as a reply of this shape; empty if it fits."""
+    """Every error of `value` as a reply of this shape; empty if it fits. Each names its field by a path, in which the
+    items of a list count from 1: `rows[1].claim`."""
     if not isinstance(value, dict):
         return [_mismatch(where.rstrip(".") or "the reply", value, "a JSON object")]
     wanted = fields_asked(shape, terms)
@@ -318,7 +320,7 @@ def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: ShapeC
     value = record[name]
     empty_one = empty_value(field)
     empty = value == empty_one and type(value) is type(empty_one)
-    if field.optional and empty:
+    if (field.optional or field.per_issue) and empty:
         return []
     if not field.only_if and not field.unless:
         return _one(field, value, terms, where)
@@ -360,7 +362,7 @@ def _or_nothing(field: Field) -> str:
 
 def _one(field: Field, value: Any, terms: ShapeContext, where: str, *, side: bool = True) -> list[str]:
     if side and (keys := field.keys(terms)):
-        return _each(keys, value, where, lambda item, at: _one(field, item, terms, at, side=False))
+        return _each(keys, value, where, lambda item, at: _one(field.single, item, terms, at, side=False))
     if field.kind == "record":
         return check(field.fields, value, terms, f"{where}.")
     if field.kind == "scores":
@@ -371,15 +373,25 @@ def _one(field: Field, value: Any, terms: ShapeContext, where: str, *, side: boo
 
 
 def _each(keys: Sequence[str], value: Any, where: str, check_one: Any) -> list[str]:
-    if not isinstance(value, dict) or set(value) != set(keys):
-        return [_mismatch(where, value, f"an object with the keys {', '.join(keys)}")]
+    if problems := _key_problems(keys, value, where):
+        return problems
     return [error for name in keys for error in check_one(value[name], f"{where}.{name}")]
 
 
+def _key_problems(keys: Sequence[str], value: Any, where: str) -> list[str]:
+    """What keeps a value from being an object with these keys and no others."""
+    if not isinstance(value, dict) or not set(value) & set(keys):
+        return [_mismatch(where, value, f"an object with the keys {', '.join(keys)}")]
+    missing = [key for key in keys if key not in value]
+    others = [short_repr(key, 30) for key in value if key not in keys]
+    problems = [f"{where}: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing."] if missing else []
+    return problems + [f"{where}: there is no such key as {key}; the keys are {', '.join(keys)}." for key in others[:3]]
+
+
 def _scores(value: Any, terms: ShapeContext, where: str) -> list[str]:
-    if not isinstance(value, dict) or set(value) != set(terms.criteria):
-        return [_mismatch(where, value, f"an object with the keys {', '.join(terms.criteria)}")]
-    errors = []
+    errors = _key_problems(terms.criteria, value, where)
+    if errors:
+        return errors
     for name in terms.criteria:
         least, most = terms.scale(name)
         scale = Field(kind="number", least=least, most=most)
@@ -392,10 +404,10 @@ def _list(field: Field, value: Any, terms: ShapeContext, where: str) -> list[str
     if not isinstance(value, list) or len(value) > MOST_ITEMS:
         return [_mismatch(where, value, f"a list of at most {MOST_ITEMS}")]
     if field.fields:
-        checked = (check(field.fields, item, terms, f"{where}[{i}].") for i, item in enumerate(value))
+        checked = (check(field.fields, item, terms, f"{where}[{i}].") for i, item in enumerate(value, start=1))
     else:
         text = Field(kind="text")
-        checked = (_one(text, item, terms, f"{where}[{i}]") for i, item in enumerate(value))
+        checked = (_one(text, item, terms, f"{where}[{i}]") for i, item in enumerate(value, start=1))
     return [error for errors in checked for error in errors]
 
 
@@ -471,6 +483,9 @@ def _expected_one(field: Field, terms: ShapeContext) -> str:
             return "a list of turn ids from the transcript, such as " + ", ".join(terms.turns[:2])
         case "list":
             return "a list"
+        case "scores":
+            sides, criteria = (", ".join(names) for names in (terms.sides, terms.criteria))
+            return f"an object with the keys {sides}, each an object with the keys {criteria}"
     return "an object"
 
 

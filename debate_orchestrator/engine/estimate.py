@@ -15,7 +15,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import Event, Opened, Reassigned, Reply, Usage
 from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.core.phases import MIRRORED, Turn
+from debate_orchestrator.core.phases import CLERK, MIRRORED, Turn
 from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.prompting import replies
@@ -147,12 +147,15 @@ class _PlannedCall(NamedTuple):
     output: int
 
 
-def estimate(opened: Opened, given: Iterable[Event] = ()) -> CostEstimate:
+def estimate(opened: Opened, given: Iterable[Event] = (), *, rehearsal: bool | None = None) -> CostEstimate:
     """What the calls still to be made will take, from the opening and the events since then.
 
-    A stand-in counts as the model it stands for.
+    In a `rehearsal` a stand-in counts as the model it stands for; elsewhere it costs nothing. None means that it is one
+    where stand-ins speak and judge alone.
     """
-    debate = fold(map(_with_real_cast, [opened, *given]))
+    if rehearsal is None:
+        rehearsal = model_spec.is_rehearsal({seat: who for seat, who in opened.setup.cast.items() if seat != CLERK})
+    debate = fold(map(_with_real_cast, [opened, *given]) if rehearsal else [opened, *given])
     seated = [spec for seat in debate.seated for spec in debate.cast[seat]]
     persons = model_spec.HUMAN in seated
     waits = persons or model_spec.HOST in seated

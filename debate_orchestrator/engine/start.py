@@ -13,7 +13,7 @@ from debate_orchestrator import __version__
 from debate_orchestrator.core.events import MOST_CONTEXT, MOST_FILES, SPEECH_RULES, Context, Noted, Opened, Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
@@ -23,6 +23,7 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.questions import Questionnaire
+from debate_orchestrator.setup.settings import without_stand_in_rapporteur
 from debate_orchestrator.storage.journal import SCHEMA, must_be_new
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
@@ -33,13 +34,17 @@ from debate_orchestrator.util.sanitize import one_line
 
 
 def rehearsed(settings: Settings, *, people: bool = False) -> Settings:
-    """The same settings with a stand-in in every seat, which calls no model; with `people`, they keep their seats."""
+    """The same settings with a stand-in in every seat, which calls no model; with `people`, they keep their seats, and
+    no stand-in draws up issues or writes a brief for them."""
     kept = (model_spec.HUMAN,) if people else ()
     cast = {
         seat: tuple(spec if spec in kept else model_spec.stand_in(spec) for spec in specs)
         for seat, specs in settings.cast.items()
     }
-    return settings.model_copy(update={"cast": cast})
+    asked = [name for name in (ISSUES, BRIEF) if getattr(settings, name) is True]
+    if left_out := without_stand_in_rapporteur(cast, asked):
+        del cast[RAPPORTEUR]
+    return settings.model_copy(update={"cast": cast, **left_out})
 
 
 def check_settings(
@@ -71,25 +76,23 @@ async def settle_positions(
 ) -> tuple[Settings, tuple[Reply, ...]]:
     """The settings with both positions, and the replies paid for deriving them: none if the positions were given.
 
-    The cast's moderator derives them, otherwise its first judge or speaker. A stand-in derives nothing: in its place
-    the positions are plain ones, or else the next model derives them. Nothing is written. Raises BadSettings if none of
-    them can be called, and whatever `derive_positions` raises.
+    The cast's moderator derives them, otherwise its first judge or speaker. A stand-in and a host derive nothing: in
+    their place the positions are plain ones, or else the next model derives them. Nothing is written. Raises
+    BadSettings if none of them can be called, and whatever `derive_positions` raises.
     """
     if settings.positions:
         return settings, ()
     roles = (MODERATOR, JUDGE, *settings.cast)
     specs = [spec for role in roles for spec in settings.cast.get(role, ()) if spec != model_spec.HUMAN]
-    models = [spec for spec in specs if model_spec.kind(spec) != model_spec.REHEARSE]
-    if specs and specs[0] not in models and (plain := _without_model(settings)):
+    models = [spec for spec in specs if model_spec.kind(spec) not in (model_spec.REHEARSE, model_spec.HOST)]
+    if (specs[:1] != models[:1] or not models) and (plain := _without_model(settings)):
         sources = {**settings.sources, "positions": "default"}
         return settings.model_copy(update={"positions": plain, "sources": sources}), ()
-    if specs and not models:
-        problem = f"positions: a stand-in can't derive them, and none follow plainly from {short_repr(settings.topic)}."
-        raise BadSettings(problem, hint="--position-a TEXT and --position-b TEXT")
-    spec = next(iter(models), model_spec.HOST)
-    if spec == model_spec.HOST:
-        hint = "Give --position-a and --position-b, or have the host derive them with `debate ask FILE`."
-        raise BadSettings(f"positions: no model in the cast can derive them. {hint}")
+    if not models:
+        problem = f"positions: none can be derived from {short_repr(settings.topic)} without a model."
+        hint = "--position-a TEXT and --position-b TEXT, or `debate ask FILE`, which has an agent host derive them"
+        raise BadSettings(problem, hint=hint)
+    spec = models[0]
     debate = fold([make_opening(_with_placeholders(settings))])
     provider = registry.make_provider(spec, CurrentState(debate), permissions)
     positions, replies = await derive_positions(settings, provider, questionnaire, tell)

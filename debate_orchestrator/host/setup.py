@@ -138,7 +138,7 @@ def _moderated(
                 problem = folder.lay(place, brief)
                 complaints += [problem] if problem else []
                 awaited = asked_before and not problem
-                return draft, place, (f"{now.turn}: no reply at {place.reply} yet.",) if awaited else ()
+                return draft, place, tuple(folder.missing([place])) if awaited else ()
             draft = questions.proposed(draft, now.name, parse_structured(now.turn, text))
             folder.spend(place)
         except DebateError as error:

@@ -20,7 +20,7 @@ from debate_orchestrator.engine.api import continued, must_be_callable, write_re
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import record_event
-from debate_orchestrator.host.turns_folder import TurnsFolder, wait_for_replies
+from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, wait_for_replies
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 from debate_orchestrator.providers import registry
@@ -175,7 +175,7 @@ class _Stepper:
             show=tuple(line.text for line in show),
             accepted=tuple(self.accepted),
             complaints=tuple(self.complaints),
-            missing=tuple(f"{turn.turn}: no reply at {turn.reply} yet." for turn in missing),
+            missing=tuple(self.folder.missing(TurnFiles(turn.turn, turn.brief, turn.reply) for turn in missing)),
             turns=turns,
         )
 
@@ -193,7 +193,7 @@ class _Stepper:
             asked = self._brief(turn)
             place = self.folder.place(turn.id, asked.wants)
             try:
-                text = self.folder.collect(place, self._brief_file(asked, turn))
+                text = self.folder.collect(place, self._brief_file(asked, self.debate, turn))
                 if text is not None:
                     self._take(turn.id, text)
             except BadReply as error:
@@ -260,25 +260,28 @@ class _Stepper:
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn as the host may see it: without the secrets of the environment. It ends with the last
         reply that could not be used, and why."""
-        return self._brief_after(turn, len(self.debate.rejected.get(turn.id, ())))
+        return _brief_in(self.debate, turn)
 
-    def _brief_after(self, turn: Turn, rejections: int) -> Brief:
-        """A turn's brief as it was when that many of its replies had been rejected."""
-        rejected = self.debate.rejected.get(turn.id, ())[:rejections]
-        former = rejected[-1] if rejected and rejected[-1].reply.by == model_spec.HOST else None
-        return brief(self.debate, turn, former).redacted()
-
-    def _brief_file(self, asked: Brief, turn: Turn) -> str:
+    def _brief_file(self, asked: Brief, debate: DebateState, turn: Turn) -> str:
         reply = self.folder.place(turn.id, asked.wants).reply
-        return brief_file(asked, self.debate, turn, os.path.basename(reply))
+        return brief_file(asked, debate, turn, os.path.basename(reply))
+
+    def _brief_laid_before(self, turn: Turn, asked: Brief) -> str:
+        """The brief of a turn as it was laid out last, where another is due now: since then a reply was refused, or the
+        list of issues changed. Empty where there was none, or the same."""
+        earlier = self.debate.asked.get(turn.id)
+        if not earlier or earlier[-1].brief == asked.digest:
+            return ""
+        last = max(n for n, event in enumerate(self.journal.events) if event == earlier[-1])
+        then = fold(self.journal.events[: last + 1])
+        return self._brief_file(_brief_in(then, turn), then, turn)
 
     def _lay(self, turn: Turn) -> DueTurn:
         asked = self._brief(turn)
         place = self.folder.place(turn.id, asked.wants)
+        earlier = self._brief_laid_before(turn, asked)
         self._ask_once(turn, asked)
-        rejections = len(self.debate.rejected.get(turn.id, ()))
-        earlier = self._brief_file(self._brief_after(turn, rejections - 1), turn) if rejections else ""
-        if problem := self.folder.lay(place, self._brief_file(asked, turn), earlier):
+        if problem := self.folder.lay(place, self._brief_file(asked, self.debate, turn), earlier):
             self._refuse(turn.id, [problem])
         return DueTurn(
             turn=turn.id,
@@ -289,3 +292,10 @@ class _Stepper:
             wants=asked.wants,
             json_schema=asked.json_schema,
         )
+
+
+def _brief_in(debate: DebateState, turn: Turn) -> Brief:
+    """The brief of a turn in this state, without the secrets of the environment."""
+    rejected = debate.rejected.get(turn.id, ())
+    former = rejected[-1] if rejected and rejected[-1].reply.by == model_spec.HOST else None
+    return brief(debate, turn, former).redacted()

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from debate_orchestrator.prompting.replies import LARGEST, decode
@@ -18,9 +20,14 @@ from debate_orchestrator.storage.files import make_folder, move_aside, write_ato
 from debate_orchestrator.util.callbacks import Tell, ignore
 from debate_orchestrator.util.data import error_text, is_link, read_regular
 from debate_orchestrator.util.errors import BadFile, BadReply, with_hint
+from debate_orchestrator.util.sanitize import one_line
 
 _LOOK = 0.3
 """Seconds between two looks for a reply. A file that did not change between them is taken for whole."""
+_BRIEF = ".brief.md"
+"""How the names of briefs end."""
+_ASIDE = re.compile(r"\.(aside|refused|taken|edited)(-\d+)?(\.[^.]*)?$")
+"""How the names of files end that were moved aside."""
 
 
 class TurnFiles(NamedTuple):
@@ -43,7 +50,7 @@ class TurnsFolder:
     def place(self, turn_id: str, wants: str) -> TurnFiles:
         """The paths of a turn's brief and reply."""
         stem = os.path.join(self.folder, turn_id)
-        return TurnFiles(turn_id, f"{stem}.brief.md", f"{stem}.reply.{'json' if wants == 'json' else 'md'}")
+        return TurnFiles(turn_id, f"{stem}{_BRIEF}", f"{stem}.reply.{'json' if wants == 'json' else 'md'}")
 
     def lay(self, place: TurnFiles, brief: str, earlier: str = "") -> str | None:
         """Puts a brief in its place. The `earlier` brief of this turn is replaced; any other file there is moved aside,
@@ -67,6 +74,33 @@ class TurnsFolder:
         if not self._is_laid(place, brief) or not os.path.lexists(place.reply):
             return None
         return read_reply(place.turn, place.reply, found=True)
+
+    def missing(self, places: Iterable[TurnFiles]) -> list[str]:
+        """A sentence for each of these places, which have no reply; it names a file that is probably the reply under
+        another name."""
+        expected = {place.turn: os.path.basename(place.reply) for place in places}
+        found = self._misnamed(expected)
+        return [
+            f"{turn}: no reply at {os.path.join(self.folder, name)} yet."
+            + (f" There is {one_line(found[turn])}; rename it to {name} if it is the reply." if turn in found else "")
+            for turn, name in expected.items()
+        ]
+
+    def _misnamed(self, expected: Mapping[str, str]) -> dict[str, str]:
+        """Turn to the file whose name is close to that of its reply, of the files that are neither briefs, nor replies
+        to other turns, nor moved aside."""
+        try:
+            names = sorted(os.listdir(self.folder))
+        except OSError:
+            return {}
+        other_turns = {name.removesuffix(_BRIEF) for name in names if name.endswith(_BRIEF)} - expected.keys()
+        replies = {f"{turn}.reply.{ending}" for turn in other_turns for ending in ("md", "json")}
+        strays = [name for name in names if not (name.endswith(_BRIEF) or name in replies or _ASIDE.search(name))]
+        found: dict[str, str] = {}
+        for name in strays:
+            (near, *_) = get_close_matches(name.casefold(), map(str.casefold, expected.values()), 1) or [""]
+            found |= {turn: name for turn, wanted in expected.items() if wanted.casefold() == near}
+        return found
 
     def refuse(self, place: TurnFiles, complaints: list[str]) -> list[str]:
         """Moves a reply that can't be taken aside, so that another can be awaited in its place. Returns the complaints

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core import tally, transcript
@@ -50,7 +51,8 @@ class Step(NamedTuple):
 
     place: Place
     field: Field
-    """What is asked for, alone: of one side, whatever else was entered. Of kind `scores` it is a line of numbers."""
+    """What is asked for, alone: of one side, whatever else was entered. Of kind `scores` it is a line of numbers, and a
+    choice for each issue is a line of choices."""
     about: str = ""
     may_be_empty: bool = False
     """Whether nothing at all is an answer."""
@@ -149,15 +151,18 @@ def computed(debate: DebateState, turn: Turn, entered: Entered) -> dict[Place, s
 
 def shortened(questions: Iterable[Step], first: str = "") -> list[Step]:
     """The questions of a short form: those that only the person can answer, then texts up to MOST_ASKED in all. Texts
-    that stand alone come before those for each side, and those of the field `first` before other fields. All questions
-    where only items of lists are asked for."""
+    that stand alone come before those for each side, and those of the field `first` before other fields; a field is
+    asked for every side or for none. All questions where only items of lists are asked for."""
     questions = list(questions)
-    needed = [step for step in questions if step.default is None]
+    needed = [step for step in questions if step.default is None or step.field.per_issue]
     texts = [step for step in questions if step.default == NOT_GIVEN]
     if all(any(part.isdigit() for part in step.place) for step in (*needed, *texts)):
         return questions
     texts.sort(key=lambda step: (len(step.place) > 1, step.place[0] != first))
-    wanted = {step.place for step in (*needed, *texts[: max(0, MOST_ASKED - len(needed))])}
+    wanted = [step.place for step in needed]
+    for _, of_field in groupby(texts, key=lambda step: (step.place[:-1] or step.place, step.field)):
+        places = [step.place for step in of_field]
+        wanted += places if len(wanted) + len(places) <= MOST_ASKED else []
     return [step for step in questions if step.place in wanted]
 
 
@@ -168,6 +173,8 @@ def read(step: Step, terms: ShapeContext, text: str) -> Any:
         return empty_value(step.field)
     if step.field.kind == "scores":
         return _scores(terms, text)
+    if step.field.per_issue:
+        return _by_issue(step, terms, text)
     if step.ends and step.field.kind == "text" and text.lower() in (*_YES, *_NO):
         raise BadReply(f"{short_repr(text)} is not an item of the list. Enter alone ends the list.")
     meaning = _meant(step, terms, text)
@@ -205,6 +212,9 @@ def hint(step: Step, terms: ShapeContext) -> str:
     """What kind of answer is expected."""
     field = step.field
     match field.kind:
+        case _ if field.per_issue:
+            of_each = ", ".join(step.options(terms))
+            return f"for each issue in this order one of {of_each}, or its first letter; Enter alone skips them"
         case "flag":
             expected = "yes or no"
         case "number":
@@ -245,6 +255,19 @@ def _scores(terms: ShapeContext, text: str) -> dict[str, Any]:
     if problems := [problem.removeprefix(prefix) for problem in errors if problem.startswith(prefix)]:
         raise BadReply(problems)
     return marks
+
+
+def _by_issue(step: Step, terms: ShapeContext, text: str) -> dict[str, str]:
+    """A line of choices as the answers on the issues."""
+    typed, options = [part for part in re.split(r"[\s,;/]+", text) if part], step.options(terms)
+    if len(typed) != len(terms.issues):
+        problem = f"{len(terms.issues)} answers are needed, one for each issue; you gave {len(typed)}."
+        raise BadReply(problem, hint="Enter alone to skip the issues")
+    answers = {issue: chosen(options, part) for issue, part in zip(terms.issues, typed, strict=True)}
+    wrong = [issue for issue, answer in answers.items() if answer is None]
+    if wrong:
+        raise BadReply(f"{', '.join(wrong)}: choose one of {', '.join(options)}.")
+    return {issue: answer for issue, answer in answers.items() if answer is not None}
 
 
 def _number(text: str) -> Any:
@@ -303,6 +326,8 @@ def _record(shape: Shape, terms: ShapeContext, entered: Entered, place: Place, f
 
 def _field(field: Field, terms: ShapeContext, entered: Entered, place: Place, *, must: bool) -> Filled:
     """A field that is to be filled in; `must` says that an empty list of choices will not do."""
+    if field.per_issue and field.kind == "choice":
+        return (yield from _leaf(Step(place, field, field.about, may_be_empty=True), terms, entered))
     keys = field.keys(terms) or (terms.sides if field.kind == "scores" else ())
     compound = bool(keys) or field.kind == "record"
     if field.optional and compound:

@@ -274,7 +274,7 @@ class _Reading:
             return value if read == value else self._changed(where, value, read)
         return [
             self.record(field.fields, item, at) if field.fields else self._changed(at, item, _only_text(item))
-            for at, item in ((f"{where}[{i}]{'.' * bool(field.fields)}", item) for i, item in enumerate(value))
+            for at, item in ((f"{where}[{i}]{'.' * bool(field.fields)}", item) for i, item in enumerate(value, start=1))
         ]
 
     def _turns(self, value: list[Any], where: str) -> list[str]:

@@ -13,12 +13,11 @@ from debate_orchestrator.util import model_spec
 def meant(spec: str) -> str:
     """What to write in place of a spec of no known kind: its kind spelt right, or the vendor's model of that name."""
     name = model_spec.rest(spec)
-    if name and (near := difflib.get_close_matches(model_spec.kind(spec), registry.ENTRIES, 1, 0.75)):
-        return f"{near[0]}:{name}"
-    if spec.startswith("claude-"):
-        return f"anthropic:{spec}"
-    if re.fullmatch(r"gpt-\w[\w.-]*", spec):
-        return f"openai:{spec}"
+    if name and (kinds := difflib.get_close_matches(model_spec.kind(spec), registry.ENTRIES, 1, 0.75)):
+        return f"{kinds[0]}:{name}"
+    for vendor, named_alike in {"anthropic": r"claude-.*", "openai": r"gpt-\w[\w.-]*"}.items():
+        if (near := _near(vendor, spec)) or re.fullmatch(named_alike, spec):
+            return f"{vendor}:{near or spec}"
     family = [model for model in pricing.models("anthropic") if spec.lower() in model.split("-")]
     return f"anthropic:{family[0]}" if family and spec.isalpha() else "`debate models` lists what is reachable"
 
@@ -29,13 +28,16 @@ def misspelt(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     found = []
     for spec in dict.fromkeys(model_spec.real(spec) for specs in cast.values() for spec in specs):
         kind, (name, address) = model_spec.kind(spec), model_spec.split_address(model_spec.rest(spec))
-        known = pricing.models(kind) if registry.is_api(spec) and address is None else ()
-        if not name or name in known:
-            continue
-        near = difflib.get_close_matches(name, known, 1, 0.85)
-        if near and _without_version(near[0]) != _without_version(name):
-            found.append(f"{spec} is not among the known models of {kind}. Did you mean {kind}:{near[0]}?")
+        if registry.is_api(spec) and address is None and (near := _near(kind, name)):
+            found.append(f"{spec} is not among the known models of {kind}. Did you mean {kind}:{near}?")
     return found
+
+
+def _near(kind: str, name: str) -> str:
+    """The known model that is spelt nearly like this one; empty where there is none, or only another version."""
+    known = pricing.models(kind)
+    near = difflib.get_close_matches(name, known, 1, 0.85) if name not in known else []
+    return near[0] if near and _without_version(near[0]) != _without_version(name) else ""
 
 
 def _without_version(name: str) -> str:

@@ -183,7 +183,7 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
 
 
 def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
-    """The list of issues, or what the decision brief recommends."""
+    """The list of issues, or what the decision brief recommends once it stands: checked, or written again."""
     reply = debate.ballot(turn.id)
     if reply is None:
         return
@@ -194,7 +194,12 @@ def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         count = len(reply.ballot["findings"])
         found = f"{plural(count, 'fault')} found; it is written again" if count else "no fault found"
         yield Announcement("brief", f"Check of the decision brief: {found}.", turn=turn.id)
-    if advice := reply.ballot.get("recommendation"):
+        if count:
+            return
+    checked = any("findings" in debate.format.shapes.get(phase.reply, {}) for phase in debate.format.after)
+    stands = not checked or "findings" in reply.ballot or turn.phase.on is not None
+    written = decision.decision_brief(debate)
+    if stands and written is not None and (advice := written.ballot.get("recommendation")):
         text = f"Recommendation ({advice['sure']} % sure): {one_line(advice['do'])}"
         yield Announcement("brief", text, turn=turn.id)
 

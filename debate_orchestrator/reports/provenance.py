@@ -243,8 +243,8 @@ def _cast(debate: DebateState) -> str:
     if debate.opened.recording is not None:
         return f"Judge: {public_cast(cast[JUDGE])}; the speeches are those on record."
     if all(spec == model_spec.HOST for specs in cast.values() for spec in specs):
-        agents = "one agent" if one_agent(debate) else "its agents"
-        return f"Run in an agent host: {agents} took every seat, and no model is on record."
+        by = "one agent, as it was reported" if one_agent(debate) else "an agent host or by hand"
+        return f"Run through files by {by}; no model is on record."
     return "; ".join(f"{debate.format.name_of(seat)}: {public_cast(specs)}" for seat, specs in cast.items()) + "."
 
 
@@ -260,9 +260,9 @@ class RunReport(Part):
     """How the debate was run, and with what."""
 
     kind: RunKind
-    """`called`: models and programs were asked; `host`: an agent host took the turns; `people`: people did; `replayed`:
-    a recording spoke; `rehearsed`: stand-ins did, and no model was called; `mixed`: more than one of these. Of a debate
-    that is judged again, it tells of the judges alone."""
+    """`called`: models and programs were asked; `host`: replies came as files, from an agent host or by hand; `people`:
+    people took the turns; `replayed`: a recording spoke; `rehearsed`: stand-ins did, and no model was called; `mixed`:
+    more than one of these. Of a debate that is judged again, it tells of the judges alone."""
     rehearsed: bool
     """Whether stand-ins spoke at all."""
     cast: dict[str, tuple[str, ...]]

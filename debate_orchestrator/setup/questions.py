@@ -15,7 +15,7 @@ from typing import Any
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.schema import ShapeContext, check, json_schema
-from debate_orchestrator.core.settings import Source, unwanted
+from debate_orchestrator.core.settings import DECLARED, Source, default_of, unwanted
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import risks, settings
 from debate_orchestrator.setup.session import (
@@ -36,8 +36,10 @@ _YES = ("yes", "y", "true", "correct", "ok", "accurate")
 _NO = ("no", "n", "false", "incorrect")
 _CONFIRMATIONS = ("framing", "topic_ok", "positions_ok", "insist")
 """Keys that answer something proposed: taken only once it was put."""
-_INDEPENDENT = ("positions", "position_b", "rounds", "insist", "strictness", "output")
-"""Questions that can be put together with the one that comes next."""
+_INDEPENDENT = ("positions", "position_b", "rounds", "insist")
+"""Questions that can be put together with the one that comes next, beside those of plain settings."""
+_STEPS = ("topic", "positions", "rounds", "insist")
+"""Settings whose questions have a way of their own; every other question with the name of a setting asks for it."""
 _MOST_TOGETHER = 4
 """Questions that the question tools of hosts take at once."""
 _TOPIC, _POSITIONS = "setup.topic", "setup.positions"
@@ -58,6 +60,8 @@ class Questionnaire:
 
     def __init__(self, words: QuestionTexts, format: Format, default_output: str):
         self.words, self.format, self.default_output = words, format, default_output
+        self.plain_settings = tuple(key for key in words.questions if key in DECLARED and key not in _STEPS)
+        """Settings that a question of the same name asks for, in its order, and that depend on no other answer."""
 
     # What comes next
 
@@ -79,7 +83,8 @@ class Questionnaire:
         now = self.next(draft)
         if not isinstance(now, Ask):
             return ()
-        left = [key for key, done in self._steps(draft) if not done and key in _INDEPENDENT and now.key != "topic"]
+        together = () if now.key == "topic" else (*_INDEPENDENT, *self.plain_settings)
+        left = [key for key, done in self._steps(draft) if not done and key in together]
         keys = dict.fromkeys((now.key, *left))
         return tuple(self.question(draft, key) for key in [*keys][:_MOST_TOGETHER])
 
@@ -103,9 +108,7 @@ class Questionnaire:
         number = settled.get("rounds", 1)
         if number != settings.AUTO and number > limits.most:
             yield "insist", bool(settled.get("insist"))
-        if len(self.format.rubric.strictness) > 1:
-            yield "strictness", "strictness" in settled
-        yield "output", "output" in settled
+        yield from ((key, key in settled) for key in self.plain_settings if len(self._choices(key)) != 1)
 
     def question(self, draft: SetupState, key: str) -> Ask:
         """A question as it is put, also once more: one that comes next, or one that was answered."""
@@ -113,9 +116,7 @@ class Questionnaire:
         values = self._values(draft, key)
         filled = {name: sanitize.one_line(str(value)).rstrip(".") for name, value in values.items()}
         filled |= {name: values[name] for name in ("argued", "keys") if name in values}
-        choices = {value: about.format(**filled) for value, about in wording.choices.items()}
-        if key == "strictness":
-            choices = {name: mode.about for name, mode in self.format.rubric.strictness.items()}
+        choices = {value: about.format(**filled) for value, about in self._choices(key).items()}
         options = {label.format(**filled): about.format(**filled) for label, about in wording.options.items()}
         if key == "rounds" and not self.format.can_run_dry:
             options.pop(settings.AUTO, None)
@@ -128,6 +129,16 @@ class Questionnaire:
             default=values.get("default") if wording.default else None,
             help=wording.help.format(**filled),
         )
+
+    def _choices(self, key: str) -> dict[str, str]:
+        """The only answers that a question takes, and what they mean; empty where others are taken."""
+        if key == "strictness":
+            return {name: mode.about for name, mode in self.format.rubric.strictness.items()}
+        return self.words.questions[key].choices
+
+    def default(self, key: str) -> Any:
+        """The default of a setting."""
+        return self.default_output if key == "output" else default_of(key, self.format)
 
     def _values(self, draft: SetupState, key: str) -> dict[str, Any]:
         """What the wording of a question names."""
@@ -148,9 +159,7 @@ class Questionnaire:
             case "insist":
                 cap = "4 or 5" if limits.most > 4 else limits.most
                 return {"rounds": draft.given.get("rounds", ""), "cap": cap}
-            case "output":
-                return {"default": self.default_output}
-        return {}
+        return {"default": settings.typed(self.default(key))} if key in self.plain_settings else {}
 
     def said(self, draft: SetupState, key: str) -> str:
         """What stands as the answer to a question, or stood before others were wanted; empty if nothing does."""
@@ -168,7 +177,7 @@ class Questionnaire:
             case "position_a" | "position_b":
                 side = key.removeprefix("position_")
                 return str(settled.get("positions", {}).get(side) or talk.own.get(side, ""))
-        return str(settled.get(key, ""))
+        return settings.typed(settled.get(key))
 
     def confirmed(self, settled: dict[str, Any]) -> str:
         """The block that says what was settled."""
@@ -220,10 +229,10 @@ class Questionnaire:
         draft = checked_state(draft, self.format.sides)
         if draft.talk.proposal is not None and check(self.words.shapes["topic"], draft.talk.proposal, _NO_TERMS):
             draft = with_progress(draft, proposal=None)
-        for key in ("rounds", "strictness"):
+        for key in ("rounds", *self.plain_settings):
             if key in draft.given:
                 try:
-                    draft = getattr(self, f"_take_{key}")(draft, str(draft.given[key]), draft.sources.get(key, "file"))
+                    draft = self._take(draft, key, settings.typed(draft.given[key]), draft.sources.get(key, "file"))
                 except BadSettings as error:
                     errors += error.complaints
                     draft = without_answers(draft, key)
@@ -249,15 +258,22 @@ class Questionnaire:
             problem = f"{key}: this answer came before its question was put."
             raise BadSettings(problem, hint="run ask without it, put the question that it prints, then answer")
         wording = self.words.questions[key]
-        if wording.choices or wording.default or key == "strictness":
+        if self._choices(key) or wording.default:
             text = _ADDED.sub("", text)
         if text.lower() == "default" and wording.default:
-            text, source = str({"rounds": self.format.rounds.default, "output": self.default_output}[key]), "default"
-        if key.startswith("position_"):
-            after = self._take_position(draft, text, source, key.removeprefix("position_"))
-        else:
-            after = getattr(self, f"_take_{key}")(draft, text, source)
+            text, source = settings.typed(self.default(key)), "default"
+        after = self._take(draft, key, text, source)
         return with_progress(after, asked={other: put for other, put in after.talk.asked.items() if other != key})
+
+    def _take(self, draft: SetupState, key: str, text: str, source: Source) -> SetupState:
+        """The draft with the answer to one question. Raises BadSettings."""
+        if key.startswith("position_"):
+            return self._take_position(draft, text, source, key.removeprefix("position_"))
+        if key in self.plain_settings:
+            text = text.lower() if text.lower() in self._choices(key) else text
+            return with_answers(draft, source, **{key: settings.setting_of(key, text, self.format)})
+        taken: SetupState = getattr(self, f"_take_{key}")(draft, text, source)
+        return taken
 
     def proposed(self, draft: SetupState, name: str, value: Any) -> SetupState:
         """The draft with the moderator's work. Raises BadSettings if it is not in the shape asked for."""
@@ -363,15 +379,6 @@ class Questionnaire:
         if _yes("insist", text):
             return with_answers(draft, source, insist=True)
         return without_answers(draft, "rounds", "insist")
-
-    def _take_strictness(self, draft: SetupState, text: str, source: Source) -> SetupState:
-        names = self.format.rubric.strictness
-        if text.lower() not in names:
-            raise BadSettings(f"strictness: {short_repr(text)} is not {' or '.join(names)}.")
-        return with_answers(draft, source, strictness=text.lower())
-
-    def _take_output(self, draft: SetupState, text: str, source: Source) -> SetupState:
-        return with_answers(draft, source, output=text)
 
 
 def _yes(key: str, text: str, hint: str = "") -> bool:

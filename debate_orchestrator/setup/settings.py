@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, get_args, get_origin
 
 import pydantic
 
@@ -25,7 +26,7 @@ from debate_orchestrator.core.settings import (
 from debate_orchestrator.setup.setting_texts import SETTING_TEXTS, SettingText
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import BadSettings, short_repr, suggest, with_hint
-from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN
+from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN, REHEARSE, is_rehearsal, kind, specs_of
 
 __all__ = ["MODERATOR", "Settings", "duplicate_positions"]
 
@@ -144,17 +145,39 @@ def _seated(cast: Any, format: Format, filler: Callable[[str], str], problems: l
 
 
 def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
-    """Seats the first judge's model as rapporteur where one is needed and none is named; where that judge is a person,
-    a side's model. A rapporteur that has nothing to do is left out."""
+    """Seats the first judge's model as rapporteur where one is needed and none is named; where that judge is a person
+    or a stand-in, a side's model. Where only a stand-in is left beside people, there are no issues and no brief. A
+    rapporteur that has nothing to do is left out."""
     cast, options = values["cast"], {name for name in (ISSUES, BRIEF) if values[name] is True}
     if not isinstance(cast, dict):
         return
-    if RAPPORTEUR not in format.seats_taken(options):
-        if RAPPORTEUR in format.seats_taken(format.options):
-            cast.pop(RAPPORTEUR, None)
-    elif RAPPORTEUR not in cast and cast:
+    if RAPPORTEUR in format.seats_taken(options) and RAPPORTEUR not in cast and cast:
         seated = [cast[seat][0] for seat in (JUDGE, *format.sides) if cast.get(seat)]
-        cast[RAPPORTEUR] = (next((model for model in seated if model != HUMAN), HUMAN),)
+        called = (model for model in seated if kind(model) not in (HUMAN, REHEARSE))
+        stand_in = (model for model in seated if model != HUMAN)
+        cast[RAPPORTEUR] = (next(called, next(stand_in, HUMAN)),)
+    values |= without_stand_in_rapporteur(cast, options)
+    wanted = format.seats_taken({name for name in options if values[name] is True})
+    if RAPPORTEUR not in wanted and RAPPORTEUR in format.seats_taken(format.options):
+        cast.pop(RAPPORTEUR, None)
+
+
+def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], options: Iterable[str]) -> dict[str, bool]:
+    """What to change of the options `issues` and `brief`: both are off where a stand-in is the rapporteur, unless
+    stand-ins have every seat. Filler would stand on the first page of a debate that people held."""
+    stands_in = kind(str(cast.get(RAPPORTEUR, ("",))[0])) == REHEARSE
+    return dict.fromkeys(options, False) if stands_in and not is_rehearsal(cast) else {}
+
+
+def rapporteur_note(settings: Settings, format: Format) -> str:
+    """Says why a debate with stand-ins has no decision brief; empty where it has one, or has no stand-ins."""
+    stand_ins = any(kind(spec) == REHEARSE for spec in specs_of(settings.cast))
+    if settings.brief or BRIEF not in format.options or RAPPORTEUR in settings.cast or not stand_ins:
+        return ""
+    if is_rehearsal(settings.cast):
+        return ""
+    missing = "decision brief: it" if settings.issues else "list of issues and no decision brief: they"
+    return f"There is no {missing} would come from a stand-in. `--rapporteur` names a model, or `human`, instead."
 
 
 def judging_settings(given: Mapping[str, Any], format: Format, panel: int) -> Settings:
@@ -170,6 +193,32 @@ def rounds(value: Any, most: int) -> int | None:
         return None
     text = str(value).strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= most else None
+
+
+def typed(value: Any) -> str:
+    """The value of a setting as a person types it; empty where there is none."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else ", ".join(value) if isinstance(value, list | tuple) else str(value)
+
+
+def setting_of(name: str, text: str, format: Format) -> Any:
+    """The value of a setting that a person typed. Raises BadSettings if it can't be chosen."""
+    annotation = Settings.model_fields[name].annotation
+    types = {annotation, *get_args(annotation)}
+    value: Any = text
+    if bool in types:
+        value = {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}.get(text.lower(), text)
+    elif tuple in {get_origin(part) for part in types}:
+        value = [part.strip() for part in text.split(",") if part.strip()]
+    elif types & {int, float}:
+        value = float(text) if float in types and re.fullmatch(r"\d+(\.\d+)?", text) else rounds(text, 999) or text
+    try:
+        Settings.model_validate({name: value}, context=format)
+    except pydantic.ValidationError as error:
+        if problems := [found["ctx"]["error"].args for found in error.errors() if found["loc"] == (name,)]:
+            raise BadSettings([problem for args in problems for problem in args]) from None
+    return value
 
 
 def message_line(key: str, text: str) -> str:

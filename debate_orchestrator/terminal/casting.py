@@ -140,18 +140,6 @@ class Estimates:
         """The estimate of a debate with these answers, which name a cast; None where they would not do. `changed` is
         called when it is there."""
         counted = {key: given[key] for key in ESTIMATED if key in given}
-        if not model_spec.is_rehearsal(given["cast"]):  # stand-ins beside models cost nothing, as people do
-            free = {
-                who: model_spec.HUMAN for who in model_spec.specs_of(given["cast"]) if not model_spec.is_called(who)
-            }
-
-            def priced(spec: Any) -> Any:  # a file may hold anything here
-                return free.get(spec, spec) if isinstance(spec, str) else spec
-
-            counted["cast"] = {
-                seat: [priced(spec) for spec in who] if isinstance(who, list) else priced(who)
-                for seat, who in given["cast"].items()
-            }
         key = json.dumps([rules.name, counted], sort_keys=True, default=str)
         if key not in self._known:
             self._known[key] = in_background(lambda: self._worked_out(counted, rules))

@@ -150,9 +150,9 @@ class Form:
             self.prompter.tell(f"{short_repr(answer)} is not a number from 1 to {len(every)}.")
 
     def view(self, every: list[Step] | None = None) -> list[str]:
-        """The questions, numbered, with what was entered; of `every` also those that were not asked."""
+        """What was entered, under the numbers of its questions; of `every` question also those that were not asked."""
         rows = []
-        for n, step in enumerate(self.steps() if every is None else every, 1):
+        for n, step in enumerate(self.asked() if every is None else every, 1):
             if step.place in self.entered:
                 rows.append(f"{n:3} {label(step.place, self._name)}: {self.shown(step)}")
             elif every is not None:

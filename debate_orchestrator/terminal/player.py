@@ -40,7 +40,8 @@ class Player:
 
     def __init__(self, debate: DebateState, events: Iterable[Event], live: Live, pace: float | None):
         """`debate` is the state before the events; `pace` is in words a minute, None for all at once."""
-        self.debate, self._events, self._live, self._pace = debate, events, live, pace
+        self.debate, self._events, self._live, self._pace = debate, list(events), live, pace
+        self._answered = {event.turn for event in self._events if isinstance(event, Spoke | Declined | Voted)}
         self._spoken: set[str] = set()
         self._skip, self._running = asyncio.Event(), asyncio.Event()
         self._running.set()
@@ -82,7 +83,8 @@ class Player:
                 if self.left:
                     return False
                 self.debate = apply(self.debate, event)
-                self._live.on_event(self.debate, event)
+                if not self._was_replaced(event):
+                    self._live.on_event(self.debate, event)
                 if isinstance(event, Answer):
                     await self._rest(_AFTER_BALLOT if isinstance(event, Voted) else _AFTER_SPEECH)
         return True
@@ -91,13 +93,17 @@ class Player:
     def _at_once(self) -> bool:
         return self._pace is None or self._to_verdict
 
+    def _was_replaced(self, event: Event) -> bool:
+        """Whether an event is a reply that was refused, and another one stands in its place: that one is shown."""
+        return isinstance(event, Rejected) and event.turn in self._answered
+
     async def _lead_up_to(self, event: Event, batch: Sequence[Event]) -> None:
         """Plays what is seen before an event is complete."""
         if isinstance(event, Spoke | Declined) and event.turn not in self._spoken:
             at_once = batch if self._live.beside else [event]
             spoken = [other for other in at_once if isinstance(other, Spoke | Declined)]
             await self._speak({other.turn: speech_rules.public(self.debate, other.reply.text) for other in spoken})
-        elif isinstance(event, Rejected | CallFailed) and event.reply is not None:
+        elif isinstance(event, Rejected | CallFailed) and event.reply is not None and not self._was_replaced(event):
             self._live.on_text(
                 schedule.turn(self.debate, event.turn), speech_rules.public(self.debate, event.reply.text)
             )

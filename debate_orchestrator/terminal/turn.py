@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from debate_orchestrator.core import schedule, speech_rules, transcript
+from debate_orchestrator.core import decision, schedule, speech_rules, transcript
 from debate_orchestrator.core.events import Asked, Event, Reply
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState, filler
@@ -28,6 +28,7 @@ from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Promp
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import LARGEST, read_text
 from debate_orchestrator.util.errors import BadFile, BadReply, Paused
+from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back
 
 Watch = Callable[[DebateState, Event], None]
@@ -274,11 +275,12 @@ class BallotForm(Form):
             named = f"{named}: {', '.join(map(self._part_name, self.terms.criteria))}"
         several = step.field.kind in ("choices", "turns")
         rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
+        rows = self._issues() if step.field.per_issue else rows
         listed = tuple((option, self._meanings.get(option, "")) for option in options)
         keys = f"Keys: Enter sends the answer; {', '.join(self.prompter.line_keys)}."
         return Question(
             named,
-            lines=(about, *(rows if several else ()), f"({expected})"),
+            lines=(about, *(rows if several or step.field.per_issue else ()), f"({expected})"),
             choices=() if several or step.may_be_empty else listed,
             words=options,
             explanation=("", f"{named}: {about or 'A part of your ballot'}.", f"What it takes: {expected}.", keys),
@@ -286,6 +288,12 @@ class BallotForm(Form):
             status=lambda typed: self._status(step, typed),
             shows={"brief": self._at.whole, "entered": lambda: "\n".join(self.view()) + "\n"},
         )
+
+    def _issues(self) -> list[str]:
+        """The list of issues in words, as the brief of this turn has them."""
+        debate, listed = self._at.debate, decision.issue_list(self._at.debate)
+        renamed: Callable[[str], str] = debate.exchange.text if self._at.turn.mirrored else str
+        return [f"  {name}. {one_line(renamed(text))}" for name, text in listed.issues.items()] if listed else []
 
     def _about(self, step: Step) -> list[str]:
         """What there is to say of a field."""

@@ -10,13 +10,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from debate_orchestrator.core.settings import ESTIMATED
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup import kept_answers
 from debate_orchestrator.setup.kept_answers import KeptAnswers
 from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.session import Ask, Propose, SetupState, with_answers
-from debate_orchestrator.setup.settings import MODERATOR, Settings
+from debate_orchestrator.setup.settings import MODERATOR, Settings, typed
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.casting import Casting, in_words, seats, stand_ins
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
@@ -26,7 +27,7 @@ from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back, Later
 
-_BEGIN, _CAST, _CONTEXT, _FORMAT = "begin", "cast", "context", "format"
+_BEGIN, _CHANGE, _CAST, _CONTEXT, _FORMAT = "begin", "change", "cast", "context", "format"
 _TEXTS = ("topic", "topic_ok", "framing", "position_a", "position_b")
 """Questions whose answer is a sentence."""
 _FREE = ("topic_ok", "framing")
@@ -38,7 +39,7 @@ does not agree to them."""
 
 
 class _Change(Exception):
-    """An answer is to be changed before the debate begins."""
+    """An answer is to be changed before the debate begins, or the one to change is to be chosen."""
 
     def __init__(self, key: str):
         super().__init__(key)
@@ -95,6 +96,7 @@ class Wizard(SetupSession):
     def hold(self) -> Settings:
         """Asks until all is confirmed. Raises Later or Leave if the person leaves before; what was answered is kept."""
         again: str | None = None
+        changing = False
         while True:
             key = again or self._next()
             self.keep()
@@ -103,11 +105,12 @@ class Wizard(SetupSession):
                     self._confirm()
                     return self.settings()
                 self._step(key)
-                again = None
+                again, changing = None, False
             except Back:
-                again = self._before(key)
+                again = _CHANGE if changing else self._before(key)
+                changing = False
             except _Change as change:
-                again = change.key
+                again, changing = change.key, change.key != _CHANGE
             except DebateError as error:
                 self.prompter.tell(*error.complaints)
 
@@ -138,12 +141,8 @@ class Wizard(SetupSession):
             if own and not draft.talk.rejected:
                 self.prompter.tell("", self.words.said["own"])
             self.draft = self.interview.answer(draft, key, "own" if own else "auto")
-        elif key in ("rounds", "output"):
-            self.draft = self.interview.answer(draft, key, "default")
-        elif key == "strictness":
-            self.draft = self.interview.answer(
-                draft, key, tuple(self.interview.format.rubric.strictness)[-1], "default"
-            )
+        elif key == "rounds" or key in self.interview.plain_settings:
+            self.draft = with_answers(draft, "default", **{key: self.interview.default(key)})
         else:
             return False
         return True
@@ -174,6 +173,8 @@ class Wizard(SetupSession):
         }
         trail = [name for name, done in answered.items() if done]
         asked_later = {"topic_ok": _CAST, "framing": _CAST, "position_a": _CAST, "position_b": "position_a"}
+        if key == _CHANGE:
+            return _BEGIN
         if key in asked_later:
             return asked_later[key]
         earlier = trail[: trail.index(key)] if key in trail else trail
@@ -189,6 +190,8 @@ class Wizard(SetupSession):
             cast = Casting(self).choose() if not self.rehearse else stand_ins(self.found(), self.interview.format)
             moderator = {seat: who for seat, who in self.draft.given.get(_CAST, {}).items() if seat == MODERATOR}
             self.draft = with_answers(self.draft, "user", cast={**cast, **moderator})
+        elif key == _CHANGE:
+            raise _Change(self._which())
         elif key == _CONTEXT:
             self._ask_context()
         elif key == _FORMAT:
@@ -230,7 +233,7 @@ class Wizard(SetupSession):
 
     def _changes(self, ask: Ask) -> Changes:
         """What an answer would change of what the debate takes."""
-        if ask.key not in ("rounds", "strictness", "insist"):
+        if ask.key not in ESTIMATED:
             return lambda typed: {}
 
         def changes(typed: str) -> dict[str, Any]:
@@ -331,7 +334,7 @@ class Wizard(SetupSession):
             if answer == "later":
                 raise Later
             if answer == "more":
-                raise _Change(self._which())
+                raise _Change(_CHANGE)
             if not self._checked()[1]:
                 self.prompter.tell("", countdown)
                 return
@@ -358,12 +361,11 @@ class Wizard(SetupSession):
             "positions": _summary(given["positions"]),
             _CONTEXT: _summary(given.get(_CONTEXT) or "none"),
             "rounds": _summary(given.get("rounds", 1)),
-            "strictness": _summary(given["strictness"]) if "strictness" in given else "",
-            "output": _summary(given["output"]),
+            **{key: _summary(typed(given[key])) for key in self.interview.plain_settings if key in given},
             _FORMAT: self.interview.format.title,
         }
         choices = tuple((key, value) for key, value in values.items() if value)
-        key = self.one_of("change", Question(self.words.questions["change"].text, (), choices, "rounds"))
+        key = self.one_of(_CHANGE, Question(self.words.questions[_CHANGE].text, (), choices, "rounds"))
         return {"positions": "positions_ok"}.get(key, key)
 
 

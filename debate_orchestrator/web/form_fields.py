@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -47,28 +47,51 @@ def questions(
     `computed` is not asked for. `worded` gives the label of a field and what it is about, where the shape's own words
     will not do."""
     meanings = {side: format.name_of(side) for side in terms.sides}
-    found = []
-    for step in fields.steps(shape, terms, fields.completed(shape, terms, {**typed, **computed})):
+    found: list[FormField] = []
+    in_lines = _in_lines(typed, terms)
+    for step in fields.steps(shape, terms, fields.completed(shape, terms, {**in_lines, **computed})):
         if step.place in computed:
             continue
         label, about = worded(step) if worded is not None else (_label(step, terms, format), step.about)
-        found.append(
-            FormField(
-                name=_PREFIX + "/".join(step.place),
-                label=label,
-                about=about,
-                hint=fields.hint(step, terms)
-                .replace("; Enter alone ends the list", "; leave it empty to end the list")
-                .replace("; Enter alone is for none", "; leave it empty for none")
-                .replace("one of them, by its number or its name", "choose one"),
-                options=tuple((option, meanings.get(option, option)) for option in step.options(terms)),
-                several=step.field.kind in ("choices", "turns"),
-                long=step.field.kind == "text",
-                value=typed.get(step.place, ""),
-                problem=_problem(step, terms, typed) if checked else "",
-            )
+        field = FormField(
+            name=_PREFIX + "/".join(step.place),
+            label=label,
+            about=about,
+            hint=fields.hint(step, terms)
+            .replace("; Enter alone ends the list", "; leave it empty to end the list")
+            .replace("; Enter alone is for none", "; leave it empty for none")
+            .replace("one of them, by its number or its name", "choose one"),
+            options=tuple((option, meanings.get(option, option)) for option in step.options(terms)),
+            several=step.field.kind in ("choices", "turns"),
+            long=step.field.kind == "text",
+            value=typed.get(step.place, ""),
+            problem=_problem(step, terms, in_lines) if checked else "",
         )
+        found += _of_each_issue(field, step, terms, typed) if step.field.per_issue else [field]
     return found
+
+
+def _of_each_issue(
+    field: FormField, step: fields.Step, terms: ShapeContext, typed: Mapping[fields.Place, str]
+) -> Iterator[FormField]:
+    """A field to choose in for every issue, in place of a line of choices."""
+    for issue in terms.issues:
+        last = issue == terms.issues[-1]
+        yield field._replace(
+            name=f"{field.name}/{issue}",
+            label=f"{field.label}: {issue}",
+            hint="choose one, or leave all issues empty",
+            value=typed.get((*step.place, issue), ""),
+            problem=field.problem if last else "",
+        )
+
+
+def _in_lines(typed: Mapping[fields.Place, str], terms: ShapeContext) -> dict[fields.Place, str]:
+    """What was typed, with what was chosen for every issue as the line of choices that a form has for it."""
+    lines = {place: text for place, text in typed.items() if place[-1] not in terms.issues}
+    for field in {place[:-1] for place in typed.keys() - lines.keys()}:
+        lines[field] = " ".join(typed.get((*field, issue), "-") for issue in terms.issues)
+    return lines
 
 
 def _label(step: fields.Step, terms: ShapeContext, format: Format) -> str:
@@ -95,7 +118,7 @@ def _problem(step: fields.Step, terms: ShapeContext, typed: Mapping[fields.Place
 
 def value(shape: Shape, terms: ShapeContext, typed: Mapping[fields.Place, str]) -> dict[str, Any] | None:
     """The structured value that was typed; None while something is missing."""
-    return fields.value(shape, terms, fields.completed(shape, terms, typed))
+    return fields.value(shape, terms, fields.completed(shape, terms, _in_lines(typed, terms)))
 
 
 def entered(sent: Mapping[str, str]) -> dict[fields.Place, str]:

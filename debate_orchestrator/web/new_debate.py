@@ -224,7 +224,7 @@ def by_field(complaints: list[str], known: Callable[[str], bool]) -> dict[str, l
     found: dict[str, list[str]] = {}
     for complaint in complaints:
         name, _, rest = complaint.partition(":")
-        if name == "cast" and (seat := rest.strip().partition(":")[0]):
+        if name == "cast" and (seat := rest.strip().partition(":")[0].partition(",")[0]):
             name = f"cast.{seat}" if known(f"cast.{seat}") else name
         found.setdefault(name if known(name) else "", []).append(complaint)
     return found

@@ -206,7 +206,26 @@ def test_a_dissent_names_turns_that_were_heard(turns: Any) -> None:
     assert check(SHAPES["dissent"], put(DISSENT, ("rows", 0, "turns"), []), TERMS) == []
     said = check(SHAPES["dissent"], put(DISSENT, ("rows", 0, "turns"), turns), TERMS)
     assert len(said) == 1
-    assert said[0].startswith("rows[0].turns: ")
+    assert said[0].startswith("rows[1].turns: ")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        ("strongest", {"a": "", "b": "y"}, "strongest.a: '' is not text"),
+        ("strongest", {"a": "x"}, "strongest: b is missing."),
+        (
+            "scores",
+            {**BALLOT["scores"], "a": {"argument_quality": 7}},
+            "scores.a: use_of_evidence, directness_of_rebuttals are missing.",
+        ),
+        ("unsupported_claims", [{"seat": "z", "claim": "c"}], "unsupported_claims[1].seat: 'z' is not one of a, b."),
+    ],
+)
+def test_a_complaint_names_the_level_that_is_wrong(field: str, value: Any, problem: str) -> None:
+    """It says what belongs there, and not what belongs a level above; items count from 1, as rows and issues do."""
+    found = check(SHAPES["ballot"], put(BALLOT, (field,), value), TERMS)
+    assert len(found) == 1 and found[0].startswith(problem)
 
 
 def test_no_rows_of_dissent_will_do() -> None:
