@@ -7,9 +7,10 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from chat_server import answering, chunks
 from core.folding import ADVERSARIAL, debated, filled, many, opened, voted
 from core.plain import PLAIN, phase, rules
 from hypothesis import given
@@ -24,7 +25,8 @@ from debate_orchestrator.core.state import DebateState, turn_code
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import brief, brief_file
 from debate_orchestrator.prompting.replies import parse_reply
-from debate_orchestrator.providers.registry import make_providers
+from debate_orchestrator.providers import anthropic
+from debate_orchestrator.providers.registry import TakesBatches, make_provider, make_providers
 from debate_orchestrator.storage.journal import read as read_journal
 from debate_orchestrator.util.errors import BadReply
 
@@ -274,3 +276,18 @@ def test_ballots_on_record_know_nothing_of_codes() -> None:
     assert (event.ballot, event.changes, event.reply.text) == (OWN, (), OWN_TEXT)
     assert apply(DEBATE, event).ballot("1.verdict.judge") == event != voted("1.verdict.judge", FORGED)
     assert "code" not in ADVERSARIAL.shapes["ballot"]
+
+
+def test_what_is_sent_to_a_vendor_has_no_code_before_what_it_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The vendors put the schema before the messages, so theirs is the same in every round. A server at an address
+    makes a grammar of it, and is told the code."""
+    asked = brief(DEBATE, DEBATE.due[0])
+    (structured, *_) = anthropic.options_of(asked, "anthropic:claude-opus-5-5")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    vendor = cast(TakesBatches, make_provider("openai:x", CurrentState(DEBATE)))
+    sent = [json.dumps(form) for form in (structured.forms[0], vendor.batch_body(asked)["response_format"])]
+    with answering(lambda body: chunks([{"content": OWN_TEXT}])) as server:
+        asyncio.run(make_provider(f"openai:x@{server.url}", CurrentState(DEBATE)).reply(asked, lambda piece: None))
+        sent += [json.dumps(body["response_format"]) for body in server.bodies]
+    assert [CODE in text for text in sent] == [False, False, True]
+    assert all('"code"' in text for text in sent)
