@@ -330,9 +330,20 @@ def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.Monke
     cast = {"flaky": spoken_by(speaker, retry_for=1.0)}
     with visiting_public(rules(casts=cast)) as visitor:
         path = visitor.started()
-        visitor.until(path, "goes on by itself in about")
+        assert "you need not do anything" in visitor.until(path, "goes on by itself in about")
         Path("down").unlink()
         visitor.until(path, "Complete")
+
+
+def test_a_debate_that_is_not_tried_again_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the last try the page no longer says that the visitor need not do anything, but what they can do."""
+    monkeypatch.setattr("debate_orchestrator.web.public.start_queue.RETRY_SECONDS", (0.2,))
+    cast = {"silent": spoken_by(speaking(here, "sys.exit(5)"), retry_for=1.0)}
+    with visiting_public(rules(casts=cast)) as visitor:
+        path = visitor.started()
+        shown = visitor.until(path, "is not tried again by itself. Try: start the debate again later")
+        assert "Not finished" in shown and "A model did not answer in time" in shown
+        assert "need not" not in shown and "goes on by itself" not in shown
 
 
 GOOD: dict[str, Any] = {"casts": {"one": REHEARSAL}}

@@ -14,8 +14,6 @@ from debate_orchestrator.engine.api import render
 from debate_orchestrator.web import pages
 from debate_orchestrator.web.tokens import same
 
-__all__ = ["HTTPException", "Request", "Response", "form", "go_to", "html_response", "own_page", "png", "report_page"]
-
 _MOST_FIELDS = 500
 _REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "

@@ -31,9 +31,14 @@ def explained(error: Exception) -> list[str]:
         hint = "start a debate with fewer rounds"
         return [with_hint("This debate has reached the most that one debate may cost. What was said is kept.", hint)]
     if isinstance(error, Paused):
-        return ["A model did not answer in time. Nothing that was said is lost, and you need not do anything."]
+        return ["A model did not answer in time. Nothing that was said is lost."]
     sentence = "A model can't be asked until the owner of this site has looked at it. What was said is kept."
     return [with_hint(sentence, "come back later, or start a debate with another cast")]
+
+
+def given_up() -> str:
+    """What a visitor can do once a debate that was interrupted is not tried again by itself."""
+    return with_hint("It was tried several times, and is not tried again by itself.", "start the debate again later")
 
 
 def limit_reached(name: str, per_visitor: int, seconds: float) -> Refusal:

@@ -64,6 +64,11 @@ class StartQueue:
         timer = self._timers.get(path)
         return None if timer is None else max(0.0, timer.when() - asyncio.get_running_loop().time())
 
+    def given_up(self, path: str) -> bool:
+        """Whether a debate has failed as often as it is tried."""
+        tries_left = self._retries.get(path, 0) < len(RETRY_SECONDS)
+        return not (tries_left or path in self._timers or path in self._waiting or path in self._running)
+
     def close(self) -> None:
         """Starts nothing more."""
         self._closed = True

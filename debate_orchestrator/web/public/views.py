@@ -7,6 +7,10 @@ import os
 from functools import lru_cache
 from typing import Any
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.api import render
 from debate_orchestrator.storage.paths import JOURNAL
@@ -18,7 +22,7 @@ from debate_orchestrator.web.public import failures, visitors
 from debate_orchestrator.web.public.failures import Refusal
 from debate_orchestrator.web.public.site import LONGEST_TOPIC, Site
 from debate_orchestrator.web.public.visitors import Requests
-from debate_orchestrator.web.replies import HTTPException, Request, Response, form, go_to, html_response, own_page, png
+from debate_orchestrator.web.replies import form, go_to, html_response, own_page, png
 
 _LISTED = 20
 """Debates that the front page shows."""
@@ -145,6 +149,7 @@ class Views:
             wait=failures.minutes(wait) if wait is not None else "",
             retry=failures.minutes(retry) if retry is not None else "",
             complaints=ended.complaints if ended else [],
+            given_up=failures.given_up() if queue.given_up(path) else "",
         )
 
     async def stream(self, request: Request) -> Any:
