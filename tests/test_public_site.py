@@ -413,6 +413,9 @@ def test_a_page_can_be_sent_to_others(visitor: PublicVisitor) -> None:
     picture = visitor.get(f"{path}/card.png")
     assert picture.headers["content-type"] == "image/png" and picture.content.startswith(b"\x89PNG")
     assert "noindex" not in page
+    # Beside a link, nothing passes for the result of a debate that was only rehearsed.
+    assert '<meta property="og:description" content="A rehearsal: no model spoke.">' in page
+    assert "A rehearsal: no model spoke." in visitor.text("/") and "Winner" not in visitor.text("/")
 
 
 def test_a_site_may_list_nothing(here: Path) -> None:

@@ -101,6 +101,8 @@ class Desk:
             "confirm.html.j2",
             settings=prepared.settings,
             sides={side: rules.name_of(side) for side in rules.sides},
+            names={seat: rules.name_of(seat) for seat in prepared.settings.cast},
+            who=new_debate.who,
             derives=prepared.derives,
             expected=expected,
             report=prepared.files.report,

@@ -91,6 +91,13 @@ def cast_options(seat: str, rules: Format, offered: Offered) -> tuple[tuple[str,
     return (*models, *others)
 
 
+def who(spec: str) -> str:
+    """Who takes a seat, in words."""
+    if spec == model_spec.HUMAN:
+        return "a person, in a browser"
+    return "a stand-in" if model_spec.kind(spec) == model_spec.REHEARSE else model_spec.public_name(spec)
+
+
 def default_of(seat: str, rules: Format, offered: Offered) -> str:
     """Who takes a seat unless another is chosen."""
     return offered.usual.get(seat) or dict(cast_options(seat, rules, offered)).popitem()[0].replace(

@@ -89,7 +89,7 @@ class Views:
     def _standing(self, path: str, debate: DebateState) -> str:
         """How far a debate is, or what was decided, in a line."""
         if debate.complete:
-            return folder.outcome(debate)
+            return _result(path, debate)
         if self._site.runs.running(path):
             return "running now"
         return "waiting for its turn" if self._site.queue.place(path) else "not finished"
@@ -115,7 +115,7 @@ class Views:
             body = await asyncio.to_thread(_settled_body, path, there.st_mtime_ns, there.st_size)
         waits = run is not None or self._site.queue.place(path) > 0
         rules, setup = state.format, state.opened.setup
-        described = folder.outcome(state) if state.complete else "; ".join(setup.positions.values())
+        described = _result(path, state) if state.complete else "; ".join(setup.positions.values())
         return html_response(
             "public/debate.html.j2",
             site=self._site.rules.title,
@@ -129,7 +129,7 @@ class Views:
             status=self.status(path, state),
             outcome=folder.outcome(state) if state.complete else "",
             described=one_line(described)[:300],
-            rehearsal=path.endswith(f".rehearsed{JOURNAL}"),
+            rehearsal=_is_rehearsal(path),
             body=body,
             listed=self._site.rules.listed,
             base=_base(request),
@@ -183,6 +183,15 @@ def _base(request: Request) -> str:
     return f"{'https' if is_https(request.headers) else 'http'}://{request.headers['host']}"
 
 
+def _is_rehearsal(path: str) -> bool:
+    return path.endswith(f".rehearsed{JOURNAL}")
+
+
+def _result(path: str, debate: DebateState) -> str:
+    """What a complete debate came to, where it stands without its page: of a rehearsal only that it is one."""
+    return "A rehearsal: no model spoke." if _is_rehearsal(path) else folder.outcome(debate)
+
+
 def _body(debate: DebateState) -> list[str]:
     return [blocks.rendered(debate, block) for block in blocks.outline(debate)]
 
@@ -204,5 +213,5 @@ def _card(path: str, changed: int, size: int, site: str) -> bytes:
         (debate.format.name_of(side), one_line(debate.opened.setup.positions.get(side, "")))
         for side in debate.format.sides
     ]
-    result = folder.outcome(debate) if debate.complete else "Not decided yet"
+    result = _result(path, debate) if debate.complete else "Not decided yet"
     return card.draw(one_line(debate.opened.setup.topic), positions, result, site)
