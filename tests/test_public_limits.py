@@ -133,7 +133,7 @@ def test_money_is_counted_before_a_debate_begins(here: Path, monkeypatch: pytest
             if not spent_before():
                 visitor.started(cast="paid")
             refused = visitor.start({"topic": "Should we use tabs?", "cast": "paid"})
-            assert refused.status_code == 503 and "spend is spent or reserved" in refused.text
+            assert refused.status_code == 503 and "has reached its limit of costs" in refused.text
             assert "retry-after" not in refused.headers
             visitor.started(cast="free")
     (journal,) = Path().glob("*.public.journal.jsonl")

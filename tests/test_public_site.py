@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -273,7 +275,7 @@ def test_the_queue_says_how_long(here: Path) -> None:
         (TransientError("secret", unsure=True), "did not answer in time"),
         (OverBudget("secret"), "Try: start a debate with fewer rounds"),
         (LockedJournal("secret"), "Try: load this page again"),
-        (JournalWriteError("secret"), "goes on by itself"),
+        (JournalWriteError("secret"), "What was said until now is kept"),
         (ProviderFailed("secret"), "Try: come back later"),
         (RuntimeError("secret"), "Try: come back later"),
     ],
@@ -332,6 +334,24 @@ def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.Monke
         path = visitor.started()
         assert "you need not do anything" in visitor.until(path, "goes on by itself in about")
         Path("down").unlink()
+        visitor.until(path, "Complete")
+
+
+def test_a_debate_goes_on_when_there_is_room_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the disk is full before a call, the debate stops without a call, says so, and goes on by itself."""
+    monkeypatch.setattr("debate_orchestrator.web.public.start_queue.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
+    write, full = os.pwrite, [True]
+
+    def written(handle: int, data: bytes, at: int) -> int:
+        if full[0] and b'"kind":"asked"' in data:
+            raise OSError(errno.ENOSPC, "full")
+        return write(handle, data, at)
+
+    monkeypatch.setattr(os, "pwrite", written)
+    with visiting_public() as visitor:
+        path = visitor.started()
+        assert "can't save anything at the moment" in visitor.until(path, "goes on by itself in about")
+        full[0] = False
         visitor.until(path, "Complete")
 
 

@@ -113,11 +113,11 @@ def more_fields(rules: Format) -> list[FormField]:
             continue
         kind, options = _kind(name), list[tuple[str, str]]()
         if kind == "flag":
-            kind, options = "choice", [("", "as usual"), ("yes", "yes"), ("no", "no")]
+            kind, options = "choice", [("", "default"), ("yes", "yes"), ("no", "no")]
         elif name == "strictness":
-            kind, options = "choice", [("", "as usual"), *((mode, mode) for mode in rules.rubric.strictness)]
+            kind, options = "choice", [("", "default"), *((mode, mode) for mode in rules.rubric.strictness)]
         elif name == "first":
-            kind, options = "choice", [("", "as usual"), *((side, rules.name_of(side)) for side in rules.sides)]
+            kind, options = "choice", [("", "default"), *((side, rules.name_of(side)) for side in rules.sides)]
         if kind:
             found.append(FormField(name, name.replace("_", " ").capitalize(), text.help, kind, tuple(options)))
     return found

@@ -45,7 +45,10 @@ async def form(request: Request, token: str) -> dict[str, str]:
         value = sent.replace("\r\n", "\n")
         fields[name] = f"{fields[name]}, {value}" if name in fields else value
     if not token or not same(token, fields.pop("form_token", "")):
-        raise HTTPException(403, "This form is not of this server. Go back, load the page anew, and send it again.")
+        raise HTTPException(
+            403,
+            "This form is not from a page of this server, or the page is too old. Reload it and send it again.",
+        )
     return fields
 
 

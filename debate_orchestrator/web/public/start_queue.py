@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from debate_orchestrator.util.errors import OverBudget, Paused
+from debate_orchestrator.util.errors import JournalWriteError, OverBudget, Paused
 from debate_orchestrator.web.live import Audience
 from debate_orchestrator.web.runs import Run, Runs
 
@@ -99,7 +99,7 @@ class StartQueue:
         if run.failure is None:
             self._retries.pop(run.path, None)
             self._durations.append(time.monotonic() - began)
-        elif isinstance(run.failure, Paused) and not isinstance(run.failure, OverBudget):
+        elif isinstance(run.failure, Paused | JournalWriteError) and not isinstance(run.failure, OverBudget):
             self._retry(run.path)
         self._on_end(run)
         self._fill()
