@@ -61,6 +61,8 @@ class Server:
         """The ids of calls that batches answered: each is paid for."""
         self.batches_open = False
         """Whether batches take long: they do not end until this is False."""
+        self.endless: set[str] = set()
+        """Batches that never end."""
         self.batch_trouble: Callable[[dict[str, Any]], str] = lambda request: ""
         """A request of a batch to what becomes of it: `expired`, `errored`, `canceled`, or nothing else than usual."""
         self.creations: Callable[[int], str] = lambda n: ""
@@ -121,7 +123,7 @@ class Server:
 
     async def batch_results(self, http: web.Request) -> web.StreamResponse:
         """GET /v1/messages/batches/{id}/results, in another order than that of the requests."""
-        assert not self.batches_open
+        assert not self.batches_open and http.match_info["id"] not in self.endless
         lines = [json.dumps(line) + "\n" for line in reversed(self.answers_of[http.match_info["id"]])]
         return web.Response(text="".join(lines), content_type="application/x-jsonl")
 
@@ -129,7 +131,7 @@ class Server:
         count, now = len(self.batches[id]), datetime.now(UTC).isoformat()
         counts = dict.fromkeys(("processing", "errored", "expired", "canceled", "succeeded"), 0)
         counts["processing" if self.batches_open else "succeeded"] = count
-        status = "in_progress" if self.batches_open else "ended"
+        status = "in_progress" if self.batches_open or id in self.endless else "ended"
         common = {"id": id, "type": "message_batch", "created_at": now, "expires_at": now}
         return {**common, "processing_status": status, "request_counts": counts, "results_url": None}
 

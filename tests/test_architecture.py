@@ -25,7 +25,16 @@ PLACES = {
     "prompt_toolkit": ("terminal/cursor.py",),
     "json_repair": ("prompting/json_object.py",),
     "yaml": ("util/yaml.py",),
-    "starlette": ("web/app.py", "web/desk.py", "web/public/app.py", "web/replies.py", "web/seats.py"),
+    "starlette": (
+        "web/app.py",
+        "web/desk.py",
+        "web/public/app.py",
+        "web/public/views.py",
+        "web/replies.py",
+        "web/reviewing.py",
+        "web/seats.py",
+        "web/tournaments.py",
+    ),
     "uvicorn": ("web/connections.py", "web/server.py"),
     "PIL": ("web/card.py",),
     "procrastinate": (

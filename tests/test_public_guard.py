@@ -143,6 +143,28 @@ def test_visitors_that_are_counted_are_few(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(requests._counts) == 10
 
 
+@pytest.mark.parametrize(
+    ("stated", "address"),
+    [
+        ("1.2.3.4", "1.2.3.4"),
+        ("1.2.3.4:5678", "1.2.3.4"),
+        ("::ffff:1.2.3.4", "1.2.3.4"),
+        ("[::ffff:1.2.3.4]:99", "1.2.3.4"),
+        ("[2001:db8::1]:99", "2001:db8::/64"),
+        ("[2001:db8::1]", "2001:db8::/64"),
+        ("2001:db8::1", "2001:db8::/64"),
+        ("8.8.8.8, 1.2.3.4:1", "1.2.3.4"),
+        ("1.2.3.4:5678:9", "unknown"),
+        ("none", "unknown"),
+        ("", "203.0.113.7"),
+    ],
+)
+def test_a_port_is_no_part_of_an_address(stated: str, address: str) -> None:
+    """A visitor is the same one whether or not the proxy adds the port of the connection to the address."""
+    scope = {"client": ("203.0.113.7", 1)}
+    assert visitors.address(scope, {"x-forwarded-for": stated}) == address
+
+
 def test_the_key_of_marks_changes_with_the_day(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same address has another mark on another day, and the same one within a day."""
     requests, scope, headers = visitors.Requests(), {"client": ("203.0.113.7", 1)}, {}

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
+from postgres import Postgres
 from public_site import REHEARSAL, rules, visiting_public
 
 from debate_orchestrator.core.fold import fold
@@ -21,7 +17,6 @@ from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST, Limits, Li
 from debate_orchestrator.web.public.postgres import PostgresLimits
 from debate_orchestrator.web.public.site import charged, spent_before
 
-BINARIES = Path("/usr/lib/postgresql/15/bin")
 DAY, NEXT = "2030-01-01", "2030-01-02"
 
 
@@ -32,26 +27,10 @@ class Caps(NamedTuple):
     max_cost: float | None = None
 
 
-@pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    """The address of a PostgreSQL server of its own, which listens on a socket of the file system alone."""
-    pytest.importorskip("psycopg")
-    if not (BINARIES / "initdb").is_file():
-        pytest.skip(f"PostgreSQL is not installed in {BINARIES}")
-    folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # a socket's path must be short
-    user: dict[str, Any] = {"user": "postgres", "cwd": "/"} if os.geteuid() == 0 else {}
-    if user:
-        shutil.chown(folder, "postgres", "postgres")
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **user}
-    subprocess.run([BINARIES / "initdb", "-A", "trust", "-U", "debates", folder / "data"], check=True, **quiet)
-    options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
-    control = [BINARIES / "pg_ctl", "-D", folder / "data", "-w"]
-    subprocess.run([*control, "-o", options, "-l", folder / "log", "start"], check=True, **quiet)
-    try:
-        yield f"postgresql:///postgres?host={folder}&user=debates"
-    finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], check=True, **quiet)
-        shutil.rmtree(folder, ignore_errors=True)
+@pytest.fixture
+def database(postgres_server: Postgres) -> str:
+    """The address of an empty database."""
+    return postgres_server.url(postgres_server.database())
 
 
 @pytest.fixture(params=["memory", pytest.param("postgresql", marks=pytest.mark.slow)])
@@ -59,12 +38,7 @@ def limits(request: pytest.FixtureRequest) -> Limits:
     """Limits of which nothing is used."""
     if request.param == "memory":
         return MemoryLimits()
-    url = request.getfixturevalue("database")
-    import psycopg
-
-    with psycopg.connect(url) as connection:
-        connection.execute("DROP TABLE IF EXISTS debate_public_counts, debate_public_costs, debate_public_keys")
-    return PostgresLimits(url)
+    return PostgresLimits(request.getfixturevalue("database"))
 
 
 def test_counters_are_for_a_day(limits: Limits) -> None:
@@ -159,7 +133,7 @@ def test_money_is_counted_before_a_debate_begins(here: Path, monkeypatch: pytest
             if not spent_before():
                 visitor.started(cast="paid")
             refused = visitor.start({"topic": "Should we use tabs?", "cast": "paid"})
-            assert refused.status_code == 503 and "spend is spent or reserved" in refused.text
+            assert refused.status_code == 503 and "has reached its limit of costs" in refused.text
             assert "retry-after" not in refused.headers
             visitor.started(cast="free")
     (journal,) = Path().glob("*.public.journal.jsonl")

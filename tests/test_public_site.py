@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -273,7 +275,7 @@ def test_the_queue_says_how_long(here: Path) -> None:
         (TransientError("secret", unsure=True), "did not answer in time"),
         (OverBudget("secret"), "Try: start a debate with fewer rounds"),
         (LockedJournal("secret"), "Try: load this page again"),
-        (JournalWriteError("secret"), "goes on by itself"),
+        (JournalWriteError("secret"), "What was said until now is kept"),
         (ProviderFailed("secret"), "Try: come back later"),
         (RuntimeError("secret"), "Try: come back later"),
     ],
@@ -330,9 +332,38 @@ def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.Monke
     cast = {"flaky": spoken_by(speaker, retry_for=1.0)}
     with visiting_public(rules(casts=cast)) as visitor:
         path = visitor.started()
-        visitor.until(path, "goes on by itself in about")
+        assert "you need not do anything" in visitor.until(path, "goes on by itself in about")
         Path("down").unlink()
         visitor.until(path, "Complete")
+
+
+def test_a_debate_goes_on_when_there_is_room_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the disk is full before a call, the debate stops without a call, says so, and goes on by itself."""
+    monkeypatch.setattr("debate_orchestrator.web.public.start_queue.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
+    write, full = os.pwrite, [True]
+
+    def written(handle: int, data: bytes, at: int) -> int:
+        if full[0] and b'"kind":"asked"' in data:
+            raise OSError(errno.ENOSPC, "full")
+        return write(handle, data, at)
+
+    monkeypatch.setattr(os, "pwrite", written)
+    with visiting_public() as visitor:
+        path = visitor.started()
+        assert "can't save anything at the moment" in visitor.until(path, "goes on by itself in about")
+        full[0] = False
+        visitor.until(path, "Complete")
+
+
+def test_a_debate_that_is_not_tried_again_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the last try the page no longer says that the visitor need not do anything, but what they can do."""
+    monkeypatch.setattr("debate_orchestrator.web.public.start_queue.RETRY_SECONDS", (0.2,))
+    cast = {"silent": spoken_by(speaking(here, "sys.exit(5)"), retry_for=1.0)}
+    with visiting_public(rules(casts=cast)) as visitor:
+        path = visitor.started()
+        shown = visitor.until(path, "is not tried again by itself. Try: start the debate again later")
+        assert "Not finished" in shown and "A model did not answer in time" in shown
+        assert "need not" not in shown and "goes on by itself" not in shown
 
 
 GOOD: dict[str, Any] = {"casts": {"one": REHEARSAL}}
@@ -402,6 +433,9 @@ def test_a_page_can_be_sent_to_others(visitor: PublicVisitor) -> None:
     picture = visitor.get(f"{path}/card.png")
     assert picture.headers["content-type"] == "image/png" and picture.content.startswith(b"\x89PNG")
     assert "noindex" not in page
+    # Beside a link, nothing passes for the result of a debate that was only rehearsed.
+    assert '<meta property="og:description" content="A rehearsal: no model spoke.">' in page
+    assert "A rehearsal: no model spoke." in visitor.text("/") and "Winner" not in visitor.text("/")
 
 
 def test_a_site_may_list_nothing(here: Path) -> None:

@@ -192,16 +192,68 @@ def test_a_batch_is_found_that_was_never_confirmed(server: Server) -> None:
     assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
 
 
+def test_a_batch_of_others_holds_up_none(server: Server) -> None:
+    """While a batch of another program of the same size is at work, ours is found that has ended, and goes on."""
+    held = contests.tournament(topics=1, rehearse=False)
+    stopped(held, server)
+    path = Path(held.folder, "batches.jsonl")
+    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if '"id"' not in line))
+    sizes = {len(requests) for requests in server.batches.values()}
+    for size in sizes:
+        others = [{"custom_id": f"of another program {n}"} for n in range(size)]
+        server.batches[f"of others {size}"] = server.answers_of[f"of others {size}"] = others
+        server.endless.add(f"of others {size}")
+    run = ran(held)
+
+    assert set(statuses(run)) == {"complete"}
+    assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
+
+
 def test_one_run_has_the_record(server: Server) -> None:
-    """A second run in batches is refused while the first holds the record, and so is a record of another making."""
+    """A second run in batches is refused while the first holds the record."""
     held = contests.tournament(topics=1, rehearse=False)
     first = batches(held)
     with pytest.raises(LockedJournal, match="another process"):
         batches(held)
     asyncio.run(first.close())
-    Path(held.folder, "batches.jsonl").write_text("{}\n")
-    with pytest.raises(BadFile, match=r"batches\.jsonl: line 1"):
+
+
+@pytest.mark.parametrize("text", ["{}\n", "{}", "my notes", '{"batch": "x", "id": "y"}\n{"bat', "\nmine\n{"])
+def test_a_record_of_another_making_stays_as_it_is(here: Path, text: str) -> None:
+    """A file that this program did not write is refused, and not a byte of it is lost."""
+    held = contests.tournament(topics=1, rehearse=False)
+    path = Path(held.folder, "batches.jsonl")
+    path.write_text(text)
+    with pytest.raises(BadFile, match=r"batches\.jsonl: line \d was not written by this program"):
         batches(held)
+    assert path.read_text() == text
+
+
+def test_a_call_under_another_model_is_told(server: Server) -> None:
+    """A record that has a call in a batch of another model's is told as a bad file, and nothing waits for it."""
+    held = contests.tournament(topics=1, rehearse=False)
+    stopped(held, server)
+    path = Path(held.folder, "batches.jsonl")
+    path.write_text(path.read_text().replace(OPUS, "anthropic:another"))
+    run = ran(held)
+
+    assert "unusable" in statuses(run)
+    assert any("another" in problem for standing in run.standings.values() for problem in standing.why)
+
+
+def test_cancelling_ends_what_waits_for_a_batch(here: Path) -> None:
+    """A task that waits for an answer is cancelled as any other, and its call goes into no batch."""
+    held = contests.tournament(topics=1, rehearse=False)
+
+    async def play() -> None:
+        waiting = batches(held)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(waiting.answer("a call", OPUS, {}, asyncio.Event()), 0.01)
+        await asyncio.sleep(0.4)
+        await waiting.close()
+
+    asyncio.run(play())
+    assert Path(held.folder, "batches.jsonl").read_bytes() == b""
 
 
 def test_other_models_are_called_live(server: Server) -> None:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -129,7 +130,27 @@ def test_only_own_files_are_replaced(debate: Run) -> None:
 
     assert second.code == 0 and "head_to_head.edited.csv" in second.err and second.err.count("is kept as") == 1
     assert Path("t/csv/elo.csv").read_bytes() != before
-    listed = dict(line.split("  ")[::-1] for line in Path("t/SHA256SUMS").read_text().splitlines())
+    head, *lines = Path("t/SHA256SUMS").read_text().splitlines()
+    listed = dict(line.split("  ")[::-1] for line in lines)
+    assert head.startswith("# ")
     assert {"index.html", "ratings.json", "csv/elo.csv"} <= set(listed)
     for name, digest in listed.items():
         assert hashlib.sha256(Path("t", name).read_bytes()).hexdigest() == digest
+
+
+def test_a_list_of_checksums_of_the_user_is_kept(debate: Run) -> None:
+    """A list that another program made is moved aside, and believed in nothing: a file that was changed before it was
+    made is kept too. The program's own list is read by `sha256sum -c`, and replaced without a word."""
+    imported(debate, [row(f"d{n}", "a", "b", ("pro", "con")[n % 2], topic=f"t{n}") for n in range(8)])
+    assert debate("tournament", "report", "t").code == 0
+    checked = subprocess.run(["sha256sum", "-c", "--strict", "SHA256SUMS"], cwd="t", capture_output=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    table = Path("t/csv/head_to_head.csv")
+    table.write_text("my numbers", encoding="utf-8")
+    theirs = f"{hashlib.sha256(table.read_bytes()).hexdigest()}  csv/head_to_head.csv\n"
+    Path("t/SHA256SUMS").write_text(theirs, encoding="utf-8")
+
+    assert debate("tournament", "report", "t").err.count("is kept as") == 2
+    assert Path("t/SHA256SUMS.edited").read_text(encoding="utf-8") == theirs
+    assert Path("t/csv/head_to_head.edited.csv").read_text(encoding="utf-8") == "my numbers"
+    assert "is kept as" not in debate("tournament", "report", "t").err

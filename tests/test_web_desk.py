@@ -138,11 +138,23 @@ def test_compare_search_and_judge_again(visitor: Visitor) -> None:
 
     found = visitor.get("/search?q=an%20assumption%20that%20BOTH%20sides").text
     assert found.count("<mark>") >= 2 and f"/debates/{names[0]}#turn-1.opening.a" in found
+    assert re.search(r"[\w.] <mark>an assumption that both sides</mark> \w", found, re.IGNORECASE)
     assert "No speech" in visitor.text("/search?q=zebra")
 
     judged = visitor.send(f"{first}/judge", {"judges": "rehearse\nrehearse"}).headers["location"]
     visitor.until(judged, "Complete")
     assert len(fold(read_journal(f"{judged.rpartition('/')[2]}.journal.jsonl").events).judges) == 2
+    listed = visitor.text("/")
+    assert listed.count("· judged again · with stand-ins") == 1 and listed.count("· a rehearsal") == 2
+
+
+def test_the_list_of_issues_stands_on_the_page_once(visitor: Visitor) -> None:
+    """What the rapporteur lists is shown as it is in force, and not a second time with its other findings."""
+    address = started(visitor, issues="yes")
+    visitor.until(address, "Complete")
+    shown = visitor.text(address)
+
+    assert shown.count("I1. Rehearsed words for start.issues.rapporteur") == 1 and "Unknowns" in shown
 
 
 def test_the_stream_of_a_finished_debate_says_so(visitor: Visitor) -> None:

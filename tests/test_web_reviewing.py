@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shutil
 from collections.abc import Iterator
@@ -67,7 +68,7 @@ def test_a_ballot_from_the_link_to_the_report(reviewer: Visitor, link: str) -> N
     assert (review.reviewer, review.before, review.after, review.seen) == ("ada", "undecided", "a", False)
     assert review.final.winner == "a" and not Path("debate-report.ballots/ada.draft.yaml").exists()
     report = re.search(r'class="call" href="([^"]+)"', reviewer.get(page).text)
-    assert report is not None and "ada" in reviewer.text(report[1])
+    assert report is not None and "ada" in reviewer.text(html.unescape(report[1]))
 
 
 def test_nothing_of_the_verdict_is_shown_before(reviewer: Visitor, link: str) -> None:
@@ -82,15 +83,17 @@ def test_nothing_of_the_verdict_is_shown_before(reviewer: Visitor, link: str) ->
     page = begun(reviewer, link)
     shown = reviewer.text(page)
     assert not [words for words in said if words[:50] in shown]
-    assert reviewer.get(f"{link}/report?as=ada").status_code == 404
+    assert reviewer.get(page.replace("?", "/report?")).status_code == 404
 
 
 def test_the_vote_before_stands(reviewer: Visitor, link: str) -> None:
     """It can't be cast again once the debate was shown, and no ballot is taken without it."""
-    unread = send(reviewer, f"{link}?as=ada", {"action": "file", **ANSWERS})
+    unread = send(reviewer, link, {"action": "file", **ANSWERS})
     assert unread.status_code == 422 and "Begin with the vote" in unread.text
-    begun(reviewer, link, before="a")
-    page = begun(reviewer, link, before="b")
+    page = begun(reviewer, link, before="a")
+    for address in (link, page):
+        again = send(reviewer, address, {"action": "begin", "reviewer": "ada", "seen": "no", "before": "b"})
+        assert again.status_code == 422 and "There is a review by ada already" in plain(again.text)
     send(reviewer, page, {"action": "file", **ANSWERS})
 
     (review,) = gather_reviews("debate-report.ballots", read_journal(JOURNAL).entries).counted
@@ -129,7 +132,23 @@ def test_a_ballot_is_held_to_the_rubric(reviewer: Visitor, link: str) -> None:
     assert not Path("debate-report.ballots/ada.yaml").exists()
     assert send(reviewer, page, {"action": "file", **ANSWERS}).status_code == 303
     again = send(reviewer, link, {"action": "begin", "reviewer": "ada", "seen": "no", "before": "b"})
-    assert again.status_code == 422 and "has cast" in plain(again.text)
+    assert again.status_code == 422 and "sign with another name" in plain(again.text)
+
+
+@pytest.mark.parametrize("filed", [False, True])
+def test_a_name_opens_no_review(reviewer: Visitor, link: str, filed: bool) -> None:
+    """A reviewer can neither see nor change the review of another whose name is known, before and after the ballot is
+    handed in, nor reach the report with it: that takes the key that the other got."""
+    ada, bob = begun(reviewer, link, "ada"), begun(reviewer, link, "bob")
+    if filed:
+        assert send(reviewer, ada, {"action": "file", **ANSWERS}).status_code == 303
+    before = {path.name: path.read_bytes() for path in Path("debate-report.ballots").iterdir()}
+    for query in ("as=ada", "as=ada&key=", bob.partition("?")[2].replace("as=bob", "as=ada")):
+        assert "Your name" in reviewer.text(f"{link}?{query}")
+        assert reviewer.get(f"{link}/report?{query}").status_code == 404
+        stolen = send(reviewer, f"{link}?{query}", {"action": "file", **ANSWERS, "field/final/winner": "b"})
+        assert stolen.status_code == 422 and "Begin with the vote" in stolen.text
+    assert {path.name: path.read_bytes() for path in Path("debate-report.ballots").iterdir()} == before
 
 
 def test_a_link_opens_its_review_alone(reviewer: Visitor, link: str, here: Path) -> None:
@@ -154,6 +173,19 @@ def test_the_desk_has_the_link(here: Path) -> None:
     with visiting() as desk:
         found = re.search(r'href="(/review/[^"]+)"', desk.get("/debates/debate-report").text)
         assert found is not None and "Your name" in desk.text(found[1])
+
+
+def test_the_desk_has_the_own_links_of_reviewers(here: Path) -> None:
+    """Who has begun a review, here or at a terminal, stands on the desk with the link that goes on with it."""
+    shutil.copy(resources.folder("examples") / "friday-deploys" / JOURNAL, JOURNAL)
+    with visiting() as desk:
+        address = re.findall(r'href="(/review/[^"]+)"', desk.get("/debates/debate-report").text)[0]
+        page = begun(desk, address, "Ada Lovelace")
+        assert "Ada Lovelace : not handed in yet" in desk.text("/debates/debate-report")
+        own = re.findall(r'href="(/review/[^"]+)"', desk.get("/debates/debate-report").text)[1]
+        assert html.unescape(own) == page and "Your ballot, Ada Lovelace" in desk.text(html.unescape(own))
+        assert send(desk, page, {"action": "file", **ANSWERS}).status_code == 303
+        assert "Ada Lovelace : handed in" in desk.text("/debates/debate-report")
 
 
 @pytest.mark.parametrize("format", ["panel", "question", "claim"])

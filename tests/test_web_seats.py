@@ -248,6 +248,15 @@ def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> Non
     assert unsigned.status_code == 403 and "1.opening.a" not in state().answers
 
 
+def test_a_seat_reads_a_list_line_by_line(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """The list of issues that a person has heard has a line for each issue."""
+    _, links = begun(visitor, **{"cast.a": "human"}, issues="yes")
+    turn_of(stranger, links["Researcher A"])
+    page = stranger.get(links["Researcher A"]).text
+
+    assert re.search(r"<p>I1\. [^<]+</p>\s*<p>I2\. ", page)
+
+
 def test_a_paused_seat_keeps_its_link(visitor: Visitor, stranger: Visitor, here: Path) -> None:  # noqa: F811
     """After a pause, and after a restart of the server, the same link leads to the same turn when it goes on."""
     address, links = begun(visitor, **{"cast.a": "human"})
@@ -260,6 +269,9 @@ def test_a_paused_seat_keeps_its_link(visitor: Visitor, stranger: Visitor, here:
 
     with visiting() as again:
         assert "paused" in again.text(link)
+        # The page of a paused seat still looks for changes, and no oftener than the stream tells the browser.
+        assert f'data-changes="{link}/stream" data-turn="paused"' in again.get(link).text
+        assert again.get(f"{link}/stream").text.startswith("retry: 5000\n")
         assert again.send(f"{address}/continue").status_code == 303
         assert turn_of(again, link) == turn
         assert hand_in(again, link, text=SPEECH).status_code == 303
@@ -298,6 +310,7 @@ def test_the_floor_and_an_early_end(visitor: Visitor, stranger: Visitor) -> None
     closed = visitor.send(f"{address}/close")
     assert closed.status_code == 303, plain(closed.text)
 
+    assert "Ended early: the verdict comes next." in visitor.text(address)
     assert [one.question for one in state().questions] == ["What would it cost?"]
     assert state().closed_after is not None
 

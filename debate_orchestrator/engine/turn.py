@@ -216,18 +216,29 @@ class _Call:
 
     def _record_cancelled(self) -> None:
         """Records a call that is given up, with the part of its answer that had come, at once: the process may have
-        a second left."""
+        a second left. One in a batch is not given up, since a later run takes its answer; one that waits for a batch
+        was never made."""
+        batched = self._provider if isinstance(self._provider, Batched) else None
+        if batched and batched.under_way(self._request):
+            self._runner.budget.release(self._turn.id, unseen=True)
+            return
+        sent = not (batched and batched.in_batch(self._request))
         text, reply = "".join(self._pieces), None
         if text.strip():
             name = self._provider.name
             reply = Reply(text=text, brief=self._request.digest, by=name, called=self._billed)
         if self._billed or reply is not None:
             event = CallFailed(
-                turn=self._turn.id, by=self._provider.name, trouble=_STOPPED, unsure=self._billed, reply=reply
+                turn=self._turn.id,
+                by=self._provider.name,
+                trouble=_STOPPED,
+                unsure=self._billed and sent,
+                reply=reply,
             )
             with suppress(DebateError):  # the journal can't be written: it says so where it is closed
                 record_event(self._runner.journal, self._runner.current, event, self._runner.on_event)
-        self._runner.budget.release(self._turn.id, unseen=reply is None)  # it may have cost what was expected of it
+        # A call that was sent may have cost what was expected of it.
+        self._runner.budget.release(self._turn.id, unseen=sent and reply is None)
 
     def _on_text(self, piece: str) -> None:
         self._begun.set()

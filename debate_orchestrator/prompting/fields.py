@@ -208,31 +208,38 @@ def written(answer: Any) -> str:
     return "" if answer is None else f"{answer:g}" if isinstance(answer, int | float) else str(answer)
 
 
-def hint(step: Step, terms: ShapeContext) -> str:
-    """What kind of answer is expected."""
+def typed_hint(step: Step, terms: ShapeContext) -> str:
+    """What kind of text is expected; empty for a choice among options."""
     field = step.field
     match field.kind:
         case _ if field.per_issue:
             of_each = ", ".join(step.options(terms))
             return f"for each issue in this order one of {of_each}, or its first letter; Enter alone skips them"
         case "flag":
-            expected = "yes or no"
+            return "yes or no"
         case "number":
             kind = "a whole number" if field.whole else "a number"
             low = f" from {field.least:g}" if field.least is not None else ""
-            expected = kind + low + (f" to {field.most:g}" if field.most is not None else "")
+            return kind + low + (f" to {field.most:g}" if field.most is not None else "")
         case "scores":
             scales = {"{:g} to {:g}".format(*terms.scale(name)) for name in terms.criteria}
             sample = " ".join(f"{sum(terms.scale(name)) // 2:g}" for name in terms.criteria)
-            expected = f"{len(terms.criteria)} numbers in that order, {' and '.join(sorted(scales))}, as in: {sample}"
-        case "choice" | "turn":
-            expected = "one of them, by its number or its name"
-        case "choices" | "turns":
-            expected = "one or more of them, by number or name, with commas between"
+            return f"{len(terms.criteria)} numbers in that order, {' and '.join(sorted(scales))}, as in: {sample}"
+        case "choice" | "turn" | "choices" | "turns":
+            return ""
         case "url":
-            expected = "the address of a page"
+            return "the address of a page"
         case _:
-            expected = f"a text of at most {field.words} words" if field.words else "a text"
+            return f"a text of at most {field.words} words" if field.words else "a text"
+
+
+def hint(step: Step, terms: ShapeContext) -> str:
+    """What kind of answer is expected of a person at a terminal."""
+    expected = typed_hint(step, terms)
+    if step.field.kind in ("choice", "turn"):
+        expected = "one of them, by its number or its name"
+    elif step.field.kind in ("choices", "turns"):
+        expected = "one or more of them, by number or name, with commas between"
     if step.ends:
         return f"{expected}; Enter alone ends the list"
     return f"{expected}; Enter alone is for none" if step.may_be_empty else expected

@@ -217,7 +217,7 @@ class Batched(Protocol):
         ...
 
     def under_way(self, brief: Brief) -> bool:
-        """Whether an earlier run put this call into a batch, so that its intent is on record."""
+        """Whether this call is in a batch and its intent is on record."""
         ...
 
 

@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,31 @@ def file(folder: str, value: Mapping[str, Any]) -> str:
     write_new(path, _HEAD + to_yaml(value))
     Path(path_of(folder, value["reviewer"], DRAFT)).unlink(missing_ok=True)
     return path
+
+
+def begin(folder: str, value: Mapping[str, Any]) -> bool:
+    """Keeps the first draft of a reviewer; False where that name has a draft or a ballot, which then stays as it is."""
+    draft, ballot = (path_of(folder, value["reviewer"], ending) for ending in (DRAFT, ENDING))
+    if os.path.lexists(draft) or os.path.lexists(ballot):
+        return False
+    make_folder(folder)
+    write_new(draft, to_yaml(value))
+    return True
+
+
+def reviewers(folder: str) -> list[tuple[str, bool]]:
+    """The names of those who have begun a review, and whether the ballot is handed in. Files that are no reviewer's are
+    left out."""
+    found: dict[str, bool] = {}
+    with suppress(OSError):
+        names = [] if is_link(folder) else sorted(name for name in os.listdir(folder) if name.endswith(ENDING))
+        for name in names[:MOST]:
+            with suppress(BadFile):
+                reviewer = read_mapping_with_lines(os.path.join(folder, name), follow=False)[0].get("reviewer")
+                ending = DRAFT if name.endswith(DRAFT) else ENDING
+                if isinstance(reviewer, str) and name == stem_of(reviewer) + ending:
+                    found[one_line(reviewer)] = found.get(one_line(reviewer), False) or ending == ENDING
+    return sorted(found.items())
 
 
 def keep(folder: str, value: Mapping[str, Any]) -> str:

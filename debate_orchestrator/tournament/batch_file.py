@@ -1,7 +1,8 @@
 """The record of a tournament's batches in its folder: which calls are in which batch.
 
 A line is synced before a batch is created, and another once the provider has named it. So a run that was killed leaves
-enough to find every batch that it paid for. A line without its newline is what a crash left; it is trimmed.
+enough to find every batch that it paid for. A last line without its newline is what a crash left. It is trimmed, after
+the whole file has proved to be this program's.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from debate_orchestrator.util.data import error_text, name_of, regular_file, str
 from debate_orchestrator.util.errors import BadFile, JournalWriteError, LockedJournal
 
 BATCHES = "batches.jsonl"
+_BEGINNING = b'{"batch": "'
+"""How every line begins."""
 
 
 @dataclass
@@ -67,15 +70,20 @@ class BatchFile:
 
     def _read(self) -> None:
         with open(os.dup(self._handle), "rb") as file:
-            data = file.read()
-        self._size = data.rfind(b"\n") + 1
-        os.ftruncate(self._handle, self._size)
-        for n, line in enumerate(data[: self._size].split(b"\n")[:-1], start=1):
+            *lines, tail = file.read().split(b"\n")
+        for n, line in enumerate(lines, start=1):
             try:
                 self._take(strict_json(line.decode()))
             except (ValueError, KeyError, TypeError):
-                problem = f"{name_of(self.path)}: line {n} is not one of this program's."
-                raise BadFile(problem, hint="restore the file from a copy") from None
+                raise self._foreign(n) from None
+        if not (tail.startswith(_BEGINNING) or _BEGINNING.startswith(tail)):
+            raise self._foreign(len(lines) + 1)
+        self._size = sum(len(line) + 1 for line in lines)
+        os.ftruncate(self._handle, self._size)
+
+    def _foreign(self, n: int) -> BadFile:
+        problem = f"{name_of(self.path)}: line {n} was not written by this program."
+        return BadFile(problem, hint="restore the file from a copy")
 
     def _take(self, line: dict[str, Any]) -> None:
         name = str(line["batch"])

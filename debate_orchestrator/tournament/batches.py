@@ -13,6 +13,7 @@ import json
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
 
 from debate_orchestrator.core.events import Reply
@@ -24,7 +25,15 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.registry import Piece, Provider, Queued, TakesBatches
 from debate_orchestrator.tournament.batch_file import BATCHES, Batch, BatchFile
-from debate_orchestrator.util.errors import AnswerPending, ExternalError, JournalWriteError, Paused, TransientError
+from debate_orchestrator.util.errors import (
+    AnswerPending,
+    BadFile,
+    ExternalError,
+    JournalWriteError,
+    Paused,
+    TransientError,
+    short_repr,
+)
 
 MOST_CALLS = 500
 """Calls of one batch: the results of so many long answers stay below the limit of a response."""
@@ -98,10 +107,15 @@ class Batches:
 
     async def answer(self, call: str, model: str, body: dict[str, Any], stop: asyncio.Event) -> Reply:
         """The reply to a call, from the batch that holds it or from the next one. TransientError if the batch does not
-        answer it; AnswerPending if `stop` is set while it is in a batch, and Paused if it is in none yet."""
+        answer it; AnswerPending if `stop` is set while it is in a batch, and Paused if it is in none yet; BadFile if
+        the record has the call under another model."""
+        batch = self._file.batch_of(call)
+        if batch and batch.model != model:
+            problem = f"{BATCHES} has a call to {model} in a batch of {short_repr(batch.model)}."
+            raise BadFile(problem, hint="restore the file from a copy")
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._calls[call] = _Call(model, body, future)
-        if batch := self._file.batch_of(call):
+        if batch:
             self._await(batch)
         else:
             self._enqueue(model, call)
@@ -109,22 +123,17 @@ class Batches:
         either: set[asyncio.Future[Any]] = {future, stopped}
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if not future.done():
-                raise self._left(call, model)
-            return future.result()
-        except asyncio.CancelledError:
-            raise self._left(call, model) from None
+            if future.done():
+                return future.result()
+            if self.knows(call):
+                raise AnswerPending(f"A batch of {model} is under way. A later run takes its results.")
+            raise Paused(f"The run was stopped before a batch was created of calls to {model}.")
         finally:
             stopped.cancel()
             del self._calls[call]
-
-    def _left(self, call: str, model: str) -> Paused:
-        """The error for a call that is not awaited any longer."""
-        if self.knows(call):
-            return AnswerPending(f"A batch of {model} is under way. A later run takes its results.")
-        if call in self._queues[model]:
-            self._queues[model].remove(call)
-        return Paused(f"The run was stopped before a batch was created of calls to {model}.")
+            queue = self._queues.get(model, [])
+            if call in queue:  # no batch is created with a call that nothing awaits
+                queue.remove(call)
 
     def _enqueue(self, model: str, call: str) -> None:
         queue = self._queues.setdefault(model, [])
@@ -220,20 +229,40 @@ class Batches:
         return await _patiently(create)
 
     async def _found(self, api: TakesBatches, batch: Batch) -> str | None:
-        """The id of a batch whose creation was not confirmed; None if there is none."""
+        """The id of a batch whose creation was not confirmed; None if there is none.
+
+        Where the provider keeps no names, batches of other programs may have the same size, and only the results tell
+        whose they are. The first to end is looked at first, so that none of them holds up one that has ended."""
         since = batch.at - _CLOCKS
-        candidates = await _patiently(lambda: api.find_batches(batch.name, len(batch.calls), since))
-        for id in candidates:
-            if not self._file.is_known(id) and not set(batch.calls).isdisjoint(await self._results(api, id)):
-                return id
+        found = await _patiently(lambda: api.find_batches(batch.name, len(batch.calls), since))
+        candidates = [id for id in found if not self._file.is_known(id)]
+        seconds, noted = self._first_look, False
+        while candidates:
+            for id in tuple(candidates):
+                if await self._ended(api, id):
+                    candidates.remove(id)
+                    if not set(batch.calls).isdisjoint(await _patiently(partial(api.batch_results, id))):
+                        return id
+            if candidates and not noted:
+                noted = True
+                self._on_note(
+                    f"A batch of {batch.model} may have been created without an answer. It may be "
+                    f"{' or '.join(candidates)}, which is looked at when it ends."
+                )
+            if candidates:
+                await asyncio.sleep(seconds)
+                seconds = min(seconds * 1.5, LAST_LOOK)
         return None
 
     async def _results(self, api: TakesBatches, id: str) -> Mapping[str, Reply | TransientError]:
         seconds = self._first_look
-        while not await _patiently(lambda: api.batch_ended(id)):
+        while not await self._ended(api, id):
             await asyncio.sleep(seconds)
             seconds = min(seconds * 1.5, LAST_LOOK)
         return await _patiently(lambda: api.batch_results(id))
+
+    async def _ended(self, api: TakesBatches, id: str) -> bool:
+        return await _patiently(lambda: api.batch_ended(id))
 
     def _settle(self, call: str, reply: Reply) -> None:
         waiting = self._calls.get(call)

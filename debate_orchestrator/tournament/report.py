@@ -1,7 +1,8 @@
 """Writes what a tournament adds up to: a page, tables as CSV, plots as SVG and PNG, and the ratings as JSON.
 
-`SHA256SUMS` lists the files with their checksums, as `sha256sum -c` reads them. When the report is made again, a
-file that is listed and unchanged is replaced, and any other is moved aside.
+`SHA256SUMS` lists the files with their checksums, as `sha256sum -c` reads them, below a comment with the checksum of
+the list itself. When the report is made again, a file that is listed and unchanged is replaced, and any other is moved
+aside; so is a list that is not as this program wrote it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from debate_orchestrator.tournament.tables import to_csv
 from debate_orchestrator.util.data import name_of, read_regular
 
 _LINE = re.compile(r"([0-9a-f]{64})  (\S+)")
+_HEAD = "# Written by debate_orchestrator. SHA-256 of the lines below: "
 _LARGEST_LIST = 1_000_000
 """Bytes of a list of checksums."""
 
@@ -66,8 +68,9 @@ def _write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:
     for name, data in files.items():
         digest = listed.get(name)
         yield from _write(os.path.join(folder, name), data, lambda old: _digest(old) == digest)  # noqa: B023, called now
-    lines = "".join(f"{_digest(data)}  {name}\n" for name, data in files.items())
-    yield from _write(os.path.join(folder, CHECKSUMS), lines.encode(), lambda old: _checksums(old) is not None)
+    lines = "".join(f"{_digest(data)}  {name}\n" for name, data in files.items()).encode()
+    text = f"{_HEAD}{_digest(lines)}\n".encode() + lines
+    yield from _write(os.path.join(folder, CHECKSUMS), text, lambda old: _checksums(old) is not None)
 
 
 def _write(path: str, data: bytes, ours: Ours) -> Iterator[str]:
@@ -76,9 +79,12 @@ def _write(path: str, data: bytes, ours: Ours) -> Iterator[str]:
 
 
 def _checksums(data: bytes) -> dict[str, str] | None:
-    """The checksums of a list by the names of its files; None if it is no such list."""
-    found = [_LINE.fullmatch(line) for line in data.decode("ascii", "replace").splitlines()]
-    return {match[2]: match[1] for match in found if match} if all(found) else None
+    """The checksums of a list by the names of its files; None for a list that is not as this program wrote it."""
+    head, _, lines = data.partition(b"\n")
+    if head.decode("ascii", "replace") != f"{_HEAD}{_digest(lines)}":
+        return None
+    found = (_LINE.fullmatch(line) for line in lines.decode("ascii", "replace").splitlines())
+    return {match[2]: match[1] for match in found if match}
 
 
 def _digest(data: bytes) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from debate_orchestrator.core import decision, schedule, speech_rules, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Voted
-from debate_orchestrator.core.phases import JUDGE, Turn
+from debate_orchestrator.core.phases import ISSUES, JUDGE, Turn
 from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, announced_stages
@@ -73,6 +73,8 @@ def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[
     terms, shape = schedule.terms(debate, turn), debate.shape(turn) or {}
     fields = []
     for name in shape:
+        if name == "issues" and turn.phase.option == ISSUES:
+            continue  # announced below it, as they are in force
         if name not in ("scores", "refused") and ballot.get(name) not in (None, [], "", {}):
             text = transcript.as_text({name: shape[name]}, {name: ballot[name]})
             lines = text.partition(":")[2].strip("\n").split("\n")
@@ -110,6 +112,8 @@ def status(debate: DebateState, *, running: bool, stopping: bool, complaints: li
         parts=parts,
         waiting=waiting if running else (),
         hosted=hosted if not running else (),
+        ended_early=wording.ended_early(debate) if debate.complete else None,
+        closing=debate.closed_after is not None and not debate.complete,
         complaints=complaints,
         questions=[(one.question, wording.names(debate, one.to)) for one in debate.questions],
     )

@@ -15,14 +15,15 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.schedule import will_hear
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.api import find_risks, open_debate, open_judging
+from debate_orchestrator.reports import review_files
 from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.setup import risks as risks_module
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util.errors import BadSettings, DebateError
-from debate_orchestrator.web import blocks, folder, new_debate, people
+from debate_orchestrator.web import blocks, folder, new_debate, people, reviewing
 from debate_orchestrator.web.guard import DESK
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.replies import form, go_to, html_response, own_page, report_page
@@ -100,6 +101,8 @@ class Desk:
             "confirm.html.j2",
             settings=prepared.settings,
             sides={side: rules.name_of(side) for side in rules.sides},
+            names={seat: rules.name_of(seat) for seat in prepared.settings.cast},
+            who=new_debate.who,
             derives=prepared.derives,
             expected=expected,
             report=prepared.files.report,
@@ -157,6 +160,7 @@ class Desk:
         body = await asyncio.to_thread(lambda: [blocks.rendered(state, block) for block in blocks.outline(state)])
         rules = state.format
         name, first = request.path_params["name"], contents.entries[0].hash
+        files = DebateFiles.of_journal(path)
         hearers = [seat for seat in state.askable if will_hear(state, seat)] if state.due else []
         return self._page(
             "debate.html.j2",
@@ -175,7 +179,11 @@ class Desk:
             hearers=[(seat, rules.name_of(seat) if seat in rules.sides else "the judges") for seat in hearers],
             closable=state.due and can_end_early(state),
             judged=bool(state.judges) and state.complete,
-            review=f"/review/{quote(name, safe='')}/{self._tokens.review(first)}",
+            review=reviewing.link(self._tokens, name, first),
+            reviewers=[
+                (reviewer, f"?{reviewing.own_query(self._tokens, first, reviewer)}", filed)
+                for reviewer, filed in await asyncio.to_thread(review_files.reviewers, files.ballots)
+            ],
         )
 
     async def stream(self, request: Request) -> Any:
@@ -230,7 +238,8 @@ class Desk:
         judges = [line.strip() for line in sent.get("judges", "").splitlines() if line.strip()]
         if not judges:
             raise BadSettings("judges: name a model, such as anthropic:claude-opus-5-5, or several, a line each.")
-        risks = risks_module.of_judging([entry.event for entry in folder.load(path)[0].entries])
+        contents, _ = await asyncio.to_thread(folder.load, path)
+        risks = risks_module.of_judging([entry.event for entry in contents.entries])
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
         if not _agreed(sent, risks):
             return self._consent(f"{self._address_of(path)}/judge", risks, sent, {"judges": "\n".join(judges)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import wording
 from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile, DebateError, short_repr
 from debate_orchestrator.util.sanitize import one_line
@@ -34,6 +36,8 @@ class Listed(NamedTuple):
     """When it was opened, as YYYY-MM-DD."""
     outcome: str
     cost: str
+    marks: tuple[str, ...] = ()
+    """What sets it apart: that it was judged again, or that stand-ins spoke."""
     trouble: str = ""
     """Why the journal can't be read; empty where it can."""
 
@@ -92,18 +96,28 @@ def listed() -> list[Listed]:
     for name in _all_names():
         if not _has_address(name):
             trouble = f"The name of its file, {short_repr(f'{name}{JOURNAL}')}, can't stand in an address. Rename it."
-            rows.append(Listed(name, name, "", "", "", "", trouble))
+            rows.append(Listed(name, name, "", "", "", "", trouble=trouble))
             continue
         try:
             contents, debate = load(f"{name}{JOURNAL}")
         except (DebateError, OSError) as error:
-            rows.append(Listed(name, name, "", "", "", "", str(error)))
+            rows.append(Listed(name, name, "", "", "", "", trouble=str(error)))
             continue
         total = costs_of(debate).total
         cost = f"${total.cost:.2f}" if total.calls else ""
         setup, date = debate.opened.setup, contents.entries[0].at[:10]
-        rows.append(Listed(name, one_line(setup.topic), debate.format.title, date, outcome(debate), cost))
+        topic, marks = one_line(setup.topic), tuple(_marks(debate))
+        rows.append(Listed(name, topic, debate.format.title, date, outcome(debate), cost, marks))
     return rows
+
+
+def _marks(debate: DebateState) -> Iterator[str]:
+    if debate.opened.recording is not None:
+        yield "judged again"
+    if model_spec.is_rehearsal(debate.cast):
+        yield "a rehearsal"
+    elif model_spec.REHEARSE in map(model_spec.kind, model_spec.specs_of(debate.cast)):
+        yield "with stand-ins"
 
 
 def outcome(debate: DebateState) -> str:

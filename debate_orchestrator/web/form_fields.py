@@ -57,10 +57,7 @@ def questions(
             name=_PREFIX + "/".join(step.place),
             label=label,
             about=about,
-            hint=fields.hint(step, terms)
-            .replace("; Enter alone ends the list", "; leave it empty to end the list")
-            .replace("; Enter alone is for none", "; leave it empty for none")
-            .replace("one of them, by its number or its name", "choose one"),
+            hint=_hint(step, terms),
             options=tuple((option, meanings.get(option, option)) for option in step.options(terms)),
             several=step.field.kind in ("choices", "turns"),
             long=step.field.kind == "text",
@@ -102,6 +99,15 @@ def _label(step: fields.Step, terms: ShapeContext, format: Format) -> str:
 
     label = fields.label(step.place, part_name)
     return f"{label}: {', '.join(map(part_name, terms.criteria))}" if step.field.kind == "scores" else label
+
+
+def _hint(step: fields.Step, terms: ShapeContext) -> str:
+    """What kind of answer is expected of a person at a form."""
+    several = step.field.kind in ("choices", "turns")
+    expected = fields.typed_hint(step, terms) or ("choose one or more" if several else "choose one")
+    if step.ends:
+        return f"{expected}; leave it empty to end the list"
+    return f"{expected}; leave it empty for none" if step.may_be_empty else expected
 
 
 def _problem(step: fields.Step, terms: ShapeContext, typed: Mapping[fields.Place, str]) -> str:

@@ -93,14 +93,14 @@ class Guard:
         if host not in self._origins:
             raise Refused(421, "This server does not go by that name. Use the address that it printed at its start.")
         if scope["method"] not in ("GET", "HEAD", "POST"):
-            raise Refused(405, "Only GET, HEAD and POST are known here.")
+            raise Refused(405, "This server answers only GET, HEAD and POST.")
         if scope["method"] == "POST":
             origin = headers.get("origin", "")
             other_site = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
             if other_site or (origin and origin.lower() != self._origins[host]):
                 raise Refused(403, "This form was sent from another site.")
             if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-                raise Refused(415, f"Only forms are taken here ({_FORM}).")
+                raise Refused(415, f"This server takes only forms ({_FORM}).")
         self._admit(scope, headers)
 
 
@@ -141,7 +141,7 @@ def is_https(headers: Headers) -> bool:
 
 async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
     """The same request with its body read. Raises Refused where it is too large, or takes too long."""
-    too_large = Refused(413, f"A form may have {largest:,} bytes. Nothing was taken; go back to what you wrote.")
+    too_large = Refused(413, f"A form may have {largest:,} bytes. Nothing was saved; go back to what you wrote.")
     if headers.get("content-length", "0").isdigit() and int(headers.get("content-length", "0")[:12]) > largest:
         raise too_large
     body = bytearray()
@@ -151,7 +151,7 @@ async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise Refused(400, "The request ended before it was whole.")
+                raise Refused(400, "The request ended before all of it arrived.")
             body.extend(message.get("body", b""))
             if len(body) > largest:
                 raise too_large

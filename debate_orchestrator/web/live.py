@@ -25,6 +25,10 @@ _open = Counter[str]()
 """Visitor to the streams that are open; under an empty name those of people whom no limit of their own holds."""
 
 
+AGAIN = b"retry: 5000\n\n"
+"""Asks a browser to open the stream again 5 s after it has ended."""
+
+
 def message(kind: str, data: Any) -> bytes:
     """One event of a stream."""
     return f"event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()

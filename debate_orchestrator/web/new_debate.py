@@ -91,6 +91,13 @@ def cast_options(seat: str, rules: Format, offered: Offered) -> tuple[tuple[str,
     return (*models, *others)
 
 
+def who(spec: str) -> str:
+    """Who takes a seat, in words."""
+    if spec == model_spec.HUMAN:
+        return "a person, in a browser"
+    return "a stand-in" if model_spec.kind(spec) == model_spec.REHEARSE else model_spec.public_name(spec)
+
+
 def default_of(seat: str, rules: Format, offered: Offered) -> str:
     """Who takes a seat unless another is chosen."""
     return offered.usual.get(seat) or dict(cast_options(seat, rules, offered)).popitem()[0].replace(
@@ -106,11 +113,11 @@ def more_fields(rules: Format) -> list[FormField]:
             continue
         kind, options = _kind(name), list[tuple[str, str]]()
         if kind == "flag":
-            kind, options = "choice", [("", "as usual"), ("yes", "yes"), ("no", "no")]
+            kind, options = "choice", [("", "default"), ("yes", "yes"), ("no", "no")]
         elif name == "strictness":
-            kind, options = "choice", [("", "as usual"), *((mode, mode) for mode in rules.rubric.strictness)]
+            kind, options = "choice", [("", "default"), *((mode, mode) for mode in rules.rubric.strictness)]
         elif name == "first":
-            kind, options = "choice", [("", "as usual"), *((side, rules.name_of(side)) for side in rules.sides)]
+            kind, options = "choice", [("", "default"), *((side, rules.name_of(side)) for side in rules.sides)]
         if kind:
             found.append(FormField(name, name.replace("_", " ").capitalize(), text.help, kind, tuple(options)))
     return found

@@ -115,7 +115,8 @@ def heard(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
             "id": entry.turn.id,
             "heading": rules.heading_of(entry.turn),
             "side": entry.turn.seat if entry.turn.seat in rules.sides else "judge",
-            "body": html.speech(entry.text).html,
+            "body": "" if debate.shape(entry.turn) else html.speech(entry.text).html,
+            "lines": entry.text.split("\n") if debate.shape(entry.turn) else [],
         }
         for entry in transcript.entries_for(debate, turn)
     ]

@@ -14,8 +14,6 @@ from debate_orchestrator.engine.api import render
 from debate_orchestrator.web import pages
 from debate_orchestrator.web.tokens import same
 
-__all__ = ["HTTPException", "Request", "Response", "form", "go_to", "html_response", "own_page", "png", "report_page"]
-
 _MOST_FIELDS = 500
 _REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
@@ -47,7 +45,10 @@ async def form(request: Request, token: str) -> dict[str, str]:
         value = sent.replace("\r\n", "\n")
         fields[name] = f"{fields[name]}, {value}" if name in fields else value
     if not token or not same(token, fields.pop("form_token", "")):
-        raise HTTPException(403, "This form is not of this server. Go back, load the page anew, and send it again.")
+        raise HTTPException(
+            403,
+            "This form is not from a page of this server, or the page is too old. Reload it and send it again.",
+        )
     return fields
 
 

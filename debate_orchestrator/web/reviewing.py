@@ -6,10 +6,13 @@ import asyncio
 from collections.abc import Mapping
 from datetime import date
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from debate_orchestrator.core import transcript
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.prompting import fields
 from debate_orchestrator.reports import review_files, reviews
@@ -22,7 +25,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import folder, form_fields
-from debate_orchestrator.web.replies import HTTPException, Request, Response, form, go_to, html_response, report_page
+from debate_orchestrator.web.replies import form, go_to, html_response, report_page
 from debate_orchestrator.web.tokens import Tokens, same
 
 _READ = "read"
@@ -45,8 +48,19 @@ class _Case(NamedTuple):
         return {name: whole[name].model_copy(update={"optional": False}) for name in names if name in whole}
 
 
+def link(tokens: Tokens, debate: str, first: str) -> str:
+    """The link that reviewers of a debate get. `first` is the hash with which its journal begins."""
+    return f"/review/{quote(debate, safe='')}/{tokens.review(first)}"
+
+
+def own_query(tokens: Tokens, first: str, reviewer: str) -> str:
+    """What is added to that link for one reviewer, who goes on with it where they left."""
+    return urlencode({"as": reviewer, "key": tokens.reviewer(first, review_files.stem_of(reviewer))})
+
+
 class Reviews:
-    """The views of reviewers. The token in the address opens the ballot of one debate and nothing else."""
+    """The views of reviewers. The token in the address opens the review of one debate and nothing else. The link that
+    reviewers are sent only begins a review; the key that a review gets then opens this one, and no other has it."""
 
     def __init__(self, tokens: Tokens):
         self._tokens = tokens
@@ -55,23 +69,26 @@ class Reviews:
         """The debate of a link. Not found for another token, whatever the debate, and for one that is not finished."""
         try:
             path = folder.journal_of(request.path_params["name"])
-            contents, _ = await asyncio.to_thread(folder.load, path)
+            contents, debate = await asyncio.to_thread(folder.load, path)
         except BadFile:
             raise HTTPException(404) from None
         if not same(self._tokens.review(contents.entries[0].hash), request.path_params["token"]):
             raise HTTPException(404)
-        debate = fold(entry.event for entry in contents.entries)
         if not debate.complete:
             raise HTTPException(404)
         return _Case(path, contents.entries, ReviewForm(debate), DebateFiles.of_journal(path).ballots)
 
     async def review(self, request: Request) -> Response:
         """The vote before reading; then the debate with the ballot; then that it was filed."""
-        case, name = await self._case(request), one_line(request.query_params.get("as", ""))
-        if request.method == "POST":
-            sent = await form(request, request.path_params["token"])
-            if sent.get("action") == "begin":
-                return self._begin(request, case, sent)
+        case = await self._case(request)
+        sent = await form(request, request.path_params["token"]) if request.method == "POST" else None
+        return await asyncio.to_thread(self._answer, request, case, sent)
+
+    def _answer(self, request: Request, case: _Case, sent: Mapping[str, str] | None) -> Response:
+        name = self._reviewer(request, case)
+        if sent is not None and sent.get("action") == "begin":
+            return self._begin(request, case, sent)
+        if sent is not None:
             return self._file(request, case, name, sent)
         if name and self._filed(case, name):
             return self._page(request, case, "filed", name=name)
@@ -79,12 +96,21 @@ class Reviews:
             return self._reading(request, case, draft, {}, [])
         return self._page(request, case, "before", name=name)
 
+    def _reviewer(self, request: Request, case: _Case) -> str:
+        """The reviewer whose review the address opens; empty where it has no key, or another reviewer's."""
+        name, key = (one_line(request.query_params.get(part, "")) for part in ("as", "key"))
+        own = self._tokens.reviewer(case.entries[0].hash, review_files.stem_of(name))
+        return name if name and same(own, key) else ""
+
+    def _own_address(self, request: Request, case: _Case, name: str) -> str:
+        return f"{request.url.path}?{own_query(self._tokens, case.entries[0].hash, name)}"
+
     def _filed(self, case: _Case, name: str) -> bool:
         found = review_files.gather_reviews(case.ballots, case.entries)
         return name in {review.reviewer for review in found.counted}
 
     def _begin(self, request: Request, case: _Case, sent: Mapping[str, str]) -> Response:
-        """Takes the vote before reading, which stands from then on."""
+        """Takes the vote before reading, which stands from then on, and leads to the reviewer's own address."""
         name, seen, before = one_line(sent.get("reviewer", "")), sent.get("seen", ""), sent.get("before", "")
         ballot: dict[str, Any] = reviews.empty(case.form, case.entries[-1].hash, name, date.today().isoformat())
         ballot |= {"seen": seen == "yes", "before": before or None}
@@ -93,10 +119,12 @@ class Reviews:
         problems += [] if before else ["Say which position you hold before you read."]
         if not problems:
             try:
-                review_files.must_be_free(case.ballots, name)
-                if not review_files.draft(case.ballots, name, case.entries[-1].hash).get(_READ):
-                    review_files.keep(case.ballots, ballot | {_READ: True})
-                return go_to(f"{request.url.path}?{urlencode({'as': name})}")
+                if review_files.begin(case.ballots, ballot | {_READ: True}):
+                    return go_to(self._own_address(request, case, name))
+                problems = [
+                    f"There is a review by {name} already. If it is yours, open the address that you got when you "
+                    "began it, or ask the person who sent you this link for it. Otherwise sign with another name."
+                ]
             except BadFile as error:
                 problems = error.complaints
         return self._page(request, case, "before", 422, name=name, sent=sent, problems=problems)
@@ -120,7 +148,7 @@ class Reviews:
         except BadFile as error:
             problems = [problem.removeprefix("ballot: ") for problem in error.complaints]
             return self._reading(request, case, draft, sent, problems)
-        return go_to(f"{request.url.path}?{urlencode({'as': name})}")
+        return go_to(self._own_address(request, case, name))
 
     def _reading(
         self, request: Request, case: _Case, draft: Mapping[str, Any], sent: Mapping[str, str], problems: list[str]
@@ -157,24 +185,26 @@ class Reviews:
     def _page(self, request: Request, case: _Case, step: str, code: int = 200, **values: Any) -> Response:
         debate, here = case.form.debate, request.url.path
         rules, setup = debate.format, debate.opened.setup
+        name = values.get("name", "")
         return html_response(
             "review.html.j2",
             code,
             step=step,
             here=here,
-            address=f"{here}?{urlencode({'as': values.get('name', '')})}",
+            own_query=own_query(self._tokens, case.entries[0].hash, name) if name else "",
             form_token=request.path_params["token"],
             texts=reviews.review_texts(),
             topic=setup.topic,
             positions=[(side, rules.name_of(side), setup.positions[side]) for side in case.form.sides],
-            draft=f"review {case.entries[-1].hash[:16]} {values.get('name', '')}",
+            draft=f"review {case.entries[-1].hash[:16]} {name}",
             **{"sent": {}, "problems": [], **values},
         )
 
     async def report(self, request: Request) -> Response:
         """The report, for a reviewer whose ballot is filed."""
         case = await self._case(request)
-        if not self._filed(case, one_line(request.query_params.get("as", ""))):
+        name = self._reviewer(request, case)
+        if not name or not await asyncio.to_thread(self._filed, case, name):
             raise HTTPException(404)
         return await report_page(case.path)
 

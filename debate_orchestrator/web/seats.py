@@ -17,7 +17,7 @@ from debate_orchestrator.prompting.brief_pieces import limits
 from debate_orchestrator.prompting.replies import LARGEST
 from debate_orchestrator.util.errors import BadFile, BadReply
 from debate_orchestrator.web import folder, people
-from debate_orchestrator.web.live import EventStream, message
+from debate_orchestrator.web.live import AGAIN, EventStream, message
 from debate_orchestrator.web.people import Asking
 from debate_orchestrator.web.replies import form, go_to, html_response, report_page
 from debate_orchestrator.web.runs import Run, Runs
@@ -138,9 +138,10 @@ class Seats:
         )
 
     async def stream(self, request: Request) -> Any:
-        """Says when the page of the seat has changed."""
+        """Says when the page of the seat has changed. While the debate is paused the stream ends at once, and the
+        browser looks again after some seconds."""
         _, _, run = await self._debate(request)
-        return EventStream(run.people.audience if run else None, lambda: [message("here", {})])
+        return EventStream(run.people.audience if run else None, lambda: [AGAIN, message("here", {})])
 
     async def report(self, request: Request) -> Response:
         """The finished page, once the debate is complete."""

@@ -35,6 +35,10 @@ class Tokens:
         """The token with which the debate whose journal begins with that hash is reviewed."""
         return self._of(f"review {debate}")
 
+    def reviewer(self, debate: str, stem: str) -> str:
+        """The key of one reviewer of that debate, of whom `stem` is what their files are called."""
+        return self._of(f"reviewer {debate} {stem}")
+
     def _of(self, purpose: str) -> str:
         return hmac.new(self._secret, purpose.encode(), hashlib.sha256).hexdigest()[:40]
 

@@ -8,6 +8,10 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
 from debate_orchestrator.engine.api import render
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.tournament import selection
@@ -18,7 +22,7 @@ from debate_orchestrator.tournament.selection import Filters
 from debate_orchestrator.util.data import is_link, read_text
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web.guard import desk_of
-from debate_orchestrator.web.replies import HTTPException, Request, Response, html_response, own_page
+from debate_orchestrator.web.replies import html_response, own_page
 
 _LISTED = 200
 """Debates of a page."""
@@ -88,9 +92,11 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
     every = filters._replace(result="")  # the numbers stay when one of them is followed to its debates
     played = list(selection.games(chosen, every))
     pairs = selection.head_to_head(played)
-    models = [one.model for one in selection.standings(chosen, played)]
-    found = list(selection.games(chosen, filters)) if any(filters[3:]) else []
-    debates = list({game.debate.id: game.debate for game in found}.values()) if any(filters[3:]) else chosen
+    standings = selection.standings(chosen, played)
+    models = [standing.model for standing in standings]
+    by_game = bool(filters.model or filters.opponent or filters.side or filters.result)
+    found = selection.games(chosen, filters) if by_game else ()
+    debates = list({game.debate.id: game.debate for game in found}.values()) if by_game else chosen
 
     def link(**changes: str) -> str:
         given = {name: value for name, value in filters._replace(**changes)._asdict().items() if value}
@@ -100,7 +106,7 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
         "title": title(folder),
         "filters": filters._asdict(),
         "choices": selection.choices(rows),
-        "standings": selection.standings(chosen, played),
+        "standings": standings,
         "rated": not (filters.side or filters.model or filters.opponent),
         "models": models if len(models) <= _MOST_MODELS else [],
         "pairs": pairs,

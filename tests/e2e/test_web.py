@@ -273,6 +273,31 @@ def test_two_people_in_two_browsers(folder: Path, context: Any, page: Any) -> No
         assert context.said == []
 
 
+def test_a_seat_follows_a_pause(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
+    """The page of a person whose debate is paused says so by itself, and shows the turn again when it goes on, with
+    what was typed."""
+    with served(folder) as (address, _):
+        window = context.new_page()
+        window.goto(f"{address}new")
+        window.get_by_label("What is to be debated?").fill("Is a reason better than a claim?")
+        window.locator("[name='cast.a']").select_option("human")
+        window.get_by_role("button", name="Next: what it takes").click()
+        assert "a person, in a browser" in window.inner_text("main")
+        window.get_by_role("button", name="Start the debate").click()
+        link = window.get_by_role("link", name="Researcher A").get_attribute("href")
+        person = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
+        person.goto(address.partition("/desk/")[0] + link)
+        person.get_by_label("Your speech").type("Half of a speech")
+        window.get_by_role("button", name="Pause").click()
+        person.get_by_text("The debate is paused").wait_for()
+        looked_at(person)
+        window.get_by_role("button", name="Go on").click()
+        person.get_by_label("Your speech").wait_for()
+        assert person.get_by_label("Your speech").input_value() == "Half of a speech"
+        person.context.close()
+        assert context.said == []
+
+
 def test_a_server_on_another_port_learns_nothing_that_opens_the_desk(folder: Path, context: Any) -> None:
     """A page of the desk leads to a server on another port of this host, as a link in a speech does: nothing that the
     browser sends there, by a link, a frame or a script, opens the desk."""

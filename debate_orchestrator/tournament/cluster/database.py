@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, urlencode
 
 from debate_orchestrator.tournament.cluster import schema
 from debate_orchestrator.util.errors import BadSettings, Paused
@@ -32,6 +33,8 @@ _PATIENCE = 10.0
 _IDLE = 5
 """Seconds for which a transaction may wait for its worker."""
 _CONNECTIONS = 8
+_SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
+"""The parts of an address that are never shown."""
 
 LIVE = "SELECT id FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => %(lease)s)"
 """Workers whose heartbeat is fresh."""
@@ -45,12 +48,44 @@ def must_be_installed() -> None:
 
 
 def shown(url: str) -> str:
-    """An address of a database without password and options."""
-    parts = urlsplit(url)
-    host = parts.hostname or "localhost"
-    port = f":{parts.port}" if parts.port else ""
-    user = f"{parts.username}@" if parts.username else ""
-    return f"{parts.scheme}://{user}{host}{port}{parts.path}"
+    """An address of a database without its passwords. BadSettings if it can't be read."""
+    known = _parameters(url)
+    hosts, ports = known.pop("host", "").split(","), known.pop("port", "").split(",")
+    ports = ports * len(hosts) if len(ports) == 1 else ports  # one port is for all hosts
+    places = ",".join(_place(host, port) for host, port in zip(hosts, ports, strict=False))
+    user = f"{quote(known.pop('user'), safe='')}@" if "user" in known else ""
+    database = quote(known.pop("dbname", ""), safe="")
+    options = urlencode({name: text for name, text in known.items() if name not in _SECRETS}, quote_via=quote)
+    return f"postgresql://{user}{places}/{database}{'?' if options else ''}{options}"
+
+
+def _place(host: str, port: str) -> str:
+    """A host with its port, as an address has them; a socket's folder is a host too."""
+    named = f"[{quote(host, safe=':')}]" if ":" in host else quote(host, safe="")
+    return f"{named}:{port}" if port else named
+
+
+def _parameters(url: str) -> dict[str, str]:
+    """What an address says, by the names that libpq has for it. Its passwords are redacted from now on. BadSettings if
+    it can't be read."""
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    hint = "postgresql://USER@HOST/DATABASE, with the password in PGPASSWORD or ~/.pgpass"
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise BadSettings("The address of the database must begin with postgresql://.", hint=hint)
+    try:
+        known = {name: str(value) for name, value in conninfo_to_dict(url).items()}
+    except (ProgrammingError, ValueError):  # whose text may hold the password
+        raise BadSettings("The address of the database can't be read.", hint=hint) from None
+    # A password ends at the first @ or / in it, and the rest is then taken for the host or the database.
+    misread = "@" in f"{known.get('host')} {known.get('dbname')}" or re.search(r"[^\d,]", known.get("port", ""))
+    if misread:
+        problem = "The address of the database can't be read: it has more than one @, or a port that is no number."
+        raise BadSettings(problem, hint=f"%40 for @ and %2F for / in a password; or {hint}")
+    for name in _SECRETS:
+        add_secret(known.get(name, ""))
+    return known
 
 
 class Database:
@@ -118,20 +153,18 @@ async def opened(url: str, lease: float, tell: Callable[[str], None]) -> AsyncIt
     """The database at an address, with its tables. BadSettings if the address or the tables are wrong, Paused if the
     database can't be reached."""
     must_be_installed()
-    _check(url)
-    await _prepare(url)
+    conninfo = _conninfo(url)
+    await _prepare(conninfo, shown(url))
     import procrastinate
 
     for name in ("psycopg.pool", "procrastinate"):  # what they would say is told in one sentence by `lost`
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    connector = procrastinate.PsycopgConnector(
-        conninfo=url, kwargs=_options(), min_size=1, max_size=_CONNECTIONS, timeout=_PATIENCE
-    )
+    connector = procrastinate.PsycopgConnector(conninfo=conninfo, min_size=1, max_size=_CONNECTIONS, timeout=_PATIENCE)
     app = procrastinate.App(connector=connector)
     try:
         await app.open_async()
     except out_of_reach() as error:
-        raise _unreachable(url, error) from None
+        raise _unreachable(shown(url), error) from None
     try:
         yield Database(app, shown(url), lease, tell)
     finally:
@@ -139,45 +172,33 @@ async def opened(url: str, lease: float, tell: Callable[[str], None]) -> AsyncIt
             await app.close_async()
 
 
-def _options() -> dict[str, Any]:
+def _conninfo(url: str) -> str:
+    """All that an address says, and what this program adds to it."""
+    from psycopg.conninfo import make_conninfo
+
+    known: dict[str, Any] = {"connect_timeout": _CONNECT, "keepalives_idle": 10, **_parameters(url)}
     # A worker that is frozen in a transaction would keep what the transaction has locked from all others.
     options = f"-c search_path={schema.SCHEMA} -c idle_in_transaction_session_timeout={_IDLE * 1000}"
-    return {"options": options, "connect_timeout": _CONNECT, "keepalives_idle": 10}
+    return make_conninfo(**{**known, "options": f"{known.get('options', '')} {options}".strip()})
 
 
-def _check(url: str) -> None:
-    from psycopg import ProgrammingError
-    from psycopg.conninfo import conninfo_to_dict
-
-    hint = "postgresql://USER@HOST/DATABASE, with the password in PGPASSWORD or ~/.pgpass"
-    if not url.startswith(("postgresql://", "postgres://")):
-        raise BadSettings("The address of the database must begin with postgresql://.", hint=hint)
-    try:
-        password = urlsplit(url).password
-        add_secret(unquote(password or ""))
-        conninfo_to_dict(url)
-        shown(url)
-    except (ProgrammingError, ValueError):
-        raise BadSettings("The address of the database can't be read.", hint=hint) from None
-
-
-async def _prepare(url: str) -> None:
+async def _prepare(conninfo: str, where: str) -> None:
     from psycopg import AsyncConnection, Error, OperationalError
 
     try:
-        connection = await AsyncConnection.connect(url, **_options())
+        connection = await AsyncConnection.connect(conninfo)
         async with connection:
-            await schema.prepare(connection, shown(url))
+            await schema.prepare(connection, where)
     except OperationalError as error:
-        raise _unreachable(url, error) from None
+        raise _unreachable(where, error) from None
     except Error as error:
-        problem = f"{shown(url)} can't be used ({_reason(error)})."
+        problem = f"{where} can't be used ({_reason(error)})."
         raise BadSettings(problem, hint="name an empty database of PostgreSQL 13 or later") from None
 
 
-def _unreachable(url: str, error: Exception) -> Paused:
+def _unreachable(where: str, error: Exception) -> Paused:
     hint = "start it, or check address, user and password (PGPASSWORD or ~/.pgpass)"
-    return Paused(f"{shown(url)} can't be reached ({_reason(error)}).", hint=hint)
+    return Paused(f"{where} can't be reached ({_reason(error)}).", hint=hint)
 
 
 def _reason(error: Exception) -> str:

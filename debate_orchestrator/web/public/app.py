@@ -8,6 +8,8 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from debate_orchestrator.util.errors import DebateError
@@ -16,7 +18,7 @@ from debate_orchestrator.web.guard import Guard
 from debate_orchestrator.web.public.site import Site
 from debate_orchestrator.web.public.views import Views
 from debate_orchestrator.web.public.visitors import Requests
-from debate_orchestrator.web.replies import Request, Response, html_response
+from debate_orchestrator.web.replies import html_response
 
 LARGEST_FORM = 20_000
 """Bytes of a visitor's form."""

@@ -26,14 +26,19 @@ def explained(error: Exception) -> list[str]:
     if isinstance(error, LockedJournal):
         return [with_hint("Another server of this site runs this debate.", "load this page again to follow it")]
     if isinstance(error, JournalWriteError):
-        return ["The disk of this site takes nothing now. What was said waits, and the debate goes on by itself."]
+        return ["This site can't save anything at the moment. What was said until now is kept."]
     if isinstance(error, OverBudget):
         hint = "start a debate with fewer rounds"
         return [with_hint("This debate has reached the most that one debate may cost. What was said is kept.", hint)]
     if isinstance(error, Paused):
-        return ["A model did not answer in time. Nothing that was said is lost, and you need not do anything."]
+        return ["A model did not answer in time. Nothing that was said is lost."]
     sentence = "A model can't be asked until the owner of this site has looked at it. What was said is kept."
     return [with_hint(sentence, "come back later, or start a debate with another cast")]
+
+
+def given_up() -> str:
+    """What a visitor can do once a debate that was interrupted is not tried again by itself."""
+    return with_hint("It was tried several times, and is not tried again by itself.", "start the debate again later")
 
 
 def limit_reached(name: str, per_visitor: int, seconds: float) -> Refusal:
@@ -46,13 +51,13 @@ def limit_reached(name: str, per_visitor: int, seconds: float) -> Refusal:
     elif name.startswith(TRIES):
         sentence = with_hint("Your network has tried too many topics today.", tomorrow)
     elif name.startswith((MODEL, CAST)):
-        sentence = with_hint("The models of this cast have had all their debates for today.", another)
+        sentence = with_hint("The models of this cast have reached their limit of debates for today.", another)
     elif name == DAY_COST:
-        sentence = with_hint("What this site may spend in a day is spent or reserved.", another)
+        sentence = with_hint("This site has reached its limit of costs for today.", another)
     else:
         assert name == ALL_COST
         hint = "choose a cast that costs nothing, if there is one; trying again won't help"
-        return Refusal(503, {"": [with_hint("What this site may spend is spent or reserved.", hint)]})
+        return Refusal(503, {"": [with_hint("This site has reached its limit of costs.", hint)]})
     return Refusal(429, {"": [sentence]}, retry_after=seconds)
 
 

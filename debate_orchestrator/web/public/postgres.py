@@ -10,7 +10,7 @@ from typing import Any
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.web.public.limits import KEY_BYTES, Caps, LimitsUnavailable, full_limit
 
-_LOCK = 0x64656261
+_LOCK = 0x64656262  # not that of tournament.cluster.schema: both may use one database
 """The number of the lock under which limits are looked up and counted, one process after the other."""
 _SECONDS = 5
 """Seconds for a connection, and for what is done with it."""

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from debate_orchestrator.util.errors import OverBudget, Paused
+from debate_orchestrator.util.errors import JournalWriteError, OverBudget, Paused
 from debate_orchestrator.web.live import Audience
 from debate_orchestrator.web.runs import Run, Runs
 
@@ -64,6 +64,11 @@ class StartQueue:
         timer = self._timers.get(path)
         return None if timer is None else max(0.0, timer.when() - asyncio.get_running_loop().time())
 
+    def given_up(self, path: str) -> bool:
+        """Whether a debate has failed as often as it is tried."""
+        tries_left = self._retries.get(path, 0) < len(RETRY_SECONDS)
+        return not (tries_left or path in self._timers or path in self._waiting or path in self._running)
+
     def close(self) -> None:
         """Starts nothing more."""
         self._closed = True
@@ -94,7 +99,7 @@ class StartQueue:
         if run.failure is None:
             self._retries.pop(run.path, None)
             self._durations.append(time.monotonic() - began)
-        elif isinstance(run.failure, Paused) and not isinstance(run.failure, OverBudget):
+        elif isinstance(run.failure, Paused | JournalWriteError) and not isinstance(run.failure, OverBudget):
             self._retry(run.path)
         self._on_end(run)
         self._fill()

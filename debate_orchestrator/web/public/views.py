@@ -7,6 +7,10 @@ import os
 from functools import lru_cache
 from typing import Any
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.api import render
 from debate_orchestrator.storage.paths import JOURNAL
@@ -18,7 +22,7 @@ from debate_orchestrator.web.public import failures, visitors
 from debate_orchestrator.web.public.failures import Refusal
 from debate_orchestrator.web.public.site import LONGEST_TOPIC, Site
 from debate_orchestrator.web.public.visitors import Requests
-from debate_orchestrator.web.replies import HTTPException, Request, Response, form, go_to, html_response, own_page, png
+from debate_orchestrator.web.replies import form, go_to, html_response, own_page, png
 
 _LISTED = 20
 """Debates that the front page shows."""
@@ -85,7 +89,7 @@ class Views:
     def _standing(self, path: str, debate: DebateState) -> str:
         """How far a debate is, or what was decided, in a line."""
         if debate.complete:
-            return folder.outcome(debate)
+            return _result(path, debate)
         if self._site.runs.running(path):
             return "running now"
         return "waiting for its turn" if self._site.queue.place(path) else "not finished"
@@ -111,7 +115,7 @@ class Views:
             body = await asyncio.to_thread(_settled_body, path, there.st_mtime_ns, there.st_size)
         waits = run is not None or self._site.queue.place(path) > 0
         rules, setup = state.format, state.opened.setup
-        described = folder.outcome(state) if state.complete else "; ".join(setup.positions.values())
+        described = _result(path, state) if state.complete else "; ".join(setup.positions.values())
         return html_response(
             "public/debate.html.j2",
             site=self._site.rules.title,
@@ -125,7 +129,7 @@ class Views:
             status=self.status(path, state),
             outcome=folder.outcome(state) if state.complete else "",
             described=one_line(described)[:300],
-            rehearsal=path.endswith(f".rehearsed{JOURNAL}"),
+            rehearsal=_is_rehearsal(path),
             body=body,
             listed=self._site.rules.listed,
             base=_base(request),
@@ -145,6 +149,7 @@ class Views:
             wait=failures.minutes(wait) if wait is not None else "",
             retry=failures.minutes(retry) if retry is not None else "",
             complaints=ended.complaints if ended else [],
+            given_up=failures.given_up() if queue.given_up(path) else "",
         )
 
     async def stream(self, request: Request) -> Any:
@@ -178,6 +183,15 @@ def _base(request: Request) -> str:
     return f"{'https' if is_https(request.headers) else 'http'}://{request.headers['host']}"
 
 
+def _is_rehearsal(path: str) -> bool:
+    return path.endswith(f".rehearsed{JOURNAL}")
+
+
+def _result(path: str, debate: DebateState) -> str:
+    """What a complete debate came to, where it stands without its page: of a rehearsal only that it is one."""
+    return "A rehearsal: no model spoke." if _is_rehearsal(path) else folder.outcome(debate)
+
+
 def _body(debate: DebateState) -> list[str]:
     return [blocks.rendered(debate, block) for block in blocks.outline(debate)]
 
@@ -199,5 +213,5 @@ def _card(path: str, changed: int, size: int, site: str) -> bytes:
         (debate.format.name_of(side), one_line(debate.opened.setup.positions.get(side, "")))
         for side in debate.format.sides
     ]
-    result = folder.outcome(debate) if debate.complete else "Not decided yet"
+    result = _result(path, debate) if debate.complete else "Not decided yet"
     return card.draw(one_line(debate.opened.setup.topic), positions, result, site)

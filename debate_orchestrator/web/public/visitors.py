@@ -35,9 +35,9 @@ def address(scope: Scope, headers: Headers) -> str:
     """Where a request comes from: what the proxy in front of this server says, which stands last in the header, or the
     other end of the connection. An IPv6 address is cut to the network of 64 bits that one customer has."""
     client = scope.get("client")
-    said = headers.get("x-forwarded-for", "").rpartition(",")[2].strip() or (client[0] if client else "")
+    stated = headers.get("x-forwarded-for", "").rpartition(",")[2].strip() or (client[0] if client else "")
     try:
-        found = ipaddress.ip_address(said.strip("[]"))
+        found = ipaddress.ip_address(_without_port(stated))
     except ValueError:
         return "unknown"
     if isinstance(found, ipaddress.IPv6Address):
@@ -45,6 +45,13 @@ def address(scope: Scope, headers: Headers) -> str:
             return str(found.ipv4_mapped)
         return str(ipaddress.ip_network((found, 64), strict=False))
     return str(found)
+
+
+def _without_port(text: str) -> str:
+    """An address without the port that some proxies add, as in `192.0.2.1:5678` and `[2001:db8::1]:5678`."""
+    if text.startswith("["):
+        return text[1:].partition("]")[0]
+    return text.partition(":")[0] if text.count(":") == 1 else text
 
 
 def mark(key: bytes, source: str) -> str:
