@@ -15,3 +15,8 @@ def decimals(value: Fraction) -> str:
 def percent(share: Fraction) -> str:
     """A share as it is shown: per cent, as `decimals` shows numbers."""
     return f"{decimals(share * 100)}%"
+
+
+def count_of(number: int, noun: str) -> str:
+    """A number with its noun: `1 debate`, `2,000 debates`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -1,4 +1,4 @@
-"""Lets workers hold a tournament: queues its debates, shows how far they are, and fetches their journals."""
+"""Lets workers run a tournament: queues its debates, shows how far they are, and fetches their journals."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from debate_orchestrator.cli.interrupts import heeded
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.tournament import running
 from debate_orchestrator.util.commands import command
+from debate_orchestrator.util.numbers import count_of
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.display import Display
@@ -43,12 +44,12 @@ def run_on_cluster(tournament: Tournament, options: running.Options, url: str) -
 
 async def _hold(run: TournamentRun, options: running.Options, url: str) -> tuple[dict[str, Any], bool]:
     """Runs until no more can be done or the user interrupts; the numbers at the end, and whether it was interrupted."""
-    from debate_orchestrator.tournament.cluster.database import LEASE, opened
+    from debate_orchestrator.tournament.cluster.database import opened
     from debate_orchestrator.tournament.cluster.exchange import Exchange
     from debate_orchestrator.tournament.cluster.rounds import Rounds
 
-    async with opened(url, LEASE, remark) as database:
-        exchange = Exchange(database, run.tournament)
+    async with opened(url, remark) as database:
+        exchange = Exchange(database, run.tournament, options.lease)
         await exchange.bring(run.standings, retry_failed=options.retry_failed)
         fetched = await exchange.fetch(everything=True)
 
@@ -60,8 +61,8 @@ async def _hold(run: TournamentRun, options: running.Options, url: str) -> tuple
         if not options.quiet:
             remark(f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine.")
             if fetched:
-                remark(f"{len(fetched):,} journals were fetched.")
-        task = asyncio.create_task(rounds.hold())
+                remark(f"{count_of(len(fetched), 'journal')} fetched.")
+        task = asyncio.create_task(rounds.run())
 
         def interrupt() -> None:
             task.cancel()
@@ -116,10 +117,7 @@ async def _show(rounds: Rounds, display: Display | None, *, events: bool) -> Non
     while True:
         await asyncio.sleep(running.PAINT if display else running.LINE)
         numbers = rounds.numbers
-        if not numbers:
-            continue
-        workers = numbers["workers"]
-        line = f"{status_line(numbers)} · {workers:,} worker{'s' * (workers != 1)}"
+        line = f"{status_line(numbers)} · {count_of(numbers['workers'], 'worker')}"
         if events:
             running.print_line({"progress": numbers})
         elif display is None:

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.cli import consent, flags
@@ -135,6 +136,14 @@ def _origin(tournament: Tournament) -> consent.Origin:
     from debate_orchestrator.tournament.folder import SPEC
 
     return consent.of_file(os.path.join(tournament.folder, SPEC))
+
+
+def lease(text: str) -> float:
+    """The value of --lease, in seconds."""
+    with suppress(ValueError):
+        if 1 <= (seconds := float(text)) <= 3_600:
+            return seconds
+    raise BadSettings(f"--lease must be a number of seconds from 1 to 3,600, and not {text!r}.")
 
 
 def at_once(text: str) -> int:
