@@ -89,28 +89,27 @@ def truncate(text: str, most: int) -> str:
     return redact(text) if len(text) <= most else redactor().split(text[:most])[0]
 
 
-def redact_values(value: Any) -> Any:
+def redact_values(value: Any, redact: Redactor | None = None) -> Any:
     """Plain data with `[key]` in place of every secret in its texts."""
-    return _redacted_values(value, redactor())
-
-
-def _redacted_values(value: Any, redacted: Redactor) -> Any:
+    redact = redact or redactor()
     if isinstance(value, str):
-        return redacted(value)
+        return redact(value)
     if isinstance(value, dict):
-        return {key: _redacted_values(item, redacted) for key, item in value.items()}
-    return [_redacted_values(item, redacted) for item in value] if isinstance(value, list | tuple) else value
+        return {key: redact_values(item, redact) for key, item in value.items()}
+    return [redact_values(item, redact) for item in value] if isinstance(value, list | tuple) else value
 
 
 def redactor() -> Redactor:
     """What takes out the secrets that there are now. Work that goes over many texts gets one for all of them."""
-    return _made(_of_environment(tuple(os.environ.items())) | _learned)
+    # As bytes, since `os.environ` decodes every variable each time that it is read.
+    return _made(_of_environment(tuple(os.environb.items())) | _learned)
 
 
 @lru_cache(maxsize=4)
-def _of_environment(variables: tuple[tuple[str, str], ...]) -> frozenset[str]:
+def _of_environment(variables: tuple[tuple[bytes, bytes], ...]) -> frozenset[str]:
     # A line is redacted for each that is printed, and the environment hardly ever changes between two.
-    return frozenset(secret for name, value in variables for secret in secrets(name, value))
+    decoded = ((os.fsdecode(name), os.fsdecode(value)) for name, value in variables)
+    return frozenset(secret for name, value in decoded for secret in secrets(name, value))
 
 
 def secrets(name: str, value: str) -> Iterator[str]:
