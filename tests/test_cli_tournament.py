@@ -55,6 +55,7 @@ def test_from_new_to_all_journals(debate: Run) -> None:
     assert len(journals("demo")) == 24 and len(list(Path("demo/debates").glob("*.html"))) == 24
     assert (again.json["status"], again.json["complete"], again.json["calls"]) == ("done", 24, 0)
     assert debate("tournament", "new").code == 2
+    assert "-0.00" not in debate("tournament", "rate", "demo").out  # models that no vote tells apart
     assert "Complete." in debate("check", str(journals("demo")[0])).out
 
 

@@ -133,3 +133,16 @@ def test_only_own_files_are_replaced(debate: Run) -> None:
     assert {"index.html", "ratings.json", "csv/elo.csv"} <= set(listed)
     for name, digest in listed.items():
         assert hashlib.sha256(Path("t", name).read_bytes()).hexdigest() == digest
+
+
+def test_models_that_no_vote_tells_apart(debate: Run) -> None:
+    """Strengths that differ by rounding errors alone look equal: on the axis of their plot, and in figures."""
+    pairs = [(pro, con) for pro in "mno" for con in "mno" if pro != con]
+    imported(
+        debate,
+        [row(f"{t}{a}{b}", a, b, "con", topic=f"t{t}", judge=j) for t in range(4) for a, b in pairs for j in "jk"],
+    )
+    assert debate("tournament", "report", "t").code == 0
+
+    page, plot = (Path("t", name).read_text(encoding="utf-8") for name in ("index.html", "plots/strengths.svg"))
+    assert ">0.5</text>" in plot and "-0.00" not in page

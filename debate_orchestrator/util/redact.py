@@ -101,15 +101,13 @@ def redact_values(value: Any, redact: Redactor | None = None) -> Any:
 
 def redactor() -> Redactor:
     """What takes out the secrets that there are now. Work that goes over many texts gets one for all of them."""
-    # As bytes, since `os.environ` decodes every variable each time that it is read.
-    return _made(_of_environment(tuple(os.environb.items())) | _learned)
+    return _made(_of_environment(tuple(os.environ.items())) | _learned)
 
 
 @lru_cache(maxsize=4)
-def _of_environment(variables: tuple[tuple[bytes, bytes], ...]) -> frozenset[str]:
+def _of_environment(variables: tuple[tuple[str, str], ...]) -> frozenset[str]:
     # A line is redacted for each that is printed, and the environment hardly ever changes between two.
-    decoded = ((os.fsdecode(name), os.fsdecode(value)) for name, value in variables)
-    return frozenset(secret for name, value in decoded for secret in secrets(name, value))
+    return frozenset(secret for name, value in variables for secret in secrets(name, value))
 
 
 def secrets(name: str, value: str) -> Iterator[str]:
