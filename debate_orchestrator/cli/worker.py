@@ -11,7 +11,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.interrupts import STOPPING, heeded
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
-from debate_orchestrator.util.numbers import count_of
+from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.folder import Tournament
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         status = "interrupted" if interrupted else "done"
         print_json({"status": status, "completed": progress.completed, "calls": progress.calls})
     else:
-        say(f"{count_of(progress.completed, 'debate')} completed here, with {count_of(progress.calls, 'call')}.")
+        say(f"{plural(progress.completed, 'debate')} completed here, with {plural(progress.calls, 'call')}.")
     if interrupted:
         raise KeyboardInterrupt("interrupted; debates under way are back in the queue, with all that was answered.")
     return 0
@@ -103,7 +103,7 @@ async def _show(progress: Progress) -> None:
     last = ""
     while True:
         await asyncio.sleep(_LINE)
-        line = f"{count_of(progress.completed, 'debate')} completed here · {progress.in_flight:,} calls in flight"
+        line = f"{plural(progress.completed, 'debate')} completed here · {progress.in_flight:,} calls in flight"
         line += f", {progress.rate():,.0f} a minute"
         if line != last:
             remark(line)

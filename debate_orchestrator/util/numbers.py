@@ -17,6 +17,6 @@ def percent(share: Fraction) -> str:
     return f"{decimals(share * 100)}%"
 
 
-def count_of(number: int, noun: str) -> str:
-    """A number with its noun: `1 debate`, `2,000 debates`."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
+def plural(n: int, noun: str) -> str:
+    """A count with its noun: `1 turn`, `2 turns`."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"

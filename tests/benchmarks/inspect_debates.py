@@ -7,10 +7,11 @@ seconds, seconds of CPU and megabytes, as JSON.
 
 import asyncio
 import json
-import resource
+import re
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import anthropic  # noqa: F401  (what importing takes is not measured)
 from inspect_ai import Task, eval, task
@@ -47,8 +48,8 @@ def main(at_once: int) -> None:
         (log,) = eval(debates(), model=model, display="none", log_dir=folder, max_samples=at_once, log_buffer=1000)
         took, busy = time.perf_counter() - began, time.process_time() - busy
     assert log.status == "success", log.error
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    print(json.dumps({"took": took, "busy": busy, "mb": megabytes}))
+    most = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
+    print(json.dumps({"took": took, "busy": busy, "mb": int(most[1]) / 1000}))
 
 
 if __name__ == "__main__":

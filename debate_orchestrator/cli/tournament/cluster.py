@@ -13,7 +13,7 @@ from debate_orchestrator.cli.interrupts import heeded
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.tournament import running
 from debate_orchestrator.util.commands import command
-from debate_orchestrator.util.numbers import count_of
+from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.display import Display
@@ -35,14 +35,14 @@ def run_on_cluster(tournament: Tournament, options: running.Options, url: str) -
     must_be_installed()
     run = TournamentRun(tournament, FileJournals(os.path.join(tournament.folder, DEBATES)))
     run.look()
-    numbers, interrupted = asyncio.run(_hold(run, options, url))
+    numbers, interrupted = asyncio.run(_queue_and_watch(run, options, url))
     if options.reports:
         running.write_reports(run, quiet=options.quiet)
     resume = f"{command('tournament resume', tournament.folder)} --cluster {shlex.quote(shown(url))}"
     return running.end(run, numbers, options, resume, interrupted=interrupted)
 
 
-async def _hold(run: TournamentRun, options: running.Options, url: str) -> tuple[dict[str, Any], bool]:
+async def _queue_and_watch(run: TournamentRun, options: running.Options, url: str) -> tuple[dict[str, Any], bool]:
     """Runs until no more can be done or the user interrupts; the numbers at the end, and whether it was interrupted."""
     from debate_orchestrator.tournament.cluster.database import opened
     from debate_orchestrator.tournament.cluster.exchange import Exchange
@@ -61,7 +61,7 @@ async def _hold(run: TournamentRun, options: running.Options, url: str) -> tuple
         if not options.quiet:
             remark(f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine.")
             if fetched:
-                remark(f"{count_of(len(fetched), 'journal')} fetched.")
+                remark(f"{plural(len(fetched), 'journal')} fetched.")
         task = asyncio.create_task(rounds.run())
 
         def interrupt() -> None:
@@ -95,7 +95,7 @@ def _final(run: TournamentRun, rounds: Rounds) -> dict[str, Any]:
 
 @asynccontextmanager
 async def _shown(rounds: Rounds, options: running.Options) -> AsyncIterator[None]:
-    """Shows how far the debates are while workers hold them."""
+    """Shows how far the debates are while workers run them."""
     if options.quiet and not options.events:
         yield
         return
@@ -117,7 +117,7 @@ async def _show(rounds: Rounds, display: Display | None, *, events: bool) -> Non
     while True:
         await asyncio.sleep(running.PAINT if display else running.LINE)
         numbers = rounds.numbers
-        line = f"{status_line(numbers)} · {count_of(numbers['workers'], 'worker')}"
+        line = f"{status_line(numbers)} · {plural(numbers['workers'], 'worker')}"
         if events:
             running.print_line({"progress": numbers})
         elif display is None:

@@ -20,7 +20,7 @@ from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
-from debate_orchestrator.util.numbers import count_of
+from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
@@ -92,7 +92,7 @@ class Options(NamedTuple):
 
 
 def run_tournament(tournament: Tournament, options: Options) -> int:
-    """Holds the debates that are left, writes their reports and says how it went; returns the exit code. Paused or
+    """Runs the debates that are left, writes their reports and says how it went; returns the exit code. Paused or
     ProviderFailed if debates are left."""
     if options.cluster is not None:
         from debate_orchestrator.cli.tournament.cluster import run_on_cluster
@@ -134,7 +134,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
     progress.begin()
     left = len(run.pending())
     if not options.quiet:
-        remark(f"{len(tournament.schedule) - left:,} of {count_of(len(tournament.schedule), 'debate')} complete.")
+        remark(f"{len(tournament.schedule) - left:,} of {plural(len(tournament.schedule), 'debate')} complete.")
     interrupted = asyncio.run(_run(run, progress, unsaved, options))
     if options.reports:
         write_reports(run, quiet=options.quiet)
@@ -290,7 +290,7 @@ def end(run: TournamentRun, numbers: dict[str, Any], options: Options, resume: s
         raise stopped
     if not options.json:
         undecided = f", {numbers['undecided']:,} undecided" if numbers["undecided"] else ""
-        say(f"{count_of(numbers['complete'], 'debate')} complete{undecided}: {folder}")
+        say(f"{plural(numbers['complete'], 'debate')} complete{undecided}: {folder}")
     if not options.quiet:
         remark(
             f"Ratings: `{command('tournament rate', folder)}`; "
@@ -311,4 +311,4 @@ def _left_over(run: TournamentRun, left: int, resume: str) -> Paused | ProviderF
         lines.append(f"... and {len(reasons) - _SHOWN} other reasons; --json lists them all.")
     unusable = all(standing.status in ("complete", "undecided", "unusable") for standing in run.standings.values())
     ending = ProviderFailed if unusable else Paused
-    return ending([*lines, f"{count_of(left, 'debate')} left. Every answer is saved. Go on with `{resume}`."])
+    return ending([*lines, f"{plural(left, 'debate')} left. Every answer is saved. Go on with `{resume}`."])

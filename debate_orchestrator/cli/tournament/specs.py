@@ -29,7 +29,7 @@ _FLAGS = {
     "first": ("WHO", "who speaks first: pro, con, balanced, random or both"),
     "format": ("NAME", "`debate formats` lists them; the path of your own, as ./NAME"),
     "rounds": ("N", "rounds of each debate"),
-    "repetitions": ("N", "how often each debate is held"),
+    "repetitions": ("N", "how often each debate is run"),
     "panel": ("N", "judges of each debate"),
     "seed": ("N", "what chance is drawn from"),
 }

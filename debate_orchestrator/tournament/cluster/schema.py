@@ -93,7 +93,7 @@ def _must_match(layout: tuple[object, ...] | None, newest: str, where: str) -> N
         raise BadSettings(problem, hint="upgrade debate-orchestrator on this machine")
     if version != VERSION:
         problem = f"{where} has tables of version {version}, and this program uses version {VERSION}."
-        raise BadSettings(problem, hint="name an empty database; the folder brings along what was held")
+        raise BadSettings(problem, hint="name an empty database; the folder brings along what was recorded")
     if procrastinate != newest:
         problem = f"{where} was set up by a version of procrastinate with other tables ({procrastinate}, not {newest})."
         raise BadSettings(

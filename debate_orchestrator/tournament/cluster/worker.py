@@ -24,7 +24,7 @@ from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import Requeue
 from debate_orchestrator.tournament.folder import Tournament, thawed
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, topics_by_id
-from debate_orchestrator.tournament.run import Standing, Told, TournamentRun
+from debate_orchestrator.tournament.run import OnChange, Standing, TournamentRun
 from debate_orchestrator.util.errors import BadSettings, UserError
 from debate_orchestrator.util.redact import redact
 
@@ -73,7 +73,7 @@ class Worker:
         *,
         at_once: int,
         permissions: registry.Permissions = registry.NO_PERMISSIONS,
-        on_change: Told = lambda debate, standing, event: None,
+        on_change: OnChange = lambda debate, standing, event: None,
         tell: Callable[[str], None] = _LOG.info,
     ):
         """`refusal` says what speaks against a tournament here: a key that is missing, no consent. `at_once` debates of
@@ -238,7 +238,7 @@ class Worker:
             raise Requeue
         run, scheduled = known.run, known.debates[debate]
         run.standings[debate] = Standing("stopped" if begun else "waiting")
-        standing = await run.hold(scheduled, self._stop)
+        standing = await run.run_debate(scheduled, self._stop)
         if standing.status == "elsewhere":
             raise Requeue(round(lease) + 1)
         if self._stop.is_set() and not standing.why and standing.status not in ("complete", "undecided"):
