@@ -242,7 +242,8 @@ def schema_of(request: dict[str, Any]) -> dict[str, Any] | None:
     if "output_config" in request:
         schema: dict[str, Any] = request["output_config"]["format"]["schema"]
         return schema
-    last = request["messages"][-1]["content"][-1]["text"]
+    content = request["messages"][-1]["content"]
+    last = content if isinstance(content, str) else content[-1]["text"]
     _, found, rest = last.partition("(a JSON Schema):")
     return json.JSONDecoder().raw_decode(rest.strip())[0] if found else None
 

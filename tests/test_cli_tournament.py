@@ -51,10 +51,11 @@ def test_from_new_to_all_journals(debate: Run) -> None:
 
     assert [one.code for one in (*ran, run, again)] == [0, 0, 0, 0], run.err
     assert "24 debates: 3 models, 4 topics, sides swapped" in ran[1].out and "192 calls" in ran[1].out
-    assert "24 debates are complete: demo" in run.out and "debate tournament rate demo" in run.err
+    assert "24 debates complete: demo" in run.out and "debate tournament rate demo" in run.err
     assert len(journals("demo")) == 24 and len(list(Path("demo/debates").glob("*.html"))) == 24
     assert (again.json["status"], again.json["complete"], again.json["calls"]) == ("done", 24, 0)
     assert debate("tournament", "new").code == 2
+    assert "-0.00" not in debate("tournament", "rate", "demo").out  # models that no vote tells apart
     assert "Complete." in debate("check", str(journals("demo")[0])).out
 
 
@@ -169,7 +170,7 @@ def test_a_model_is_added(debate: Run, spec: Path) -> None:
     ran = debate("tournament", "resume", "out", "--no-reports")
 
     assert added.code == 0 and "6 more debates" in added.out
-    assert ran.code == 0 and "12 debates are complete" in ran.out
+    assert ran.code == 0 and "12 debates complete" in ran.out
     assert all(path.read_bytes() == data for path, data in before.items()) and len(journals()) == 12
 
 

@@ -68,12 +68,12 @@ def test_a_folder_and_the_database_go_on_from_one_another(debate: Run, url: str)
     added = held(debate, url, "tournament", "resume", "first", "--no-reports")
     behind = debate(*RUN, "empty", "--cluster", url)
 
-    assert ran.code == 0 and "6 debates are complete" in ran.out, ran.err
+    assert ran.code == 0 and "6 debates complete" in ran.out, ran.err
     assert all(kept.startswith(left[name]) for name, kept in data("first").items() if name in left)
     assert (again.json["status"], again.json["complete"], again.json["calls"]) == ("done", 6, 0)
     assert empty.code == 0 and data("empty").items() <= data("first").items()
     assert other.code == 2 and "whole has other journals than postgresql://" in other.err
-    assert added.code == 0 and "12 debates are complete" in added.out, added.err
+    assert added.code == 0 and "12 debates complete" in added.out, added.err
     assert behind.code == 2 and "has models in this tournament that empty lacks: late" in behind.err
 
 
@@ -119,7 +119,7 @@ def test_a_worker_needs_keys_and_consent_of_its_own(
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ("UPDATE layout SET version = 2", "upgrade debate-orchestrator"),
+        ("UPDATE layout SET version = 9", "upgrade debate-orchestrator"),
         ("UPDATE layout SET version = 0", "name an empty database"),
         ("UPDATE layout SET procrastinate = '03.00.00_01.sql'", "the same version of procrastinate"),
     ],
@@ -164,12 +164,14 @@ def test_without_the_extra(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None
         assert ran.code == 2 and 'pip install "debate-orchestrator[cluster]"' in ran.err
 
 
-@pytest.mark.parametrize("flag", ["--lease=0", "--lease=long", "--at-once=0"])
-def test_numbers_of_a_worker(debate: Run, flag: str) -> None:
-    """Numbers that can't be used are refused before the database is asked."""
-    ran = debate("worker", "postgresql://127.0.0.1:1/debates", flag)
-
-    assert ran.code == 2 and flag.partition("=")[0] in ran.err
+def test_numbers_that_cannot_be_used(debate: Run) -> None:
+    """Numbers that can't be used are refused before the database is asked, and a lease without one."""
+    url = "postgresql://127.0.0.1:1/debates"
+    commands: list[tuple[str, ...]] = [("worker", url, "--at-once=0"), (*RUN, "out", "--lease=5")]
+    commands += [(*RUN, "out", "--cluster", url, flag) for flag in ("--lease=0", "--lease=long")]
+    for command in commands:
+        ran = debate(*command)
+        assert ran.code == 2 and command[-1].partition("=")[0] in ran.err, ran.err
 
 
 def test_the_same_tournament(here: Path) -> None:

@@ -25,7 +25,6 @@ from debate_orchestrator.util.errors import LockedJournal
 
 pytestmark = pytest.mark.slow
 
-LEASE = 30.0
 CALL = Admission(sent=100, answered=100, price=0.0)
 
 
@@ -36,10 +35,10 @@ def url(postgres_server: Postgres) -> str:
 
 
 @asynccontextmanager
-async def brought(url: str, held: Tournament, lease: float = LEASE) -> AsyncIterator[tuple[Database, Exchange]]:
+async def brought(url: str, held: Tournament, lease: float | None = None) -> AsyncIterator[tuple[Database, Exchange]]:
     """A database that knows a tournament."""
-    async with opened(url, lease, lambda message: None) as database:
-        exchange = Exchange(database, held)
+    async with opened(url, lambda message: None) as database:
+        exchange = Exchange(database, held, lease)
         await exchange.bring(contests.runner(held).standings, retry_failed=False)
         yield database, exchange
 
@@ -124,7 +123,7 @@ def test_an_append_whose_answer_was_lost(here: Path, url: str, monkeypatch: pyte
     debate, broken = held.schedule[0], [0]
 
     async def play() -> list[Event]:
-        async with brought(url, held, 30) as (database, exchange):
+        async with brought(url, held) as (database, exchange):
             whole = database.transaction
 
             @asynccontextmanager
@@ -153,7 +152,7 @@ def test_a_frozen_transaction_blocks_nobody_for_long(here: Path, url: str) -> No
     held = contests.tournament(rehearse=False)
 
     async def play() -> bool:
-        async with brought(url, held, 30) as (database, exchange), opened(url, 30, lambda message: None) as frozen:
+        async with brought(url, held) as (database, exchange), opened(url, lambda message: None) as frozen:
             limiters = [
                 SharedLimiters(held.spec, one, exchange.id, await registered(one), Counter())
                 for one in (database, frozen)
@@ -185,3 +184,30 @@ def test_calls_of_dead_workers_leave_their_room(here: Path, url: str) -> None:
             return all(taken), early, await asyncio.wait_for(waiting, 5)
 
     assert asyncio.run(play()) == (True, False, True)
+
+
+def test_a_tournament_keeps_its_lease(here: Path, url: str) -> None:
+    """A lease is the tournament's until a run gives it another. By it, and by no other tournament's, a worker is dead
+    whose journals can be taken."""
+    held, other = contests.tournament("held"), contests.tournament("other", seed=2)
+
+    async def taken(tournament: Tournament, lease: float | None) -> bool:
+        """Whether a journal can be taken whose worker has given no heartbeat for a minute."""
+        async with brought(url, tournament, lease) as (database, exchange):
+            early, late = [await registered(database) for _ in range(2)]
+            await DatabaseJournals(database, exchange.id, early).take("debate")
+            old = "UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 minute' WHERE id = %(id)s"
+            await database.execute(old, id=early)
+            try:
+                await DatabaseJournals(database, exchange.id, late).take("debate")
+            except LockedJournal:
+                await database.execute("UPDATE journals SET holder = NULL")
+                return False
+            await database.execute("UPDATE journals SET holder = NULL")
+            return True
+
+    async def play() -> list[bool]:
+        runs = ((held, None), (held, 90.0), (held, None), (other, None), (held, 5.0))
+        return [await taken(tournament, lease) for tournament, lease in runs]
+
+    assert asyncio.run(play()) == [True, False, False, True, True]

@@ -24,8 +24,8 @@ from debate_orchestrator.util.data import to_yaml
 
 pytestmark = pytest.mark.slow
 
-LEASE = 4.0
-"""Seconds, where workers are taken for dead."""
+LEASE = ("--lease", "4")
+"""Workers are taken for dead after 4 seconds."""
 
 
 @pytest.fixture
@@ -48,13 +48,13 @@ def write_spec(topics: int, **changes: Any) -> None:
     Path("spec.yaml").write_text(to_yaml(contests.given(topics, **changes)), encoding="utf-8")
 
 
-def coordinator(url: str) -> Any:
+def coordinator(url: str, *flags: str) -> Any:
     """A run that queues the debates of `spec.yaml` and watches them."""
-    return started("tournament", "run", "spec.yaml", "--to", "out", "--cluster", url, "--no-reports")
+    return started("tournament", "run", "spec.yaml", "--to", "out", "--cluster", url, "--no-reports", *flags)
 
 
-def worker(url: str, *flags: str, lease: float = 30) -> Any:
-    return started("worker", url, "--lease", str(lease), "--at-once", "4", *flags)
+def worker(url: str, *flags: str) -> Any:
+    return started("worker", url, "--at-once", "4", *flags)
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
@@ -125,9 +125,9 @@ def taken_over(postgres: Postgres, name: str) -> bool:
 
 
 @contextmanager
-def workers(*urls: str, lease: float = 30) -> Iterator[list[Started]]:
+def workers(*urls: str) -> Iterator[list[Started]]:
     with ExitStack() as all_of_them:
-        yield [all_of_them.enter_context(worker(url, lease=lease)) for url in urls]
+        yield [all_of_them.enter_context(worker(url)) for url in urls]
 
 
 def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server: Postgres, database: str) -> None:
@@ -135,7 +135,7 @@ def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server:
     one machine, no call is repeated but those that were under way, and the worker that wakes up writes nothing."""
     server.whole, server.say, url = 0.4, decided, postgres_server.url(database)
     write_spec(4)
-    with coordinator(url) as run, workers(url, url, url, lease=LEASE) as (killed, frozen, _):
+    with coordinator(url, *LEASE) as run, workers(url, url, url) as (killed, frozen, _):
         until(lambda: len(server.requests) > 30, "calls")
         killed.kill()
         frozen.stop()
@@ -161,8 +161,8 @@ def test_a_worker_that_is_cut_off(server: Server, postgres_server: Postgres, dat
     cut off for longer than its lease loses its debates to another, and can't write in them when it is back."""
     server.whole, url = 0.3, postgres_server.url(database)
     write_spec(3)
-    with line(postgres_server.port) as way, workers(postgres_server.url(database, way.port), lease=LEASE) as (cut_off,):
-        with coordinator(url) as run:
+    with line(postgres_server.port) as way, workers(postgres_server.url(database, way.port)) as (cut_off,):
+        with coordinator(url, *LEASE) as run:
             until(lambda: server.answered > 10, "answers")
             way.cut()
             cut_off.hear("can't be reached")
@@ -175,7 +175,7 @@ def test_a_worker_that_is_cut_off(server: Server, postgres_server: Postgres, dat
         way.cut()
         time.sleep(0.3)
         in_flight = under_way(postgres_server, database)
-        with coordinator(url) as run, workers(url, lease=LEASE):
+        with coordinator(url) as run, workers(url):
             until(lambda: taken_over(postgres_server, database), "the other worker takes them")
             before = lines(postgres_server, database)
             way.mend()
@@ -263,3 +263,40 @@ def test_a_refusal_is_shared(server: Server, postgres_server: Postgres, database
 
     assert ended.code == 0, ended.err
     assert refused[1] - refused[0] >= 2.9
+
+
+def test_each_tournament_has_numbers_and_a_queue_of_its_own(
+    debate: Run, server: Server, postgres_server: Postgres, database: str
+) -> None:
+    """A run counts the calls, failures and refusals of its own tournament and run. A worker that lives on takes no more
+    debates of a tournament that is complete."""
+    url = postgres_server.url(database)
+    numbers = []
+    with workers(url):
+        for tag, refused in (("first", 1), ("second", 0)):
+            begun = len(server.requests)
+            server.trouble = lambda request, n, last=begun + refused: {"status": 429} if n < last else None
+            write_spec(1, tag=tag)
+            numbers.append(debate("tournament", "run", "spec.yaml", "--to", tag, "--cluster", url, "--json").json)
+        until(lambda: not postgres_server.query(database, "SELECT id FROM procrastinate_workers"), "no queue is left")
+
+    keys = ("complete", "calls", "failed_calls", "throttled", "workers")
+    assert [[found[key] for key in keys] for found in numbers] == [[6, 49, 1, 1, 0], [6, 48, 0, 0, 0]]
+
+
+def test_an_interrupt_before_anything_is_counted(server: Server, postgres_server: Postgres, database: str) -> None:
+    """Ctrl-C while the database does not answer yet ends the run with what is known: nothing is complete."""
+    import psycopg
+
+    url = postgres_server.url(database)
+    with worker(url, "--until-done") as empty:  # it makes the tables
+        empty.end()
+    write_spec(1)
+    with psycopg.connect(url, options="-c search_path=debate_orchestrator") as connection:
+        connection.execute("LOCK TABLE limiters")
+        with coordinator(url) as run:
+            run.hear("Workers take the debates")
+            run.signal(signal.SIGINT)
+            ended = run.end()
+
+    assert ended.code == 130 and "0 of 6 debates" in ended.err and "Traceback" not in ended.err, ended.err

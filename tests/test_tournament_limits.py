@@ -67,8 +67,8 @@ def test_a_refusal_pauses_everyone() -> None:
     limiter = Limiter(Limits(), clock)
     clock.now += 10
     begun = admitted(limiter, 100)
-    limiter.told(429, {"retry-after": "30"})
-    limiter.told(429, {"retry-after": "30"})
+    limiter.on_response(429, {"retry-after": "30"})
+    limiter.on_response(429, {"retry-after": "30"})
     for _ in range(begun):
         limiter.done()
 
@@ -83,7 +83,7 @@ def test_refusals_wait_longer_each_time() -> None:
     limiter = Limiter(Limits(), clock)
     waits = []
     for _ in range(4):
-        limiter.told(529, {})
+        limiter.on_response(529, {})
         waits.append(limiter.wait())
         clock.now += waits[-1] or 0
 
@@ -100,7 +100,7 @@ def test_what_a_provider_says_counts() -> None:
     clock = Clock()
     told, fixed = Limiter(Limits(), clock), Limiter(Limits(requests=6000), clock)
     for limiter in (told, fixed):
-        limiter.told(200, headers)
+        limiter.on_response(200, headers)
 
     assert read_rates(headers)["requests"] == (600, 2)
     assert admitted(told) == 2

@@ -154,3 +154,16 @@ def test_a_list_of_checksums_of_the_user_is_kept(debate: Run) -> None:
     assert Path("t/SHA256SUMS.edited").read_text(encoding="utf-8") == theirs
     assert Path("t/csv/head_to_head.edited.csv").read_text(encoding="utf-8") == "my numbers"
     assert "is kept as" not in debate("tournament", "report", "t").err
+
+
+def test_models_that_no_vote_tells_apart(debate: Run) -> None:
+    """Strengths that differ by rounding errors alone look equal: on the axis of their plot, and in figures."""
+    pairs = [(pro, con) for pro in "mno" for con in "mno" if pro != con]
+    imported(
+        debate,
+        [row(f"{t}{a}{b}", a, b, "con", topic=f"t{t}", judge=j) for t in range(4) for a, b in pairs for j in "jk"],
+    )
+    assert debate("tournament", "report", "t").code == 0
+
+    page, plot = (Path("t", name).read_text(encoding="utf-8") for name in ("index.html", "plots/strengths.svg"))
+    assert ">0.5</text>" in plot and "-0.00" not in page

@@ -1,4 +1,4 @@
-"""`debate worker`: takes debates of tournaments from PostgreSQL and holds them with the keys of this machine."""
+"""`debate worker`: takes debates of tournaments from PostgreSQL and runs them with the keys of this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
-from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.folder import Tournament
@@ -25,10 +25,9 @@ _LINE = 15.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "the database: postgresql://USER@HOST/NAME, with the password in PGPASSWORD or ~/.pgpass"
     parser.add_argument("url", metavar="URL", help=about)
-    parser.add_argument("--at-once", metavar="N", default="50", help="debates at the same time; 50 by default")
+    about = "debates of one tournament at the same time; 50 by default"
+    parser.add_argument("--at-once", metavar="N", default="50", help=about)
     parser.add_argument("--until-done", action="store_true", help="end when no debates are left")
-    about = "seconds without a sign of life after which a worker is taken for dead, the same for all; 30 by default"
-    parser.add_argument("--lease", metavar="SECONDS", default="30", help=about)
     about = "let tournaments run programs, call servers by address, and use prompts of their own, as their specs say"
     parser.add_argument("--trust", action="store_true", help=about)
     flags.add_permissions(parser)
@@ -42,20 +41,19 @@ def run(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.tournament.progress import Progress
 
     must_be_installed()
-    at_once, lease = specs.at_once(arguments.at_once), _lease(arguments.lease)
     progress = Progress()
-    interrupted = asyncio.run(_work(arguments, progress, at_once, lease))
+    interrupted = asyncio.run(_work(arguments, progress, specs.at_once(arguments.at_once)))
     if arguments.json:
         status = "interrupted" if interrupted else "done"
         print_json({"status": status, "completed": progress.completed, "calls": progress.calls})
     else:
-        say(f"{progress.completed:,} debates were completed here, with {progress.calls:,} calls.")
+        say(f"{plural(progress.completed, 'debate')} completed here, with {plural(progress.calls, 'call')}.")
     if interrupted:
         raise KeyboardInterrupt("interrupted; debates under way are back in the queue, with all that was answered.")
     return 0
 
 
-async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int, lease: float) -> bool:
+async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int) -> bool:
     """Works; whether it was interrupted. The first Ctrl-C waits for the answers under way, the second one and SIGTERM
     leave them."""
     from debate_orchestrator.providers import registry
@@ -87,7 +85,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int,
         worker.abandon()
 
     tell = (lambda message: None) if arguments.quiet else remark
-    async with opened(arguments.url, lease, tell) as database:
+    async with opened(arguments.url, tell) as database:
         worker = Worker(database, refusal, at_once=at_once, permissions=permissions, on_change=progress, tell=tell)
         tell(f"Waiting for debates from {database.where}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
@@ -105,15 +103,8 @@ async def _show(progress: Progress) -> None:
     last = ""
     while True:
         await asyncio.sleep(_LINE)
-        line = f"{progress.completed:,} debates completed here · {progress.in_flight:,} calls in flight"
+        line = f"{plural(progress.completed, 'debate')} completed here · {progress.in_flight:,} calls in flight"
         line += f", {progress.rate():,.0f} a minute"
         if line != last:
             remark(line)
         last = line
-
-
-def _lease(text: str) -> float:
-    with suppress(ValueError):
-        if 1 <= (seconds := float(text)) <= 3_600:
-            return seconds
-    raise BadSettings(f"--lease must be a number of seconds from 1 to 3,600, and not {text!r}.")

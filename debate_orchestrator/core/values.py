@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict
@@ -19,22 +20,35 @@ class Value(BaseModel):
 
     def with_text(self, change: Callable[[str], str]) -> Self:
         """The same value with `change` applied to its free text; names, ids and keys of mappings stay as they are."""
-        found = {
-            name: _changed(getattr(self, name), change, FREE in field.metadata)
-            for name, field in type(self).model_fields.items()
-        }
-        update = {name: value for name, value in found.items() if value != getattr(self, name)}
+        update = {}
+        for name, free in _fields(type(self)):
+            value = getattr(self, name)
+            changed = _changed(value, change, free)
+            if changed is not value:
+                update[name] = changed
         return self.model_copy(update=update) if update else self
 
 
+@lru_cache(maxsize=256)
+def _fields(kind: type[Value]) -> tuple[tuple[str, bool], ...]:
+    """The names of a value's fields, and whether each is free text."""
+    return tuple((name, FREE in field.metadata) for name, field in kind.model_fields.items())
+
+
 def _changed(data: Any, change: Callable[[str], str], free: bool) -> Any:
-    match data:
-        case Value():
-            return data.with_text(change)
-        case str():
-            return change(data) if free else data
-        case Mapping():
-            return {name: _changed(item, change, free) for name, item in data.items()}
-        case list() | tuple():
-            return type(data)(_changed(item, change, free) for item in data)
+    """Data with its free text changed; the same object where nothing has changed."""
+    if isinstance(data, str):
+        text = change(data) if free else data
+        return data if text == data else text
+    if data is None or isinstance(data, int | float):
+        return data
+    if isinstance(data, Value):
+        return data.with_text(change)
+    if isinstance(data, list | tuple):
+        items = [_changed(item, change, free) for item in data]
+        same = all(item is before for item, before in zip(items, data, strict=True))
+        return data if same else type(data)(items)
+    if isinstance(data, Mapping):
+        values = {name: _changed(item, change, free) for name, item in data.items()}
+        return data if all(value is data[name] for name, value in values.items()) else values
     return data

@@ -154,6 +154,7 @@ class _Call:
 
     def __init__(self, runner: TurnRunner, turn: Turn, request: Brief, provider: Provider, begun: asyncio.Event):
         self._runner, self._turn, self._request, self._provider = runner, turn, request, provider
+        self._digest = request.digest
         self._begun = begun
         self._billed = model_spec.is_called(provider.name)
         self._pieces: list[str] = []
@@ -188,7 +189,7 @@ class _Call:
         if batched is not None and batched.under_way(self._request):
             return
         try:
-            await runner.record(Asked(turn=turn.id, brief=self._request.digest, by=name, called=self._billed))
+            await runner.record(Asked(turn=turn.id, brief=self._digest, by=name, called=self._billed))
         except BaseException:
             runner.budget.release(turn.id)  # without an intent no call is made
             raise
@@ -210,9 +211,7 @@ class _Call:
             raise
         # What an answer has cost whose stream was closed is not known.
         budget.release(self._turn.id, unseen=self._billed and reply.cost is None)
-        return reply.model_copy(
-            update={"brief": self._request.digest, "by": self._provider.name, "called": self._billed}
-        )
+        return reply.model_copy(update={"brief": self._digest, "by": self._provider.name, "called": self._billed})
 
     def _record_cancelled(self) -> None:
         """Records a call that is given up, with the part of its answer that had come, at once: the process may have
@@ -226,7 +225,7 @@ class _Call:
         text, reply = "".join(self._pieces), None
         if text.strip():
             name = self._provider.name
-            reply = Reply(text=text, brief=self._request.digest, by=name, called=self._billed)
+            reply = Reply(text=text, brief=self._digest, by=name, called=self._billed)
         if self._billed or reply is not None:
             event = CallFailed(
                 turn=self._turn.id,
@@ -256,7 +255,7 @@ class _Call:
         partial = trouble.partial if trouble and isinstance(trouble.partial, Reply) else None
         if partial is not None:
             # The token count of a reply that broke off is not final, so its price is unknown.
-            update = {"brief": self._request.digest, "by": self._provider.name, "called": self._billed, "cost": None}
+            update = {"brief": self._digest, "by": self._provider.name, "called": self._billed, "cost": None}
             partial = partial.model_copy(update=update)
         unsure = trouble is not None and (trouble.unsure or partial is not None)
         event = CallFailed(

@@ -78,7 +78,11 @@ class Brief(Value):
         messages = tuple(
             message.model_copy(update={"parts": tuple(map(redact, message.parts))}) for message in self.messages
         )
-        texts = {"system": redact(self.system), "messages": messages, "json_schema": redact_values(self.json_schema)}
+        texts = {
+            "system": redact(self.system),
+            "messages": messages,
+            "json_schema": redact_values(self.json_schema, redact),
+        }
         return self.model_copy(update=texts)
 
 
@@ -197,10 +201,9 @@ def _context(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[
     as_they_are = {side: side for side in format.sides}
     real = exchange.keys(as_they_are) if turn.mirrored else as_they_are
     renamed: Callable[[str], str] = exchange.text if turn.mirrored else str
+    heard = [_shown(debate, entry) for entry in transcript.entries_for(debate, turn)]
     common = {
-        "turn": _turn(debate, turn),
         "mirrored": turn.mirrored,
-        "heard": [_shown(debate, entry) for entry in transcript.entries_for(debate, turn)],
         "nonce": debate.opened.nonce,
         "topic": setup.topic,
         "as_of": setup.as_of,
@@ -228,8 +231,8 @@ def _context(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[
         **_issues(debate, renamed),
     }
     own = {JUDGE: _for_judge, RAPPORTEUR: _for_rapporteur}.get(turn.role, _for_debater)
-    values = common | own(debate, turn, common)
-    return {name: rendering.plain_data(value) for name, value in values.items()}
+    values = {name: rendering.plain_data(value) for name, value in (common | own(debate, turn, heard)).items()}
+    return {"turn": _turn(debate, turn), "heard": heard, **values}
 
 
 def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any]:
@@ -246,13 +249,13 @@ def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any
 
 
 def _turn(debate: DebateState, turn: Turn) -> dict[str, Any]:
-    """A turn as templates see it."""
+    """A turn as templates see it, as plain data."""
     more = {name: getattr(turn, name) for name in ("role", "judging", "speaking")}
-    return {**rendering.plain_data(turn), **more, "tag": debate.format.tag_of(turn)}
+    return {**rendering.plain_data(turn), **rendering.plain_data(more | {"tag": debate.format.tag_of(turn)})}
 
 
 def _shown(debate: DebateState, heard: TranscriptEntry) -> dict[str, Any]:
-    """A speech as templates see it."""
+    """A speech as templates see it, as plain data."""
     return {**rendering.plain_data(heard), "turn": _turn(debate, heard.turn)}
 
 
@@ -260,10 +263,10 @@ def _names(debate: DebateState) -> dict[str, str]:
     return {seat: debate.format.name_of(seat) for seat in (*debate.format.seats, *debate.judges)}
 
 
-def _for_debater(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[str, Any]:
+def _for_debater(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
     """What templates of a side's turn may name, and of a clerk's."""
     other = next((side for side in debate.format.sides if side != turn.seat), turn.seat)
-    theirs = [entry["turn"] for entry in common["heard"] if entry["turn"]["seat"] == other]
+    theirs = [entry["turn"] for entry in heard if entry["turn"]["seat"] == other]
     return {
         "other": other,
         "tells_rounds": debate.format.tells_rounds,
@@ -274,12 +277,11 @@ def _for_debater(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dic
     }
 
 
-def _for_judge(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[str, Any]:
+def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
     rubric, exchange = debate.format.rubric, debate.exchange
     results = tally.results_of(debate, turn.seat, mirrored=turn.mirrored)
     totals, won = score_totals(results, debate.format.sides), rounds_won(results, debate.format.sides)
     share, conceded = score_gap(totals), tally.conceded(debate)
-    heard: list[dict[str, Any]] = common["heard"]
     if turn.mirrored:
         totals, won, conceded = exchange.keys(totals), exchange.keys(won), exchange.side(conceded or "") or None
     return {
@@ -300,12 +302,12 @@ def _for_judge(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[
     }
 
 
-def _for_rapporteur(debate: DebateState, turn: Turn, common: dict[str, Any]) -> dict[str, Any]:
+def _for_rapporteur(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
     """What templates of the rapporteur's turn may name: the result, and no ballot."""
     verdict, advice = tally.verdict(debate), decision.advice(debate)
     return {
         "own_advice": advice.turn if advice else None,
-        "declined": [shown["turn"] for shown in common["heard"] if shown["declined"]],
+        "declined": [shown["turn"] for shown in heard if shown["declined"]],
         "totals": tally.totals(debate),
         "result": {"winner": verdict.winner, "strength": verdict.strength} if verdict else None,
         "standings": decision.standings(debate),

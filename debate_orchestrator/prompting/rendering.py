@@ -31,6 +31,7 @@ _stopped: set[tuple[str, int]] = set()
 its templates for every turn, and each attempt would cost the whole limit."""
 SECONDS = 30.0
 """Wall-clock seconds for a task; `template_worker` limits the processor time."""
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 _LARGEST = 64_000_000
 """Bytes that an answer may have: the longest text, with every character escaped."""
 _TOO_MUCH = "the template takes too long, or too much memory."
@@ -87,7 +88,7 @@ def shipped() -> Sandbox:
 def plain_data(value: Any) -> Any:
     """A value as templates see it: dicts, lists, text, numbers, bools and None, none of a subclass with methods of its
     own. A model becomes a dict of its fields. Raises TypeError for anything else."""
-    if value is None or isinstance(value, bool):
+    if type(value) in _PLAIN:
         return value
     if isinstance(value, BaseModel):
         return {name: plain_data(getattr(value, name)) for name in type(value).model_fields}

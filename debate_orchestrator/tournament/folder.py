@@ -34,7 +34,7 @@ SCHEDULE_BEGINS = b'[\n{"id": "'
 SCHEMA = 1
 FREE_TO_CHANGE = {"max_cost", "limits"}
 """Keys of a spec that may change while a tournament runs: no debate depends on them."""
-_NOT_TOLD = {"rules", "templates", "prompts", "added"}
+_OF_THE_FORMAT = {"rules", "templates"}
 
 
 class Tournament(NamedTuple):
@@ -245,21 +245,20 @@ def _read(path: str) -> Any:
 
 
 def _differences(known: Spec, spec: Spec) -> Iterator[str]:
-    """A sentence for every key that is another than when the tournament began."""
-    before, now = (one.model_dump(mode="json", by_alias=True) for one in (original(known), spec))
+    """A sentence for every key that is another than when the tournament began. Other prompts make no other tournament:
+    they may come with a newer version of this program, and a run says so."""
+    before, now = (version.model_dump(mode="json", by_alias=True) for version in (original(known), spec))
     for key in before:
-        if key in FREE_TO_CHANGE or before[key] == now[key]:
+        if key in FREE_TO_CHANGE or key == "prompts" or before[key] == now[key]:
             continue
-        if key == "prompts":
-            continue  # told when it runs: a newer version of this program is no other tournament
-        if key in _NOT_TOLD:
-            yield f"{'format' if key != 'added' else key}: its content has changed."
+        if key in _OF_THE_FORMAT:
+            yield "format: its content has changed."
         else:
             yield f"{key}: it was {_shown(before[key])} and is {_shown(now[key])}."
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
-        value = [one.get("name") or one.get("id") for one in value]
+        value = [item.get("name") or item.get("id") for item in value]
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 100 else f"{text[:100]}..."

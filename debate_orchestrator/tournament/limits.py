@@ -110,7 +110,7 @@ class Limiter:
         """A call has ended."""
         self.in_flight -= 1
 
-    def told(self, status: int, headers: Mapping[str, str]) -> None:
+    def on_response(self, status: int, headers: Mapping[str, str]) -> None:
         """A response has come."""
         for name, rate in rates.read_rates(headers).items():
             if getattr(self._given, name) is None:
@@ -210,9 +210,9 @@ class Gate:
             return 0.0
         return until_next_look(waits, 0.01)
 
-    def told(self, status: int, headers: Mapping[str, str]) -> None:
+    def on_response(self, status: int, headers: Mapping[str, str]) -> None:
         """A response has come."""
-        self._limiters[-1].told(status, headers)
+        self._limiters[-1].on_response(status, headers)
 
     def ended(self, call: Admission, used: Usage | None, cost: float | None) -> None:
         """Gives the room of a call back, and sets right what was expected. None where that is unknown."""
@@ -296,7 +296,7 @@ class LimitedProvider:
         self._end(brief.turn, None, 0.0)
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
-        token = rates.listener.set(self._gate.told)
+        token = rates.listener.set(self._gate.on_response)
         usage: Usage | None = None
         cost: float | None = None
         try:

@@ -86,7 +86,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "literal": literal_html,
         "figure": lambda cell: literal_html(_figure(cell)),
-        "signed": lambda value: "?" if value is None else f"{value:+.2f}",
+        "signed": lambda value: "?" if value is None else f"{value:+z.2f}",
         "image": _image,
         # Percent signs for everything but the slash: no path can be read as another scheme or leave the attribute.
         "address": lambda path: quote(path, safe="/", errors="replace"),

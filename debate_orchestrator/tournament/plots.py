@@ -19,6 +19,8 @@ _MOST = 30
 """Models, judges or topics in one plot: more could not be read."""
 _DARK, _MIDDLE, _LIGHT = "#16324f", "#6f9fc4", "#cfdfeb"
 _WIDTH, _STEP = 460, 24
+_LEAST = 0.5
+"""Log odds to either side of 0 that the axis of an interval shows at least."""
 _SCALE = 2
 """Pixels of a PNG for each unit of the drawing."""
 
@@ -89,7 +91,7 @@ def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
 
 
 def _intervals(column: str, value: str, low: str, high: str, title: str) -> Callable[[Any, Any], Any]:
-    """Points with their intervals, and a line at 0."""
+    """Points with their intervals, and a line at 0. The axis is never so short that rounding errors show."""
 
     def make(rows: list[dict[str, Any]], order: list[str]) -> Any:
         import altair as alt
@@ -97,8 +99,10 @@ def _intervals(column: str, value: str, low: str, high: str, title: str) -> Call
         y = alt.Y(f"{column}:N", sort=_names(rows, column, order), title=None)
         base = _chart(rows).properties(width=_WIDTH, height=alt.Step(_STEP))
         zero = _chart([{"zero": 0}]).mark_rule(color="#999", strokeDash=[3, 3]).encode(x="zero:Q")
+        ends = [row[name] for row in rows for name in (low, high, value) if row[name] is not None]
+        scale = alt.Scale(domain=[min(-_LEAST, *ends), max(_LEAST, *ends)])
         line = base.mark_rule(strokeWidth=2, color=_MIDDLE).encode(
-            x=alt.X(f"{low}:Q", title=title), x2=f"{high}:Q", y=y
+            x=alt.X(f"{low}:Q", title=title, scale=scale), x2=f"{high}:Q", y=y
         )
         points = base.mark_point(filled=True, size=70, color=_DARK, opacity=1).encode(x=f"{value}:Q", y=y)
         return zero + line + points

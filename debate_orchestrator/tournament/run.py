@@ -62,7 +62,7 @@ class Standing(NamedTuple):
     """Whether it would stop again for that, in the same run."""
 
 
-Told = Callable[[ScheduledDebate, Standing, Event | None], None]
+OnChange = Callable[[ScheduledDebate, Standing, Event | None], None]
 """Called with each event of a debate, and without one when its standing changes."""
 
 
@@ -78,7 +78,7 @@ class TournamentRun:
         permissions: registry.Permissions = registry.NO_PERMISSIONS,
         at_once: int = AT_ONCE,
         retry_failed: bool = False,
-        on_change: Told = lambda debate, standing, event: None,
+        on_change: OnChange = lambda debate, standing, event: None,
         unsaved: UnsavedEvents | None = None,
         batches: Batches | None = None,
     ):
@@ -119,7 +119,7 @@ class TournamentRun:
         return sorted(found, key=lambda debate: self.standings[debate.id].status == "waiting")
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Holds the debates that are left until there are none, or `stop` is set. What prevented others is in their
+        """Runs the debates that are left until there are none, or `stop` is set. What prevented others is in their
         standings. A debate that stopped is tried again as long as others are completed meanwhile."""
         try:
             await self._run(stop)
@@ -144,17 +144,17 @@ class TournamentRun:
         return sum(standing.status in ("complete", "undecided") for standing in self.standings.values())
 
     async def _work(self, queue: Iterator[ScheduledDebate], stop: asyncio.Event) -> None:
-        """Holds one debate after another."""
+        """Runs one debate after another."""
         for debate in queue:
             if stop.is_set():
                 return
             try:
-                await self.hold(debate, stop)
+                await self.run_debate(debate, stop)
             except BaseException:
                 stop.set()
                 raise
 
-    async def hold(self, debate: ScheduledDebate, stop: asyncio.Event) -> Standing:
+    async def run_debate(self, debate: ScheduledDebate, stop: asyncio.Event) -> Standing:
         """Takes every turn of one debate that can be taken, and returns how it stands then."""
         before = self.standings[debate.id]._replace(why=(), for_good=False)
         if self._capped and before.status == "waiting":
@@ -164,7 +164,7 @@ class TournamentRun:
             return self._stand(debate, before._replace(why=(why,), for_good=True))
         try:
             self._stand(debate, before._replace(status="running"))
-            await self._hold(debate, stop)
+            await self._take_turns(debate, stop)
         except LockedJournal as error:
             self._stand(debate, before._replace(status="elsewhere", why=tuple(error.complaints)))
         except (BadJournal, BadFile) as error:
@@ -180,7 +180,7 @@ class TournamentRun:
     def _specs(self, debate: ScheduledDebate) -> list[str]:
         return [self.tournament.spec.model_named(name).spec for name in (debate.pro, debate.con, *debate.judges)]
 
-    async def _hold(self, debate: ScheduledDebate, stop: asyncio.Event) -> None:
+    async def _take_turns(self, debate: ScheduledDebate, stop: asyncio.Event) -> None:
         """Takes every turn of one debate. Raises what stops it."""
         made: list[Opened] = []
 

@@ -89,17 +89,14 @@ def truncate(text: str, most: int) -> str:
     return redact(text) if len(text) <= most else redactor().split(text[:most])[0]
 
 
-def redact_values(value: Any) -> Any:
+def redact_values(value: Any, redact: Redactor | None = None) -> Any:
     """Plain data with `[key]` in place of every secret in its texts."""
-    return _redacted_values(value, redactor())
-
-
-def _redacted_values(value: Any, redacted: Redactor) -> Any:
+    redact = redact or redactor()
     if isinstance(value, str):
-        return redacted(value)
+        return redact(value)
     if isinstance(value, dict):
-        return {key: _redacted_values(item, redacted) for key, item in value.items()}
-    return [_redacted_values(item, redacted) for item in value] if isinstance(value, list | tuple) else value
+        return {key: redact_values(item, redact) for key, item in value.items()}
+    return [redact_values(item, redact) for item in value] if isinstance(value, list | tuple) else value
 
 
 def redactor() -> Redactor:

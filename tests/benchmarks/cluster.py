@@ -41,7 +41,7 @@ SECONDS = 10.0
 
 async def appends(url: str, tournament: Tournament, debates: list[str]) -> int:
     """How many answers one process writes to its debates at the same time."""
-    async with opened(url, 30, print) as database:
+    async with opened(url, print) as database:
         exchange = Exchange(database, tournament)
         store = DatabaseJournals(database, exchange.id, await database.app.job_manager.register_worker())
         by_id = {debate.id: debate for debate in tournament.schedule}
@@ -65,7 +65,7 @@ async def appends(url: str, tournament: Tournament, debates: list[str]) -> int:
 
 async def lines(url: str, tournament: Tournament, debates: list[str]) -> int:
     """How many lines one process writes at the same time that are ready to be written: what the database adds."""
-    async with opened(url, 30, print) as database:
+    async with opened(url, print) as database:
         exchange = Exchange(database, tournament)
         store = DatabaseJournals(database, exchange.id, await database.app.job_manager.register_worker())
         journals = [DatabaseJournal(store, debate, *await store.take(debate), b"") for debate in debates]
@@ -84,7 +84,7 @@ async def lines(url: str, tournament: Tournament, debates: list[str]) -> int:
 
 async def calls(url: str, tournament: Tournament, debates: list[str]) -> int:
     """How many calls of one model are admitted in one process, with so many debates that wait."""
-    async with opened(url, 30, print) as database:
+    async with opened(url, print) as database:
         exchange = Exchange(database, tournament)
         worker = await database.app.job_manager.register_worker()
         limiters = SharedLimiters(tournament.spec, database, exchange.id, worker, Counter())
@@ -122,7 +122,7 @@ def rate(what: str, postgres: Postgres, processes: int, each: int) -> None:
 
 
 async def _brought(url: str, tournament: Tournament) -> None:
-    async with opened(url, 30, print) as database:
+    async with opened(url, print) as database:
         await Exchange(database, tournament).bring(contests.runner(tournament).standings, retry_failed=False)
 
 

@@ -10,19 +10,21 @@ same client, as often, and only adds up the answers.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-import resource
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import contests
-from overhead import body, client, line, plainly, server, table
+from overhead import body, client, line, plainly, server, table, timed
 
 from debate_orchestrator.core.events import Asked, Spoke, Voted
 from debate_orchestrator.core.fold import fold
@@ -52,31 +54,65 @@ def stages(tournament: Tournament) -> list[list[dict[str, object]]]:
 
 
 def measure(how: str) -> None:
-    """One row: a tournament, then the plain loop."""
+    """Rows for a tournament, for the plain loop and, where `INSPECT_PYTHON` names an interpreter that has it, for
+    inspect_ai, one after another against the same server."""
     debates, _, seconds = how.partition("@")
     count, whole = int(debates), float(seconds)
     with server(min(0.2, whole), whole), tempfile.TemporaryDirectory() as folder:
         tournament = held(f"{folder}/t", count)
+        count = len(tournament.schedule)
         began, busy = time.perf_counter(), time.process_time()
         run = contests.ran(tournament, at_once=count)
-        took, busy = time.perf_counter() - began, time.process_time() - busy
+        ours = Cost(time.perf_counter() - began, time.process_time() - busy, megabytes())
         assert set(contests.statuses(run)) == {"complete"}, contests.statuses(run)
-        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-        sizes = [sum(isinstance(event, Asked) for event in read(tournament.journal(one)).events) for one in
-                 tournament.schedule]  # fmt: skip
-        calls, requests = sum(sizes), stages(tournament)
-        plain = asyncio.run(_plain(requests, len(sizes)))
-    ceiling = len(requests) * whole
-    cells = [f"{len(sizes)} at once, {seconds} s", f"{took:.1f} s", f"{ceiling / took:.0%}", f"{plain:.1f} s"]
-    line(*cells, f"{plain / took:.2f}", f"{busy / calls * 1000:.1f} ms", f"{megabytes:.0f}")
+        requests = stages(tournament)
+        costs = {"tournament": ours, "plain loop": child([sys.executable, __file__, f"plain={count}"], requests)}
+        if python := os.environ.get("INSPECT_PYTHON"):
+            script = str(Path(__file__).with_name("inspect_debates.py"))
+            costs["inspect_ai"] = child([python, script, str(count)], requests)
+    ceiling, calls = len(requests) * whole, count * sum(map(len, requests))
+    for who, cost in costs.items():
+        cells = [f"{count} at once, {seconds} s", who, f"{cost.took:.1f} s", f"{ceiling / cost.took:.0%}"]
+        line(
+            *cells,
+            f"{costs['plain loop'].took / cost.took:.2f}",
+            f"{cost.busy / calls * 1000:.1f} ms",
+            f"{cost.mb:.0f}",
+        )
 
 
-async def _plain(requests: list[list[dict[str, object]]], debates: int) -> float:
-    """Seconds that the plain loop takes."""
-    began = time.perf_counter()
-    async with client() as connected:
-        await asyncio.gather(*(plainly(requests, connected) for _ in range(debates)))
-    return time.perf_counter() - began
+class Cost(NamedTuple):
+    """Seconds, seconds of CPU, and megabytes that a process had at most."""
+
+    took: float
+    busy: float
+    mb: float
+
+
+def megabytes() -> float:
+    """The most that this process had. What `getrusage` says of it begins with the parent's."""
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
+    assert found is not None
+    return int(found[1]) / 1000
+
+
+def child(command: list[str], requests: list[list[dict[str, object]]]) -> Cost:
+    """What a process prints that is given the requests of one debate."""
+    ran = subprocess.run(command, input=json.dumps(requests), capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    return Cost(**json.loads(ran.stdout.splitlines()[-1]))
+
+
+def plain(debates: str) -> None:
+    """Prints what the plain loop takes for so many debates."""
+    requests = json.load(sys.stdin)
+
+    async def loop() -> None:
+        async with client() as connected:
+            await asyncio.gather(*(plainly(requests, connected) for _ in range(int(debates))))
+
+    took, busy = timed(loop)
+    print(json.dumps(Cost(took, busy, megabytes())._asdict()))
 
 
 def limited(a_minute: str) -> None:
@@ -98,9 +134,9 @@ def main(*wanted: str) -> None:
     os.environ["ANTHROPIC_API_KEY"] = "sk-of-a-benchmark"
     if len(wanted) == 1:
         kind, _, how = wanted[0].partition("=")
-        limited(how) if kind == "limited" else measure(wanted[0])
+        {"limited": limited, "plain": plain}.get(kind, measure)(how or kind)
         return
-    table("debates", "took", "of the ceiling", "plain loop", "ratio", "CPU a call", "MB")
+    table("debates", "with", "took", "of the ceiling", "of the plain loop", "CPU a call", "MB")
     for one in wanted or ("300@10", "300@1", "1000@10"):
         subprocess.run([sys.executable, __file__, one], check=True)  # each with a memory of its own
 

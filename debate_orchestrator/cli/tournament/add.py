@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     tournament = folder.add_model(tournament, model)
     specs.remember_folder(tournament)
     say(f"{model.name} is added: {len(tournament.schedule) - before:,} more debates.")
-    remark(f"Hold them: `{command('tournament resume', arguments.folder)}`.")
+    remark(f"Run them: `{command('tournament resume', arguments.folder)}`.")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Lets workers hold a tournament: queues its debates, shows how far they are, and fetches their journals."""
+"""Lets workers run a tournament: queues its debates, shows how far they are, and fetches their journals."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def run_on_cluster(tournament: Tournament, options: running.Options, url: str) -
     must_be_installed()
     run = TournamentRun(tournament, FileJournals(os.path.join(tournament.folder, DEBATES)))
     run.look()
-    numbers, interrupted = asyncio.run(_hold(run, options, url))
+    numbers, interrupted = asyncio.run(_queue_and_watch(run, options, url))
     if options.reports:
         running.write_reports(run, quiet=options.quiet)
     resume = f"{command('tournament resume', tournament.folder)} --cluster {shlex.quote(shown(url))}"
     return running.end(run, numbers, options, resume, interrupted=interrupted)
 
 
-async def _hold(run: TournamentRun, options: running.Options, url: str) -> tuple[dict[str, Any], bool]:
+async def _queue_and_watch(run: TournamentRun, options: running.Options, url: str) -> tuple[dict[str, Any], bool]:
     """Runs until no more can be done or the user interrupts; the numbers at the end, and whether it was interrupted."""
-    from debate_orchestrator.tournament.cluster.database import LEASE, opened
+    from debate_orchestrator.tournament.cluster.database import opened
     from debate_orchestrator.tournament.cluster.exchange import Exchange
     from debate_orchestrator.tournament.cluster.rounds import Rounds
 
-    async with opened(url, LEASE, remark) as database:
-        exchange = Exchange(database, run.tournament)
+    async with opened(url, remark) as database:
+        exchange = Exchange(database, run.tournament, options.lease)
         await exchange.bring(run.standings, retry_failed=options.retry_failed)
         fetched = await exchange.fetch(everything=True)
 
@@ -61,8 +61,8 @@ async def _hold(run: TournamentRun, options: running.Options, url: str) -> tuple
         if not options.quiet:
             remark(f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine.")
             if fetched:
-                remark(f"{len(fetched):,} journals were fetched.")
-        task = asyncio.create_task(rounds.hold())
+                remark(f"{plural(len(fetched), 'journal')} fetched.")
+        task = asyncio.create_task(rounds.run())
 
         def interrupt() -> None:
             task.cancel()
@@ -95,7 +95,7 @@ def _final(run: TournamentRun, rounds: Rounds) -> dict[str, Any]:
 
 @asynccontextmanager
 async def _shown(rounds: Rounds, options: running.Options) -> AsyncIterator[None]:
-    """Shows how far the debates are while workers hold them."""
+    """Shows how far the debates are while workers run them."""
     if options.quiet and not options.events:
         yield
         return
@@ -117,10 +117,7 @@ async def _show(rounds: Rounds, display: Display | None, *, events: bool) -> Non
     while True:
         await asyncio.sleep(running.PAINT if display else running.LINE)
         numbers = rounds.numbers
-        if not numbers:
-            continue
-        workers = numbers["workers"]
-        line = f"{status_line(numbers)} · {plural(workers, 'worker')}"
+        line = f"{status_line(numbers)} · {plural(numbers['workers'], 'worker')}"
         if events:
             running.print_line({"progress": numbers})
         elif display is None:

@@ -26,7 +26,7 @@ SHOWN = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     specs.add_spec(parser)
     parser.add_argument("--to", metavar="FILE", help="write the whole schedule there, as JSON")
-    parser.add_argument("--batch", action="store_true", help="what it costs in batches, as `run --batch` holds it")
+    parser.add_argument("--batch", action="store_true", help="what it costs in batches, as `run --batch` runs it")
     parser.add_argument("--at-once", metavar="N", default="50", help="debates at the same time; 50 by default")
     flags.add_json(parser)
 

@@ -65,7 +65,7 @@ def _table(rated: Ratings, min_games: int) -> Iterator[str]:
 
 
 def _signed(value: float | None) -> str:
-    return "?" if value is None else f"{value:+.2f}"
+    return "?" if value is None else f"{value:+z.2f}"
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

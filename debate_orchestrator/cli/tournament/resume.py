@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Holds the debates that are left."""
+    """Runs the debates that are left."""
     from debate_orchestrator.tournament import folder
     from debate_orchestrator.tournament.spec import check
 

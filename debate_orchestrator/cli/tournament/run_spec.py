@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Freezes the spec in the folder, and holds the debates."""
+    """Freezes the spec in the folder, and runs the debates."""
     from debate_orchestrator.tournament import folder
 
     options = running.Options.of(arguments)

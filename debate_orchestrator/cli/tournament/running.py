@@ -20,6 +20,7 @@ from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
+from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
@@ -43,8 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", action="store_true", help=about)
     about = "ask the judges again in debates without a usable decision, too"
     parser.add_argument("--retry-failed", action="store_true", help=about)
-    about = "let workers hold the debates: the PostgreSQL database from which `debate worker` takes them"
+    about = "let workers run the debates: the PostgreSQL database from which `debate worker` takes them"
     parser.add_argument("--cluster", metavar="URL", help=about)
+    about = "with --cluster, seconds without a heartbeat after which a worker's debates go to others; 30 at first"
+    parser.add_argument("--lease", metavar="SECONDS", help=about)
     parser.add_argument("--no-reports", action="store_true", help="write journals alone, no report of each debate")
     flags.add_permissions(parser)
     flags.add_progress(parser)
@@ -62,14 +65,18 @@ class Options(NamedTuple):
     events: bool
     json: bool
     cluster: str | None
-    """The database from which workers take the debates; without it this process holds them."""
+    """The database from which workers take the debates; without it this process runs them."""
+    lease: float | None
+    """Seconds without a heartbeat after which a worker's debates go to others; None leaves them as they are."""
     batch: bool
     """Whether calls go into batches."""
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Options:
         if arguments.batch and arguments.cluster is not None:
-            raise BadSettings("--batch can't be used with --cluster: the debates of a batch are held by one process.")
+            raise BadSettings("--batch can't be used with --cluster: the debates of a batch are run by one process.")
+        if arguments.lease is not None and arguments.cluster is None:
+            raise BadSettings("--lease is for workers.", hint="name their database too, with --cluster")
         return cls(
             specs.at_once(arguments.at_once or ("500" if arguments.batch else "50")),
             arguments.retry_failed,
@@ -79,12 +86,13 @@ class Options(NamedTuple):
             arguments.events,
             arguments.json,
             arguments.cluster,
+            None if arguments.lease is None else specs.lease(arguments.lease),
             arguments.batch,
         )
 
 
 def run_tournament(tournament: Tournament, options: Options) -> int:
-    """Holds the debates that are left, writes their reports and says how it went; returns the exit code. Paused or
+    """Runs the debates that are left, writes their reports and says how it went; returns the exit code. Paused or
     ProviderFailed if debates are left."""
     if options.cluster is not None:
         from debate_orchestrator.cli.tournament.cluster import run_on_cluster
@@ -126,7 +134,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
     progress.begin()
     left = len(run.pending())
     if not options.quiet:
-        remark(f"{len(tournament.schedule) - left:,} of {len(tournament.schedule):,} debates are complete.")
+        remark(f"{len(tournament.schedule) - left:,} of {plural(len(tournament.schedule), 'debate')} complete.")
     interrupted = asyncio.run(_run(run, progress, unsaved, options))
     if options.reports:
         write_reports(run, quiet=options.quiet)
@@ -281,8 +289,8 @@ def end(run: TournamentRun, numbers: dict[str, Any], options: Options, resume: s
     if stopped is not None:
         raise stopped
     if not options.json:
-        undecided = f", {numbers['undecided']} of them undecided" if numbers["undecided"] else ""
-        say(f"{numbers['complete']:,} debates are complete{undecided}: {folder}")
+        undecided = f", {numbers['undecided']:,} undecided" if numbers["undecided"] else ""
+        say(f"{plural(numbers['complete'], 'debate')} complete{undecided}: {folder}")
     if not options.quiet:
         remark(
             f"Ratings: `{command('tournament rate', folder)}`; "
@@ -298,9 +306,9 @@ def _left_over(run: TournamentRun, left: int, resume: str) -> Paused | ProviderF
         if standing.why:
             whys[standing.why[0]] = whys.get(standing.why[0], 0) + 1
     reasons = sorted(whys.items(), key=lambda item: -item[1])
-    lines = [f"{why} ({count} debates)" if count > 1 else why for why, count in reasons[:_SHOWN]]
+    lines = [f"{why} ({count:,} debates)" if count > 1 else why for why, count in reasons[:_SHOWN]]
     if len(reasons) > _SHOWN:
         lines.append(f"... and {len(reasons) - _SHOWN} other reasons; --json lists them all.")
     unusable = all(standing.status in ("complete", "undecided", "unusable") for standing in run.standings.values())
     ending = ProviderFailed if unusable else Paused
-    return ending([*lines, f"{left} debates are left, and everything answered is saved. Go on with `{resume}`."])
+    return ending([*lines, f"{plural(left, 'debate')} left. Every answer is saved. Go on with `{resume}`."])

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.cli import consent, flags
@@ -28,7 +29,7 @@ _FLAGS = {
     "first": ("WHO", "who speaks first: pro, con, balanced, random or both"),
     "format": ("NAME", "`debate formats` lists them; the path of your own, as ./NAME"),
     "rounds": ("N", "rounds of each debate"),
-    "repetitions": ("N", "how often each debate is held"),
+    "repetitions": ("N", "how often each debate is run"),
     "panel": ("N", "judges of each debate"),
     "seed": ("N", "what chance is drawn from"),
 }
@@ -135,6 +136,14 @@ def _origin(tournament: Tournament) -> consent.Origin:
     from debate_orchestrator.tournament.folder import SPEC
 
     return consent.of_file(os.path.join(tournament.folder, SPEC))
+
+
+def lease(text: str) -> float:
+    """The value of --lease, in seconds."""
+    with suppress(ValueError):
+        if 1 <= (seconds := float(text)) <= 3_600:
+            return seconds
+    raise BadSettings(f"--lease must be a number of seconds from 1 to 3,600, and not {text!r}.")
 
 
 def at_once(text: str) -> int:

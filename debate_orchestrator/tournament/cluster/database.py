@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
 Result = TypeVar("Result")
-LEASE = 30.0
-"""Seconds without a heartbeat after which a worker is taken for dead, unless it is said otherwise."""
 RETRY = 1.0
 """Seconds until a database that could not be reached is tried again."""
 _CONNECT = 5
@@ -36,8 +34,11 @@ _CONNECTIONS = 8
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
 """The parts of an address that are never shown."""
 
-LIVE = "SELECT id FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => %(lease)s)"
-"""Workers whose heartbeat is fresh."""
+_LIVE = "SELECT id FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => ({lease}))"
+LIVE = _LIVE.format(lease="SELECT lease FROM tournaments WHERE id = %(id)s")
+"""Workers whose heartbeat is fresh by the lease of the tournament `id`."""
+LIVE_ANYWHERE = _LIVE.format(lease="SELECT max(lease) FROM tournaments")
+"""Workers whose heartbeat is fresh by the longest lease of all tournaments."""
 
 
 def must_be_installed() -> None:
@@ -91,8 +92,8 @@ def _parameters(url: str) -> dict[str, str]:
 class Database:
     """An open database. `app` is Procrastinate's, whose connections serve all queries."""
 
-    def __init__(self, app: App, where: str, lease: float, tell: Callable[[str], None]):
-        self.app, self.where, self.lease, self._tell = app, where, lease, tell
+    def __init__(self, app: App, where: str, tell: Callable[[str], None]):
+        self.app, self.where, self._tell = app, where, tell
         self._away = False
         self._reached = time.monotonic()
 
@@ -137,10 +138,9 @@ class Database:
             self._away, self._reached = False, time.monotonic()
             self._tell(f"{self.where} can be reached again, and what waited is saved.")
 
-    @property
-    def settled(self) -> bool:
-        """Whether it has been reached for long enough that heartbeats in it tell who is alive."""
-        return not self._away and time.monotonic() - self._reached > self.lease
+    def settled(self, lease: float) -> bool:
+        """Whether it has been reached for so many seconds that heartbeats in it tell who is alive."""
+        return not self._away and time.monotonic() - self._reached > lease
 
 
 async def fetched(connection: AsyncConnection, query: str, **values: object) -> list[tuple[Any, ...]]:
@@ -149,7 +149,7 @@ async def fetched(connection: AsyncConnection, query: str, **values: object) -> 
 
 
 @asynccontextmanager
-async def opened(url: str, lease: float, tell: Callable[[str], None]) -> AsyncIterator[Database]:
+async def opened(url: str, tell: Callable[[str], None]) -> AsyncIterator[Database]:
     """The database at an address, with its tables. BadSettings if the address or the tables are wrong, Paused if the
     database can't be reached."""
     must_be_installed()
@@ -166,7 +166,7 @@ async def opened(url: str, lease: float, tell: Callable[[str], None]) -> AsyncIt
     except out_of_reach() as error:
         raise _unreachable(shown(url), error) from None
     try:
-        yield Database(app, shown(url), lease, tell)
+        yield Database(app, shown(url), tell)
     finally:
         with suppress(*out_of_reach()):
             await app.close_async()

@@ -19,14 +19,16 @@ from debate_orchestrator.tournament.stores import is_begun
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, DamagedJournal
 
+LEASE = 30.0
+"""Seconds without a heartbeat after which a worker is taken for dead, unless the tournament has another number."""
 _AT_ONCE = 100
 """Journals that are compared or read by one statement."""
 
 _REGISTER = """
-INSERT INTO tournaments (id, tag, spec, max_cost, retry_failed) VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s,
-    %(retry_failed)s)
+INSERT INTO tournaments (id, tag, spec, max_cost, retry_failed, lease) VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s,
+    %(retry_failed)s, coalesce(%(lease)s, %(default_lease)s))
 ON CONFLICT (id) DO UPDATE SET spec = excluded.spec, max_cost = excluded.max_cost, round = tournaments.round + 1,
-    retry_failed = excluded.retry_failed
+    retry_failed = excluded.retry_failed, lease = coalesce(%(lease)s, tournaments.lease)
 """
 _COUNTS = """
 SELECT debate, lines FROM journals
@@ -59,8 +61,9 @@ _OVERLAP = 60.0
 class Exchange:
     """What a folder and the database exchange about one tournament."""
 
-    def __init__(self, database: Database, tournament: Tournament):
-        self.database, self.tournament = database, tournament
+    def __init__(self, database: Database, tournament: Tournament, lease: float | None = None):
+        """`lease` replaces the one that the tournament has in the database, in seconds."""
+        self.database, self.tournament, self._lease = database, tournament, lease
         self.id = identity(tournament.spec)
         self._scheduled = {debate.id for debate in tournament.schedule}
         self._have: dict[str, int] = {}
@@ -101,7 +104,7 @@ class Exchange:
         spec = self.tournament.spec
         text = json.dumps(frozen(spec), ensure_ascii=False)
         values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_failed": retry_failed}
-        await self.database.execute(_REGISTER, id=self.id, **values)
+        await self.database.execute(_REGISTER, id=self.id, **values, lease=self._lease, default_lease=LEASE)
 
     async def _counts(self, since: float | None) -> dict[str, int]:
         """Lines of the journals in the database, of all debates or of those that were settled lately."""
@@ -135,8 +138,7 @@ class Exchange:
         async with self.database.transaction() as connection:
             cost = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
             spent = sum(float(known) for (known,) in await fetched(connection, cost, **names))
-            lease = self.database.lease
-            brought = await fetched(connection, _BRING, **names, **values, count=len(lines), lease=lease)
+            brought = await fetched(connection, _BRING, **names, **values, count=len(lines))
             for (journal,) in brought:
                 numbers = list(range(before + 1, len(lines) + 1))
                 await connection.execute(_ADD, {"journal": journal, "n": numbers, "lines": lines[before:]})

@@ -23,10 +23,10 @@ from debate_orchestrator.util.errors import LockedJournal
 _AT_THE_END = 5.0
 """Seconds for what waits to be written when a debate is given up."""
 
-_BEGIN = b"INSERT INTO journals (tournament, debate) VALUES (%(tournament)s, %(debate)s) ON CONFLICT DO NOTHING"
+_BEGIN = b"INSERT INTO journals (tournament, debate) VALUES (%(id)s, %(debate)s) ON CONFLICT DO NOTHING"
 _TAKE = f"""
 UPDATE journals SET token = token + 1, holder = %(holder)s
-WHERE tournament = %(tournament)s AND debate = %(debate)s
+WHERE tournament = %(id)s AND debate = %(debate)s
   AND (holder IS NULL OR holder = %(holder)s OR holder NOT IN ({LIVE}))
 RETURNING id, token
 """
@@ -94,10 +94,10 @@ class DatabaseJournals:
     async def take(self, debate: str) -> tuple[int, int]:
         """Takes a journal: its number, and the token of its holder. LockedJournal if another worker has it. This worker
         may take it again, with another token: the answer to an earlier attempt may not have come through."""
-        names = {"tournament": self._tournament, "debate": debate}
+        names = {"id": self._tournament, "debate": debate}
         async with self._database.transaction() as connection:
             await connection.execute(_BEGIN, names)
-            taken = await fetched(connection, _TAKE, **names, holder=self._holder, lease=self._database.lease)
+            taken = await fetched(connection, _TAKE, **names, holder=self._holder)
         if not taken:
             raise LockedJournal(f"Another worker holds the debate {debate}; nothing was changed.")
         return int(taken[0][0]), int(taken[0][1])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.core.events import Usage
 from debate_orchestrator.engine.budget import RUN_AGAIN, check_cap
-from debate_orchestrator.tournament.cluster.database import LIVE, RETRY, Database, fetched, out_of_reach
+from debate_orchestrator.tournament.cluster.database import LIVE_ANYWHERE, RETRY, Database, fetched, out_of_reach
 from debate_orchestrator.tournament.limits import Admission, Gate, Limiter, Limiters, until_next_look
 from debate_orchestrator.tournament.spec import Spec
 
@@ -28,14 +28,15 @@ _SOON = 0.1
 
 _BEGIN = "INSERT INTO limiters (key) SELECT unnest(%(keys)s::text[]) ON CONFLICT DO NOTHING"
 _LOCK = "SELECT key, state FROM limiters WHERE key = ANY(%(keys)s::text[]) ORDER BY key FOR UPDATE"
-_NOW = f"SELECT extract(epoch FROM clock_timestamp()), ARRAY({LIVE})"
+_NOW = f"SELECT extract(epoch FROM clock_timestamp()), ARRAY({LIVE_ANYWHERE})"
 _SAVE = """
 UPDATE limiters SET state = new.state::jsonb FROM unnest(%(keys)s::text[], %(states)s::text[]) AS new (key, state)
 WHERE limiters.key = new.key
 """
 _UNSYNCED = "SET LOCAL synchronous_commit = off"
 _COMMIT = """
-UPDATE tournaments SET committed = committed + %(price)s, calls = calls + %(calls)s
+UPDATE tournaments SET committed = committed + %(price)s, calls = calls + %(calls)s,
+    failed_calls = failed_calls + %(failed)s, throttled = throttled + %(throttled)s
 WHERE id = %(id)s AND (max_cost IS NULL OR committed + %(price)s <= max_cost OR %(calls)s = 0)
 RETURNING id
 """
@@ -56,6 +57,12 @@ class SharedLimiters(Limiters):
         """Takes note of how a limiter stands, to be shown."""
         self._limiters[key] = limiter
 
+    def call_failed(self, model: str) -> None:
+        """Counts a call to a model that has failed."""
+        gate = self.gate(model)
+        assert isinstance(gate, SharedGate)
+        gate.call_failed()
+
     async def close(self) -> None:
         """Returns when what has ended is known to the database."""
         for gate in self._gates.values():
@@ -63,28 +70,29 @@ class SharedLimiters(Limiters):
                 await gate.reported()
 
 
-class _News:
-    """What the database has not heard of yet."""
+class _Unreported:
+    """What has happened to calls and is not in the database yet."""
 
     def __init__(self) -> None:
         self.amounts: Counter[str] = Counter()
         """What calls took beyond what was expected of them."""
         self.cost = 0.0
+        self.failed = 0
         self.responses: list[tuple[int, dict[str, str]]] = []
         self.ended = False
         """Whether calls have ended."""
 
     @property
     def waiting(self) -> bool:
-        return self.ended or bool(self.responses)
+        return self.ended or bool(self.failed or self.responses)
 
-    def before(self, later: _News) -> _News:
-        """Both, those of `later` last."""
+    def add(self, later: _Unreported) -> None:
+        """Takes in what happened later."""
         self.amounts.update(later.amounts)
         self.cost += later.cost
+        self.failed += later.failed
         self.responses += later.responses
         self.ended = self.ended or later.ended
-        return self
 
 
 class SharedGate(Gate):
@@ -95,7 +103,7 @@ class SharedGate(Gate):
         self._shared, self._model = shared, model
         self._limits = shared.keys(model)
         self._exchanging = asyncio.Lock()
-        self._news = _News()
+        self._unreported = _Unreported()
         self._reporting: asyncio.Task[None] | None = None
 
     async def _take(self, call: Admission, turn: str) -> float:
@@ -107,54 +115,59 @@ class SharedGate(Gate):
         self._shared.database.reached()
         return seconds
 
-    def told(self, status: int, headers: Mapping[str, str]) -> None:
-        self._news.responses.append((status, {name.lower(): value for name, value in headers.items()}))
+    def on_response(self, status: int, headers: Mapping[str, str]) -> None:
+        self._unreported.responses.append((status, {name.lower(): value for name, value in headers.items()}))
         self._report()
 
     def ended(self, call: Admission, used: Usage | None, cost: float | None) -> None:
         self._shared.under_way.subtract(list(self._limits))
-        self._news.amounts.update(call.surplus(used))
-        self._news.cost += 0.0 if cost is None else cost - call.price
-        self._news.ended = True
+        self._unreported.amounts.update(call.surplus(used))
+        self._unreported.cost += 0.0 if cost is None else cost - call.price
+        self._unreported.ended = True
+        self._report()
+
+    def call_failed(self) -> None:
+        """Counts a call that has failed."""
+        self._unreported.failed += 1
         self._report()
 
     def _report(self) -> None:
-        """Tells the database what has ended, soon, and again until it has heard."""
-        if self._news.waiting and (self._reporting is None or self._reporting.done()):
+        """Writes to the database what has happened, soon, and again until that has worked."""
+        if self._unreported.waiting and (self._reporting is None or self._reporting.done()):
             self._reporting = asyncio.create_task(self._report_all())
 
     async def _report_all(self) -> None:
-        while self._news.waiting:
+        while self._unreported.waiting:
             await self._shared.database.persistent(self._exchange)
 
     async def reported(self) -> None:
-        """Returns when all that has ended is known."""
+        """Returns when all that has happened is in the database."""
         if self._reporting is not None:
             await self._reporting
 
     async def _exchange(self, call: Admission | None = None, turn: str = "") -> float:
-        """Tells what has ended, and takes room for a call; seconds after which to try again if there is none.
+        """Writes what has happened, and takes room for a call; seconds after which to try again if there is none.
         OverBudget if the call would exceed the cap."""
         async with self._exchanging:
-            told, taken = _News(), list[str]()
+            written, taken = _Unreported(), list[str]()
             try:
                 async with self._shared.database.transaction() as connection:
-                    return await self._exchanged(connection, told, taken, call, turn)
+                    return await self._exchanged(connection, written, taken, call, turn)
             except BaseException:
                 self._shared.under_way.subtract(taken)
-                self._news = told.before(self._news)
+                written.add(self._unreported)
+                self._unreported = written
                 self._report()
                 raise
 
     async def _exchanged(
-        self, connection: AsyncConnection, told: _News, taken: list[str], call: Admission | None, turn: str
+        self, connection: AsyncConnection, written: _Unreported, taken: list[str], call: Admission | None, turn: str
     ) -> float:
-        """The same, in a transaction. `told` gets what is told, `taken` the limits in which room is taken."""
+        """The same, in a transaction. `written` gets what is written, `taken` the limits in which room is taken."""
         states, live, now = await self._locked(connection)
-        # News and calls under way are read together: a call that ends between them would leave its room, and not the
-        # refusal that it met.
-        told.before(self._news)
-        self._news, own = _News(), Counter(self._shared.under_way)
+        # Both are read together: a call that ends between them would leave its room, and not the refusal that it met.
+        written.add(self._unreported)
+        self._unreported, own = _Unreported(), Counter(self._shared.under_way)
         limiters = {}
         for key, limits in self._limits.items():
             limiter = limiters[key] = Limiter(limits, lambda: now)
@@ -162,10 +175,12 @@ class SharedGate(Gate):
                 limiter.restore(state)
             others = states[key]["in_flight"] = _of(live, states[key].get("in_flight", {}))
             limiter.in_flight = own[key] + sum(others.values())
-            limiter.correct(told.amounts)
-        for status, headers in told.responses:
-            limiters[self._model].told(status, headers)
-        price, seconds = told.cost, 0.0
+            limiter.correct(written.amounts)
+        throttled = limiters[self._model].throttled
+        for status, headers in written.responses:
+            limiters[self._model].on_response(status, headers)
+        throttled = limiters[self._model].throttled - throttled
+        price, seconds = written.cost, 0.0
         if call is not None:
             waits = [limiter.wait() for limiter in limiters.values()]
             if all(wait == 0.0 for wait in waits):
@@ -177,7 +192,8 @@ class SharedGate(Gate):
                 price += call.price
             else:
                 seconds, call = until_next_look(waits, _SOON), None
-        await self._commit(connection, price, call, turn)
+        counts = {"calls": int(call is not None), "failed": written.failed, "throttled": throttled}
+        await self._commit(connection, price, counts, call, turn)
         texts = []
         for key, limiter in limiters.items():
             in_flight = {**states[key]["in_flight"], str(self._shared.worker): own[key]}
@@ -196,14 +212,16 @@ class SharedGate(Gate):
         if len(states) < len(keys):
             await connection.execute(_BEGIN, {"keys": keys})
             states = dict(await fetched(connection, _LOCK, keys=keys))
-        ((now, alive),) = await fetched(connection, _NOW, lease=self._shared.database.lease)
+        ((now, alive),) = await fetched(connection, _NOW)
         return states, {*map(str, alive)} - {str(self._shared.worker)}, float(now)
 
-    async def _commit(self, connection: AsyncConnection, price: float, call: Admission | None, turn: str) -> None:
-        """Adds to what the tournament has spent and reserved. OverBudget if a call would exceed the cap."""
-        if not price and call is None:
+    async def _commit(
+        self, connection: AsyncConnection, price: float, counts: dict[str, int], call: Admission | None, turn: str
+    ) -> None:
+        """Adds to what the tournament has spent, reserved and counted. OverBudget if a call would exceed the cap."""
+        if not price and not any(counts.values()):
             return
-        names = {"id": self._shared.tournament, "price": price, "calls": int(call is not None)}
+        names = {"id": self._shared.tournament, "price": price, **counts}
         if not await fetched(connection, _COMMIT, **names) and call is not None:
             query = "SELECT max_cost, committed FROM tournaments WHERE id = %(id)s"
             ((cap, committed),) = await fetched(connection, query, id=self._shared.tournament)

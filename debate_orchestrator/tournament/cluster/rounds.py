@@ -1,4 +1,4 @@
-"""Rounds of a tournament that workers hold: debates are queued, watched until none is left, and those that stopped are
+"""Rounds of a tournament that workers run: debates are queued, watched until none is left, and those that stopped are
 queued again as long as others are completed meanwhile, as in a run on one machine."""
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 from debate_orchestrator.tournament.cluster import queue
 from debate_orchestrator.tournament.cluster.database import LIVE, RETRY, out_of_reach
 from debate_orchestrator.tournament.cluster.exchange import Exchange
+from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.run import Standing
 
 _LOOK = 1.0
@@ -27,12 +28,13 @@ SELECT count(*) FILTER (WHERE status = 'complete'), count(*) FILTER (WHERE statu
 FROM journals WHERE tournament = %(id)s
 """
 _CALLS = f"""
-SELECT calls, committed, max_cost, (SELECT count(*) FROM ({LIVE}) AS live), (
-    SELECT coalesce(sum((state -> 'limiter' ->> 'throttled')::int), 0) FROM limiters WHERE key = ANY(%(models)s::text[])
+SELECT calls, failed_calls, throttled, committed, max_cost, (
+    SELECT count(DISTINCT holder) FROM journals WHERE tournament = %(id)s AND holder IN ({LIVE})
 ), (
     SELECT coalesce(sum(count::int), 0)
     FROM limiters, jsonb_each_text(state -> 'in_flight') AS own (worker, count)
-    WHERE key = ANY(%(models)s::text[]) AND worker::bigint IN ({LIVE})
+    WHERE key = ANY(%(models)s::text[])
+      AND worker::bigint IN (SELECT holder FROM journals WHERE tournament = %(id)s AND holder IN ({LIVE}))
 ) FROM tournaments WHERE id = %(id)s
 """
 
@@ -44,13 +46,15 @@ class Rounds:
         """`on_fetched` is called with the id of each debate whose journal has come into the folder."""
         self._exchange, self._database, self._retry_failed = exchange, exchange.database, retry_failed
         self._on_fetched = on_fetched
-        self._began, self._calls_before, self._done_before = time.monotonic(), 0, 0
+        self._began = time.monotonic()
+        self._before: tuple[int, tuple[int, int, int]] | None = None
+        """Debates that were complete when the run began; calls, failed calls and refusals that were counted."""
         self.standings: dict[str, Standing] = {}
         """How the debates stand that have begun, by the database."""
-        self.numbers: dict[str, Any] = {}
-        """As `Progress.numbers` has them, with `workers`, the number of workers that are alive."""
+        self.numbers = _nothing_counted(exchange.tournament)
+        """As `Progress.numbers` has them, with `workers`: how many workers run debates of the tournament."""
 
-    async def hold(self) -> None:
+    async def run(self) -> None:
         """Returns when no more debates can be completed for now."""
         first = True
         while True:
@@ -59,7 +63,7 @@ class Rounds:
             if not pending:
                 return
             await self._database.persistent(partial(self._enqueue, pending))
-            await self._until_held()
+            await self._until_run()
             await self._database.persistent(self._look)
             if self._completed() == done:
                 return
@@ -85,8 +89,8 @@ class Rounds:
                 found.append((debate.id, standing.status != "waiting"))
         return found
 
-    async def _until_held(self) -> None:
-        """Watches until no debate is queued or held, and fetches what is complete."""
+    async def _until_run(self) -> None:
+        """Watches until no debate is queued or running, and fetches what is complete."""
         while True:
             try:
                 for debate in await self._exchange.fetch():
@@ -111,33 +115,41 @@ class Rounds:
 
     async def _count(self) -> None:
         """Reads how far the debates are."""
+        id = self._exchange.id
         models = sorted({spec for specs in self._exchange.tournament.spec.everyone.values() for spec in specs})
-        names = {"id": self._exchange.id, "lease": self._database.lease}
-        ((complete, undecided, running, stopped, unusable),) = await self._database.rows(_COUNTS, **names)
-        ((calls, usd, cap, workers, throttled, in_flight),) = await self._database.rows(_CALLS, **names, models=models)
-        done, seconds = complete + undecided, time.monotonic() - self._began
-        if not self.numbers:
-            self._calls_before, self._done_before = calls, done
-        debates, own, made = (
-            len(self._exchange.tournament.schedule),
-            done - self._done_before,
-            calls - self._calls_before,
+        ((complete, undecided, running, stopped, unusable),) = await self._database.rows(_COUNTS, id=id)
+        ((calls, failed, throttled, usd, cap, workers, in_flight),) = await self._database.rows(
+            _CALLS, id=id, models=models
         )
-        self.numbers = {
-            "debates": debates,
+        done, counted = complete + undecided, (calls, failed, throttled)
+        if self._before is None:
+            self._before = done, counted
+        seconds = time.monotonic() - self._began
+        here = done - self._before[0]
+        calls, failed, throttled = (now - before for now, before in zip(counted, self._before[1], strict=True))
+        left = self.numbers["debates"] - done
+        self.numbers |= {
             "complete": done,
             "undecided": undecided,
             "running": running,
             "stopped": stopped,
             "unusable": unusable,
-            "calls": made,
+            "calls": calls,
             "in_flight": int(in_flight),
-            "failed_calls": 0,
-            "throttled": int(throttled),
-            "calls_a_minute": round(made * 60 / max(1.0, seconds), 1),
+            "failed_calls": failed,
+            "throttled": throttled,
+            "calls_a_minute": round(calls * 60 / max(1.0, seconds), 1),
             "usd": round(usd, 6),
             "max_cost": cap,
             "seconds": round(seconds, 1),
-            "seconds_left": round(seconds / own * (debates - done)) if own else None,
+            "seconds_left": round(seconds / here * left) if here else None,
             "workers": workers,
         }
+
+
+def _nothing_counted(tournament: Tournament) -> dict[str, Any]:
+    """The numbers of a run before the database is asked for the first time."""
+    zeros = ("complete", "undecided", "running", "stopped", "unusable", "calls", "in_flight", "failed_calls")
+    counts = {"debates": len(tournament.schedule), **dict.fromkeys(zeros, 0), "throttled": 0, "calls_a_minute": 0.0}
+    costs = {"usd": 0.0, "max_cost": tournament.spec.max_cost}
+    return {**counts, **costs, "seconds": 0.0, "seconds_left": None, "workers": 0}

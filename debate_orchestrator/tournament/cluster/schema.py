@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "debate_orchestrator"
 """The PostgreSQL schema. Procrastinate's tables are in it too, so that another program may use its own."""
-VERSION = 1
+VERSION = 2
 """The version of the tables below."""
 _LOCK = 0x64656261
 """The advisory lock under which the tables are created."""
@@ -28,7 +28,10 @@ CREATE TABLE tournaments (
     retry_failed boolean NOT NULL DEFAULT false,       -- whether undecided debates are judged again in this round
     max_cost double precision,                         -- US dollars
     committed double precision NOT NULL DEFAULT 0,     -- US dollars spent, and expected of calls under way
-    calls bigint NOT NULL DEFAULT 0
+    calls bigint NOT NULL DEFAULT 0,
+    failed_calls bigint NOT NULL DEFAULT 0,
+    throttled bigint NOT NULL DEFAULT 0,               -- refusals because of load
+    lease double precision NOT NULL                    -- seconds without a heartbeat until a worker is taken for dead
 );
 
 CREATE TABLE journals (
@@ -90,7 +93,7 @@ def _must_match(layout: tuple[object, ...] | None, newest: str, where: str) -> N
         raise BadSettings(problem, hint="upgrade debate-orchestrator on this machine")
     if version != VERSION:
         problem = f"{where} has tables of version {version}, and this program uses version {VERSION}."
-        raise BadSettings(problem, hint="name an empty database; the folder brings along what was held")
+        raise BadSettings(problem, hint="name an empty database; the folder brings along what was recorded")
     if procrastinate != newest:
         problem = f"{where} was set up by a version of procrastinate with other tables ({procrastinate}, not {newest})."
         raise BadSettings(

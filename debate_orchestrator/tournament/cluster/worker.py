@@ -1,4 +1,4 @@
-"""A worker: takes debates of tournaments from the queue and holds them, until it is told to stop.
+"""A worker: takes debates of tournaments from the queue and runs them, until it is stopped.
 
 It says that it is alive by a heartbeat. Debates whose worker has none are put back into the queue by other workers, and
 go on there from the last line of their journals.
@@ -14,34 +14,36 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from debate_orchestrator.core.events import CallFailed, Event
 from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.tournament.cluster import queue
 from debate_orchestrator.tournament.cluster.database import Database, out_of_reach
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
-from debate_orchestrator.tournament.cluster.queue import PutBack
+from debate_orchestrator.tournament.cluster.queue import Requeue
 from debate_orchestrator.tournament.folder import Tournament, thawed
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, topics_by_id
-from debate_orchestrator.tournament.run import Standing, Told, TournamentRun
+from debate_orchestrator.tournament.run import OnChange, Standing, TournamentRun
 from debate_orchestrator.util.errors import BadSettings, UserError
 from debate_orchestrator.util.redact import redact
 
 _LOG = logging.getLogger(__name__)
 _LOOK = 2.0
-"""Seconds between two looks for tournaments and for debates of dead workers."""
+"""Seconds between two looks for tournaments and for debates of dead workers, and the most between two heartbeats."""
 _AT_THE_END = 5.0
 """Seconds for telling the database, at the end, which calls have ended."""
 
 _OPEN = """
-SELECT id, tag, round FROM tournaments
+SELECT id, tag, round, lease FROM tournaments
 WHERE EXISTS (
     SELECT FROM procrastinate_jobs WHERE queue_name = 'debates-' || tournaments.id AND status IN ('todo', 'doing')
 )
 ORDER BY id
 """
 _DEBATE = """
-SELECT round, EXISTS (SELECT FROM journals WHERE tournament = tournaments.id AND debate = %(debate)s AND lines > 0)
+SELECT round, lease, retry_failed,
+    EXISTS (SELECT FROM journals WHERE tournament = tournaments.id AND debate = %(debate)s AND lines > 0)
 FROM tournaments WHERE id = %(tournament)s
 """
 _SETTLE = """
@@ -62,7 +64,7 @@ class _Round(NamedTuple):
 
 
 class Worker:
-    """Takes debates of every tournament that it may and can hold."""
+    """Takes debates of every tournament that it may and can run."""
 
     def __init__(
         self,
@@ -71,24 +73,28 @@ class Worker:
         *,
         at_once: int,
         permissions: registry.Permissions = registry.NO_PERMISSIONS,
-        on_change: Told = lambda debate, standing, event: None,
+        on_change: OnChange = lambda debate, standing, event: None,
         tell: Callable[[str], None] = _LOG.info,
     ):
-        """`refusal` says what speaks against a tournament here: a key that is missing, no consent. `tell` gets
-        sentences for people."""
+        """`refusal` says what speaks against a tournament here: a key that is missing, no consent. `at_once` debates of
+        each tournament run at the same time. `tell` gets sentences for people."""
         self._database, self._refusal, self._at_once, self._permissions = database, refusal, at_once, permissions
         self._on_change, self._tell = on_change, tell
         self._stop = asyncio.Event()
         self._rounds: dict[str, _Round] = {}
         self._loading = asyncio.Lock()
+        self._leases: dict[str, float] = {}
+        """The lease, in seconds, of each tournament that has debates left."""
         self._taking: dict[str, asyncio.Task[None]] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+        """What still ends of tournaments that have no debates left."""
         self._refused: dict[str, int] = {}
-        """Tournaments that can't be held here, with the round for which that was found."""
+        """Tournaments that can't be run here, with the round for which that was found."""
         self._jobs: dict[asyncio.Task[Any], int] = {}
-        """The debates under way, with the number of this worker under which each is held."""
+        """The debates under way, with the number of this worker under which each runs."""
         self._under_way: defaultdict[int, Counter[str]] = defaultdict(Counter)
         """Calls under way, by that number and by the limits that they pass."""
-        queue.register(database.app, self._job)
+        queue.register(database.app, self._run_job)
 
     def stop(self) -> None:
         """Takes no more debates, and makes no more calls. Answers under way are awaited."""
@@ -101,41 +107,46 @@ class Worker:
             job.cancel()
 
     async def work(self, *, until_done: bool = False) -> None:
-        """Works until it is stopped, or with `until_done` until no debate is left that it can hold. BadSettings if at
-        the beginning there are only tournaments that it can't hold."""
+        """Works until it is stopped, or with `until_done` until no debate is left that it can run. BadSettings if at
+        the beginning there are only tournaments that it can't run."""
         beating = asyncio.create_task(self._beat())
         try:
             await self._serve(until_done=until_done)
         finally:
             self.stop()
-            for task in self._taking.values():
-                task.cancel()
-            await asyncio.gather(*self._taking.values(), return_exceptions=True)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_AT_THE_END):
-                    for known in self._rounds.values():
-                        await known.limiters.close()
+            for tournament in list(self._taking):
+                self._leave(tournament)
+            await asyncio.gather(*self._ending, return_exceptions=True)
             beating.cancel()
 
     async def _serve(self, *, until_done: bool) -> None:
         looked = False
         while not self._stop.is_set():
             try:
-                problems = [await self._begin(*found) for found in await self._database.rows(_OPEN)]
+                problems = await self._look()
                 if not looked and problems and all(problems):
                     raise BadSettings([problem for several in problems for problem in several])
                 looked = True
-                left = await self._sweep()
+                left = await self._requeue_stalled()
                 self._database.reached()
                 if until_done and not left:
                     return
             except out_of_reach() as error:
                 self._database.lost(error)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), min(_LOOK, self._database.lease / 3))
+                await asyncio.wait_for(self._stop.wait(), _LOOK)
+
+    async def _look(self) -> list[list[str]]:
+        """Begins with the tournaments that have debates left, and ends with those that have none; what speaks against
+        each of the former."""
+        found = await self._database.rows(_OPEN)
+        self._leases = {tournament: lease for tournament, _, _, lease in found}
+        for tournament in self._taking.keys() - self._leases.keys():
+            self._leave(tournament)
+        return [await self._begin(tournament, tag, latest) for tournament, tag, latest, _ in found]
 
     async def _begin(self, tournament: str, tag: str, latest: int) -> list[str]:
-        """Takes debates of a tournament from now on, if it may and can; why not otherwise."""
+        """Takes debates of a tournament from now on, if it may and can; what speaks against it otherwise."""
         if tournament in self._taking or self._refused.get(tournament) == latest:
             return []
         _, problems = await self._loaded(tournament)
@@ -149,79 +160,99 @@ class Worker:
     def _refuse(self, tournament: str, tag: str, latest: int, problems: list[str]) -> None:
         self._refused[tournament] = latest
         self._tell(f"No debates of {tag} are taken: {' '.join(problems)}")
-        if taking := self._taking.pop(tournament, None):
-            taking.cancel()
+        self._leave(tournament)
+
+    def _leave(self, tournament: str) -> None:
+        """Takes no more debates of a tournament. Those under way are finished, and the database hears of their end."""
+        known, taking = self._rounds.pop(tournament, None), self._taking.pop(tournament, None)
+
+        async def end() -> None:
+            if taking is not None:
+                taking.cancel()
+                await asyncio.gather(taking, return_exceptions=True)
+            if known is not None:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(known.limiters.close(), _AT_THE_END)
+
+        ending = asyncio.create_task(end())
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
 
     async def _take(self, tournament: str) -> None:
         """Takes debates of a tournament until it is cancelled, again and again where the database was away."""
         while not self._stop.is_set():
             try:
-                await queue.take(self._database, tournament, self._at_once)
+                await queue.work(self._database, tournament, self._at_once, self._leases[tournament])
             except out_of_reach() as error:
                 self._database.lost(error)
             await asyncio.sleep(1.0)
 
-    async def _sweep(self) -> int:
-        """Puts debates of dead workers back; how many debates are left that this worker can hold."""
+    async def _requeue_stalled(self) -> int:
+        """Puts debates of dead workers back; how many debates are left that this worker can run."""
         count = 0
-        for tournament in self._taking:
-            if self._database.settled:
-                await queue.put_stalled_back(self._database, tournament)
+        for tournament in list(self._taking):
+            lease = self._leases[tournament]
+            if self._database.settled(lease):
+                await queue.requeue_stalled(self._database, tournament, lease)
             count += await queue.left(self._database, tournament)
         return count
 
     async def _beat(self) -> None:
-        """Keeps the numbers alive under which debates are held, also while no new ones are taken under them."""
+        """Gives heartbeats for the numbers under which debates run, also while no new ones are taken under them."""
         while True:
             try:
                 for worker in set(self._jobs.values()):
                     await self._database.app.job_manager.update_heartbeat(worker)
             except out_of_reach() as error:
                 self._database.lost(error)
-            await asyncio.sleep(self._database.lease / 3)
+            await asyncio.sleep(min([_LOOK, *(lease / 3 for lease in self._leases.values())]))
 
-    async def _job(self, worker: int, tournament: str, debate: str) -> None:
+    async def _run_job(self, worker: int, tournament: str, debate: str) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._jobs[task] = worker
         try:
-            await self._hold(worker, tournament, debate)
+            await self._run_debate(worker, tournament, debate)
         except asyncio.CancelledError:
-            raise PutBack from None
-        except PutBack:
+            raise Requeue from None
+        except Requeue:
             raise
         except Exception as error:
-            _LOG.exception("%s was stopped by a mistake in this program.", debate)
-            why = f"A worker stopped it by a mistake in this program: {type(error).__name__}."
+            _LOG.exception("%s was stopped by an error in this program.", debate)
+            why = f"A worker stopped it after an error in this program: {type(error).__name__}."
             await self._settle(tournament, debate, Standing("stopped", why=(why,), for_good=True))
             raise
         finally:
             del self._jobs[task]
 
-    async def _hold(self, worker: int, tournament: str, debate: str) -> None:
-        """Holds a debate, and notes how it stands then."""
+    async def _run_debate(self, worker: int, tournament: str, debate: str) -> None:
+        """Runs a debate, and notes how it stands then."""
         names = {"tournament": tournament, "debate": debate}
-        ((latest, begun),) = await self._database.persistent(lambda: self._database.rows(_DEBATE, **names))
-        known = await self._round(tournament, latest, worker)
+        ((latest, lease, retry_failed, begun),) = await self._database.persistent(
+            lambda: self._database.rows(_DEBATE, **names)
+        )
+        known = await self._round(tournament, latest, worker, retry_failed=retry_failed)
+        if known is None:
+            raise Requeue(round(lease))
         if self._stop.is_set():
-            raise PutBack
+            raise Requeue
         run, scheduled = known.run, known.debates[debate]
         run.standings[debate] = Standing("stopped" if begun else "waiting")
-        standing = await run.hold(scheduled, self._stop)
+        standing = await run.run_debate(scheduled, self._stop)
         if standing.status == "elsewhere":
-            raise PutBack(round(self._database.lease) + 1)
+            raise Requeue(round(lease) + 1)
         if self._stop.is_set() and not standing.why and standing.status not in ("complete", "undecided"):
-            raise PutBack
+            raise Requeue
         await self._settle(tournament, debate, standing)
 
     async def _settle(self, tournament: str, debate: str, standing: Standing) -> None:
-        """Notes how a debate stands that no worker has."""
+        """Notes how a debate stands that no worker runs."""
         values = {**standing._asdict(), "why": [redact(problem) for problem in standing.why]}
         names = {"tournament": tournament, "debate": debate}
         await self._database.persistent(lambda: self._database.execute(_SETTLE, **names, **values))
 
-    async def _round(self, tournament: str, latest: int, worker: int) -> _Round:
-        """The run of a tournament's latest round. PutBack if this worker may not or can't hold it any more."""
+    async def _round(self, tournament: str, latest: int, worker: int, *, retry_failed: bool) -> _Round | None:
+        """The run of a tournament's latest round. None if this worker may not or can't run it any more."""
         async with self._loading:
             known = self._rounds.get(tournament)
             if known is not None and (known.round, known.worker) == (latest, worker):
@@ -229,17 +260,21 @@ class Worker:
             held, problems = await self._database.persistent(lambda: self._loaded(tournament))
             if held is None or problems:
                 self._refuse(tournament, f"the tournament {tournament}", latest, problems)
-                raise PutBack(round(self._database.lease))
-            query = "SELECT retry_failed FROM tournaments WHERE id = %(id)s"
-            ((retry_failed,),) = await self._database.persistent(lambda: self._database.rows(query, id=tournament))
+                return None
             limiters = SharedLimiters(held.spec, self._database, tournament, worker, self._under_way[worker])
+
+            def on_change(debate: ScheduledDebate, standing: Standing, event: Event | None) -> None:
+                if isinstance(event, CallFailed):
+                    limiters.call_failed(event.by)
+                self._on_change(debate, standing, event)
+
             run = TournamentRun(
                 held,
                 DatabaseJournals(self._database, tournament, worker),
                 limiters=limiters,
                 permissions=self._permissions,
                 retry_failed=retry_failed,
-                on_change=self._on_change,
+                on_change=on_change,
                 unsaved=UnsavedEvents(self._tell),
             )
             debates = {debate.id: debate for debate in held.schedule}
