@@ -59,25 +59,25 @@ def document(a: str, b: str, *, rounds: bool = True, words: str = "") -> str:
     return "\n\n".join(parts) + "\n"
 
 
-@pytest.mark.parametrize("rounds", [True, False], ids=["rounds", "no rounds"])
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ("### Alice (Pro)\n\n", "### Bob (Con)\n\n"),
-        ("### FOR\n", "### AGAINST\n"),
-        ("#### The Affirmative\n", "#### The Negative\n"),
-        ("### **Speaker A:**\n", "### **Speaker B:**\n"),
-        ("### Opening — Alice (Pro)\n", "### Reply: Bob (Con)\n"),
-        ("### Alice (Pro) [forced]\n", "### Bob (Con)\n"),
-        ("**FOR:** ", "**AGAINST:** "),
-        ("**Alice (Pro)**: ", "**Bob (Con)**: "),
-        ("**Pro**\n\n", "**Con**\n\n"),
-    ],
-)
-def test_the_labelled_form(a: str, b: str, rounds: bool) -> None:
+LABELS_OF_BOTH = [
+    ("### Alice (Pro)\n\n", "### Bob (Con)\n\n"),
+    ("### FOR\n", "### AGAINST\n"),
+    ("#### The Affirmative\n", "#### The Negative\n"),
+    ("### **Speaker A:**\n", "### **Speaker B:**\n"),
+    ("### Opening — Alice (Pro)\n", "### Reply: Bob (Con)\n"),
+    ("### Alice (Pro) [forced]\n", "### Bob (Con)\n"),
+    ("**FOR:** ", "**AGAINST:** "),
+    ("**Alice (Pro)**: ", "**Bob (Con)**: "),
+    ("**Pro**\n\n", "**Con**\n\n"),
+]
+
+
+def test_the_labelled_form() -> None:
     """Headings, or bold labels where there are none, name sides; without rounds, each exchange is one."""
-    assert speeches(document(a, b, rounds=rounds)) == FOUR
-    assert speeches(document(a, b, rounds=rounds).replace("\n", "\r\n")) == FOUR
+    for rounds in [True, False]:
+        for a, b in LABELS_OF_BOTH:
+            assert speeches(document(a, b, rounds=rounds)) == FOUR
+            assert speeches(document(a, b, rounds=rounds).replace("\n", "\r\n")) == FOUR
 
 
 def test_a_name_needs_its_side_once() -> None:
@@ -125,102 +125,105 @@ def test_rounds_sections_and_titles() -> None:
     assert found[2] == [("a", 1, "Argument"), ("a", 1, "Argument"), ("b", 1, "Reply"), closing]
 
 
-@pytest.mark.parametrize("labels", [("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), ("**FOR:** ", "**AGAINST:** ")])
-@pytest.mark.parametrize(
-    "words",
-    [
-        "- For: it is cheap\n- Against: it is dear",
-        "> **AGAINST:** as they said.\n> ### Bo",
-        "1. **Con:** as they said.",
-        "```\n### Bo (Con)\n**AGAINST:** x\nAGAINST: y\n```",
-        "    AGAINST: in code",
-        "No: nothing else works.",
-        "**Bo** is what they are, *Bo:* never.",
-        "The others, AGAINST: it is said.",
-        "| a |\n|---|\n| Bo: |",
-        "Text\n---\nand more.",
-    ],
-)
-def test_words_stay_words(labels: tuple[str, str], words: str) -> None:
-    """Code, quotations, lists and words that are no label of this document stay in their speech, to the letter."""
-    found = speeches(document(*labels, words=words))
+PLAIN_WORDS = [
+    "- For: it is cheap\n- Against: it is dear",
+    "> **AGAINST:** as they said.\n> ### Bo",
+    "1. **Con:** as they said.",
+    "```\n### Bo (Con)\n**AGAINST:** x\nAGAINST: y\n```",
+    "    AGAINST: in code",
+    "No: nothing else works.",
+    "**Bo** is what they are, *Bo:* never.",
+    "The others, AGAINST: it is said.",
+    "| a |\n|---|\n| Bo: |",
+    "Text\n---\nand more.",
+]
 
-    assert found == [("a", 1, f"One.\n\n{words}\n\nMore."), *FOUR[1:]]
-    own = f"{words}\n\n#### Cost\n\n**Cost:** it is cheap.\n\n**Summary**"
-    assert speeches(document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=own))[0][2] == f"One.\n\n{own}\n\nMore."
+
+def test_words_stay_words() -> None:
+    """Code, quotations, lists and words that are no label of this document stay in their speech, to the letter."""
+    for labels in [("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), ("**FOR:** ", "**AGAINST:** ")]:
+        for words in PLAIN_WORDS:
+            found = speeches(document(*labels, words=words))
+
+            assert found == [("a", 1, f"One.\n\n{words}\n\nMore."), *FOUR[1:]]
+            own = f"{words}\n\n#### Cost\n\n**Cost:** it is cheap.\n\n**Summary**"
+            assert (
+                speeches(document("### Ann (Pro)\n\n", "### Bo (Con)\n\n", words=own))[0][2]
+                == f"One.\n\n{own}\n\nMore."
+            )
 
 
 PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("", "no line names a speaker with a side"),
-        ("Roses are red.", "line 1: 'Roses are red.' stands above"),
-        ("FOR: x\n\nAGAINST: y\n", "line 1: 'FOR: x' stands above"),
-        ("### Ann\n\nx\n\n### Bo\n\ny\n", "line 1: 'Ann' has text below it and names no speaker"),
-        ("**FOR:** alone", "side A alone speaks"),
-        (f"**FOR:** so it is.\n\n## Round 1\n\n{PRO_CON}", "line 1: '**FOR:** so it is.' stands above"),
-        (f"{PRO_CON}### Moderator\n\nz", "line 9: 'Moderator' names neither a round nor a side"),
-        (f"{PRO_CON}### Pro (Con)\n\nz", "line 9: 'Pro (Con)' names neither"),
-        (f"{PRO_CON}## Verdict\n\nPro won.", "line 9: 'Verdict' has text below it"),
-        (f"{PRO_CON}## Con\n\nz", "line 9: 'Con' has text below it"),
-        ("**FOR:** x\n\n**Cost:** y\n\n**AGAINST:** z", "line 3: 'Cost' names neither"),
-        ("**FOR:** x\n\n**AGAINST:** y\n\n### Moderator\n\nz", "line 5: 'Moderator' has text below it"),
-        ("## Round 1\n\nHello.\n\n### Pro\n\nx\n\n### Con\n\ny", "line 1: 'Round 1' has text below it"),
-        ("### Pro\n\nx\n\n### Con\n\n### Pro\n\nz", "line 5: 'Con' says nothing"),
-        ("### Pro\n\nx\n\n### Con\n\n```\ny\n\n### Pro\n\nz", "line 7: this code block is never closed"),
-        (document("### Pro\n", "### Con\n").replace("Round 2", "Round 4"), "in the rounds '1, 4'"),
-        (f"{PRO_CON}## Round 1\n\n{PRO_CON}", "in the rounds '0, 1'"),
-        ("### Ann (Pro)\nx\n\n### Bob (Pro)\ny\n", "line 4: 'Bob' does not fit 'Ann'"),
-        ("### Ann (Pro)\nx\n\n### Ann (Con)\ny\n", "line 4: 'Ann' does not fit 'Ann'"),
-        ("### Ann (Pro)\nx\n\n### No\ny\n\n### Bo (Con)\nz\n", "line 4: 'No' does not fit 'Ann'"),
-        ("### Ann (Pro)\nx\n\n### Bo (Con)\ny\n\n### No\nz\n", "line 7: 'No' does not fit 'Bo'"),
-        ("**FOR:** x\n\n**No:** y\n", "line 3: 'No' does not fit 'FOR'"),
-        ("### Ann (Pro)\nx\n\n### Con\ny\n\n### Ann — Con\nz\n", "line 7: 'Ann \\u2014 Con' names neither"),
-    ],
-)
-def test_what_is_refused(text: str, error: str) -> None:
+REFUSED_DOCUMENTS = [
+    ("", "no line names a speaker with a side"),
+    ("Roses are red.", "line 1: 'Roses are red.' stands above"),
+    ("FOR: x\n\nAGAINST: y\n", "line 1: 'FOR: x' stands above"),
+    ("### Ann\n\nx\n\n### Bo\n\ny\n", "line 1: 'Ann' has text below it and names no speaker"),
+    ("**FOR:** alone", "side A alone speaks"),
+    (f"**FOR:** so it is.\n\n## Round 1\n\n{PRO_CON}", "line 1: '**FOR:** so it is.' stands above"),
+    (f"{PRO_CON}### Moderator\n\nz", "line 9: 'Moderator' names neither a round nor a side"),
+    (f"{PRO_CON}### Pro (Con)\n\nz", "line 9: 'Pro (Con)' names neither"),
+    (f"{PRO_CON}## Verdict\n\nPro won.", "line 9: 'Verdict' has text below it"),
+    (f"{PRO_CON}## Con\n\nz", "line 9: 'Con' has text below it"),
+    ("**FOR:** x\n\n**Cost:** y\n\n**AGAINST:** z", "line 3: 'Cost' names neither"),
+    ("**FOR:** x\n\n**AGAINST:** y\n\n### Moderator\n\nz", "line 5: 'Moderator' has text below it"),
+    ("## Round 1\n\nHello.\n\n### Pro\n\nx\n\n### Con\n\ny", "line 1: 'Round 1' has text below it"),
+    ("### Pro\n\nx\n\n### Con\n\n### Pro\n\nz", "line 5: 'Con' says nothing"),
+    ("### Pro\n\nx\n\n### Con\n\n```\ny\n\n### Pro\n\nz", "line 7: this code block is never closed"),
+    (document("### Pro\n", "### Con\n").replace("Round 2", "Round 4"), "in the rounds '1, 4'"),
+    (f"{PRO_CON}## Round 1\n\n{PRO_CON}", "in the rounds '0, 1'"),
+    ("### Ann (Pro)\nx\n\n### Bob (Pro)\ny\n", "line 4: 'Bob' does not fit 'Ann'"),
+    ("### Ann (Pro)\nx\n\n### Ann (Con)\ny\n", "line 4: 'Ann' does not fit 'Ann'"),
+    ("### Ann (Pro)\nx\n\n### No\ny\n\n### Bo (Con)\nz\n", "line 4: 'No' does not fit 'Ann'"),
+    ("### Ann (Pro)\nx\n\n### Bo (Con)\ny\n\n### No\nz\n", "line 7: 'No' does not fit 'Bo'"),
+    ("**FOR:** x\n\n**No:** y\n", "line 3: 'No' does not fit 'FOR'"),
+    ("### Ann (Pro)\nx\n\n### Con\ny\n\n### Ann — Con\nz\n", "line 7: 'Ann \\u2014 Con' names neither"),
+]
+
+
+def test_what_is_refused() -> None:
     """What stands outside a speech, and labels that are not those of two sides, are refused with their line."""
-    assert error in errors(text)
+    for text, error in REFUSED_DOCUMENTS:
+        assert error in errors(text)
 
 
-@pytest.mark.parametrize(
-    ("labels", "words"),
-    [
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Bo: he says that two is more."),
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "**Con:** it is dear."),
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "#### Bo (Con)\n\nIt is dear."),
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "#### Rebuttal — Bo\n\nIt is dear."),
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "**Against:** it is dear."),
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Con — it is dear."),
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Bo\n---\nIt is dear."),
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "<div>\n### Bo\n</div>"),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "*Bob:* it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "_Bob_: it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "***Bob:*** it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "[Bob]: it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "`Bob`: it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "\\*Bob:\\* it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "Speaker B: it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "**Team B:** it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "<h3>Bob (Con)</h3>"),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "<b>Bob:</b> it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "Ｂｏｂ: it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "B\u200bob: it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "\u00a0Bob: it is dear."),
-        (("**FOR:** ", "**AGAINST:** "), "Against: it is dear."),
-        (("**FOR:** ", "**AGAINST:** "), "- a list\n**AGAINST:** it is dear."),
-        (("**FOR:** ", "**AGAINST:** "), "> a quotation\nAGAINST: it is dear."),
-    ],
-)
-def test_what_may_be_a_label_is_refused(labels: tuple[str, str], words: str) -> None:
+DOUBTFUL_LABELS = [
+    (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Bo: he says that two is more."),
+    (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "**Con:** it is dear."),
+    (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "#### Bo (Con)\n\nIt is dear."),
+    (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "#### Rebuttal — Bo\n\nIt is dear."),
+    (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "**Against:** it is dear."),
+    (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Con — it is dear."),
+    (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Bo\n---\nIt is dear."),
+    (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "<div>\n### Bo\n</div>"),
+    (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "*Bob:* it is dear."),
+    (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "_Bob_: it is dear."),
+    (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "***Bob:*** it is dear."),
+    (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "[Bob]: it is dear."),
+    (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "`Bob`: it is dear."),
+    (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "\\*Bob:\\* it is dear."),
+    (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "Speaker B: it is dear."),
+    (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "**Team B:** it is dear."),
+    (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "<h3>Bob (Con)</h3>"),
+    (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "<b>Bob:</b> it is dear."),
+    (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "Ｂｏｂ: it is dear."),
+    (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "B\u200bob: it is dear."),
+    (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "\u00a0Bob: it is dear."),
+    (("**FOR:** ", "**AGAINST:** "), "Against: it is dear."),
+    (("**FOR:** ", "**AGAINST:** "), "- a list\n**AGAINST:** it is dear."),
+    (("**FOR:** ", "**AGAINST:** "), "> a quotation\nAGAINST: it is dear."),
+]
+
+
+def test_what_may_be_a_label_is_refused() -> None:
     """A line that begins with what the other side is called may be a label in another style: no speech is guessed."""
-    text = document(*labels, words=words)
-    line = text[: text.index(words)].count("\n") + 1 + ("\n" in words and words[0] in "-><")
+    for labels, words in DOUBTFUL_LABELS:
+        text = document(*labels, words=words)
+        line = text[: text.index(words)].count("\n") + 1 + ("\n" in words and words[0] in "-><")
 
-    assert f"line {line}: " in errors(text) and "may be the other speaker's label" in errors(text)
+        assert f"line {line}: " in errors(text) and "may be the other speaker's label" in errors(text)
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85"])

@@ -53,28 +53,28 @@ def test_everybody_is_meant_where_nobody_is_named() -> None:
     assert [rules.allow(target) for target in ("/", "/everybody/x", "/too")] == [True, False, False]
 
 
-@pytest.mark.parametrize(
-    ("lines", "target", "allowed"),
-    [
-        ("Disallow: /a\nAllow: /a", "/a", True),
-        ("Disallow: /a/b\nAllow: /a", "/a/b/c", False),
-        ("Allow: /a/*/c\nDisallow: /a/", "/a/b/c", True),
-        ("Disallow: *", "/x", False),
-        ("Disallow: /*?id=*&x", "/p?id=3&x", False),
-        ("Disallow: /a*$", "/abc", False),
-        ("Disallow: /$", "/a", True),
-        ("Disallow: /$", "/", False),
-        ("Disallow: /a*b*b$", "/ab", True),
-        ("Disallow:", "/x", True),
-        ("Disallow: /stra%C3%9Fe", "/stra%c3%9fe/1", False),
-        ("Disallow: /straße", "/stra%C3%9Fe/1", False),
-        ("Disallow: /%7Ejoe", "/~joe/", False),
-        ("nonsense\n: : :\nSitemap: http://x/", "/x", True),
-    ],
-)
-def test_rules_fit_as_the_standard_says(lines: str, target: str, allowed: bool) -> None:
+RULES_AND_PATHS = [
+    ("Disallow: /a\nAllow: /a", "/a", True),
+    ("Disallow: /a/b\nAllow: /a", "/a/b/c", False),
+    ("Allow: /a/*/c\nDisallow: /a/", "/a/b/c", True),
+    ("Disallow: *", "/x", False),
+    ("Disallow: /*?id=*&x", "/p?id=3&x", False),
+    ("Disallow: /a*$", "/abc", False),
+    ("Disallow: /$", "/a", True),
+    ("Disallow: /$", "/", False),
+    ("Disallow: /a*b*b$", "/ab", True),
+    ("Disallow:", "/x", True),
+    ("Disallow: /stra%C3%9Fe", "/stra%c3%9fe/1", False),
+    ("Disallow: /straße", "/stra%C3%9Fe/1", False),
+    ("Disallow: /%7Ejoe", "/~joe/", False),
+    ("nonsense\n: : :\nSitemap: http://x/", "/x", True),
+]
+
+
+def test_rules_fit_as_the_standard_says() -> None:
     """The longest rule that fits decides; stars, ends and escapes are read as RFC 9309 reads them."""
-    assert Rules(f"\ufeffUser-agent: *\n{lines}\n").allow(target) is allowed
+    for lines, target, allowed in RULES_AND_PATHS:
+        assert Rules(f"\ufeffUser-agent: *\n{lines}\n").allow(target) is allowed
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "Disallow: /", "<html>no robots here</html>", "User-agent: *"])

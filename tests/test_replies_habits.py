@@ -79,29 +79,29 @@ FAULTS = {
 """Faults of punctuation."""
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("debate", [ROUND, FINAL], ids=["ballot", "verdict"])
-def test_a_ballot_is_found_in_what_is_said(form: str, debate: DebateState) -> None:
+def test_a_ballot_is_found_in_what_is_said() -> None:
     """Whatever stands around a ballot, it is found, and the reply is kept word for word."""
-    ballot = BALLOT if debate is ROUND else VERDICT
-    text = FORMS[form].replace("{}", json.dumps(ballot))
-    event = read(text, debate)
+    for name, form in FORMS.items():
+        for debate in [ROUND, FINAL]:
+            ballot = BALLOT if debate is ROUND else VERDICT
+            text = form.replace("{}", json.dumps(ballot))
+            event = read(text, debate)
 
-    assert (event.ballot, event.reply.text) == (ballot, text)
-    assert bool(event.changes) is (form != "alone")
+            assert (event.ballot, event.reply.text) == (ballot, text)
+            assert bool(event.changes) is (name != "alone")
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("debate", [ROUND, FINAL], ids=["ballot", "verdict"])
-def test_punctuation_is_repaired(fault: str, debate: DebateState) -> None:
+def test_punctuation_is_repaired() -> None:
     """A fault of punctuation costs no ballot: winner, scores and words are as they were written."""
-    ballot = BALLOT if debate is ROUND else VERDICT
-    text = FAULTS[fault](json.dumps(ballot))
-    event = read(text, debate)
+    for fault in FAULTS.values():
+        for debate in [ROUND, FINAL]:
+            ballot = BALLOT if debate is ROUND else VERDICT
+            text = fault(json.dumps(ballot))
+            event = read(text, debate)
 
-    assert event.ballot.keys() == ballot.keys()
-    assert (event.ballot["winner"], event.ballot.get("scores")) == (ballot["winner"], ballot.get("scores"))
-    assert text == json.dumps(ballot) or "punctuation of the JSON repaired" in event.changes
+            assert event.ballot.keys() == ballot.keys()
+            assert (event.ballot["winner"], event.ballot.get("scores")) == (ballot["winner"], ballot.get("scores"))
+            assert text == json.dumps(ballot) or "punctuation of the JSON repaired" in event.changes
 
 
 HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
@@ -154,15 +154,14 @@ HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
 """Habit to the debate in which it is tried, what differs in the reply, and what differs in the ballot that is read."""
 
 
-@pytest.mark.parametrize("habit", HABITS)
-def test_what_has_one_meaning_is_read(habit: str) -> None:
+def test_what_has_one_meaning_is_read() -> None:
     """A value that has one meaning is read as that, and the journal has a line for it."""
-    debate, written, wanted = HABITS[habit]
-    usual = {id(ROUND): BALLOT, id(FINAL): VERDICT, id(DISSENT): RECORD}[id(debate)]
-    event = read(json.dumps(usual | written), debate)
+    for debate, written, wanted in HABITS.values():
+        usual = {id(ROUND): BALLOT, id(FINAL): VERDICT, id(DISSENT): RECORD}[id(debate)]
+        event = read(json.dumps(usual | written), debate)
 
-    assert event.ballot == usual | wanted
-    assert event.changes and all(len(change) < 300 for change in event.changes)
+        assert event.ballot == usual | wanted
+        assert event.changes and all(len(change) < 300 for change in event.changes)
 
 
 def test_keys_by_other_spellings_and_a_wrapper() -> None:
@@ -203,11 +202,11 @@ ASKED_AGAIN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ASKED_AGAIN.values(), ids=ASKED_AGAIN)
-def test_a_winner_is_never_guessed(text: str) -> None:
+def test_a_winner_is_never_guessed() -> None:
     """Where a winner is missing or contradictory, or the reply is not whole, it is refused and asked for again."""
-    with pytest.raises(BadReply):
-        read(text, FINAL)
+    for text in ASKED_AGAIN.values():
+        with pytest.raises(BadReply):
+            read(text, FINAL)
 
 
 QUOTED = json.dumps(VERDICT | {"winner": "a"})
@@ -236,24 +235,26 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("own", WRITTEN.values(), ids=WRITTEN)
-@pytest.mark.parametrize("around", ["A wrote: {}. I do not.\n\n%s", "%s\n\nA wrote:\n```json\n{}\n```\n"])
-def test_a_quoted_ballot_does_not_count(around: str, own: str) -> None:
+def test_a_quoted_ballot_does_not_count() -> None:
     """A filled ballot from a speech, quoted beside the judge's own, is not taken for it, however that is written."""
-    with pytest.raises(BadReply):
-        read(around.replace("{}", QUOTED).replace("%s", own), FINAL)
+    for own in WRITTEN.values():
+        for around in ["A wrote: {}. I do not.\n\n%s", "%s\n\nA wrote:\n```json\n{}\n```\n"]:
+            with pytest.raises(BadReply):
+                read(around.replace("{}", QUOTED).replace("%s", own), FINAL)
 
 
-@pytest.mark.parametrize(
-    "score", [0, 11, -1, "0/10", "11/10", "7/5", "7 or 8", "7-8", "seven", "", None, True, [7, 8], "70%", {"x": 7},
-     {"score": 7, "max": 100}, {"score": 7, "scale": "1 to 5"}, {"score": 7, "out_of": "100"}, {"score": 7, "x": 1}],
-)  # fmt: skip
-def test_a_score_is_never_guessed(score: Any) -> None:
+NO_SCORES = [0, 11, -1, "0/10", "11/10", "7/5", "7 or 8", "7-8", "seven", "", None, True, [7, 8], "70%",
+    {"x": 7}, {"score": 7, "max": 100}, {"score": 7, "scale": "1 to 5"},
+    {"score": 7, "out_of": "100"}, {"score": 7, "x": 1}]  # fmt: skip
+
+
+def test_a_score_is_never_guessed() -> None:
     """A score outside the scale, of another scale or without one meaning is asked for again."""
-    ballot = copy.deepcopy(BALLOT)
-    ballot["scores"]["a"]["use_of_evidence"] = score
-    with pytest.raises(BadReply, match=r"scores\.a\.use_of_evidence: .* is not a number from 1 to 10"):
-        read(json.dumps(ballot), ROUND)
+    for score in NO_SCORES:
+        ballot = copy.deepcopy(BALLOT)
+        ballot["scores"]["a"]["use_of_evidence"] = score
+        with pytest.raises(BadReply, match=r"scores\.a\.use_of_evidence: .* is not a number from 1 to 10"):
+            read(json.dumps(ballot), ROUND)
 
 
 @pytest.mark.parametrize(
@@ -278,15 +279,13 @@ def test_what_counts_is_not_dropped(changes: dict[str, Any], without: str) -> No
         read(json.dumps(ballot), ROUND)
 
 
-@pytest.mark.parametrize(
-    "score", ["<8", "~7", "7?", "!7", "≥7", "-7", "+7", "7,5", "7;", "7 // maybe", "=7"]
-)  # fmt: skip
-def test_no_character_of_a_score_is_lost(score: str) -> None:
+def test_no_character_of_a_score_is_lost() -> None:
     """Where a repair would drop a character outside of the texts, the reply is refused."""
-    text = json.dumps(BALLOT).replace('"use_of_evidence": 7', f'"use_of_evidence": {score}', 1)
-    assert score in text
-    with pytest.raises(BadReply):
-        read(text, ROUND)
+    for score in ["<8", "~7", "7?", "!7", "≥7", "-7", "+7", "7,5", "7;", "7 // maybe", "=7"]:
+        text = json.dumps(BALLOT).replace('"use_of_evidence": 7', f'"use_of_evidence": {score}', 1)
+        assert score in text
+        with pytest.raises(BadReply):
+            read(text, ROUND)
 
 
 def test_changes_are_told_in_the_order_of_the_criteria() -> None:

@@ -242,11 +242,11 @@ def declines(text: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize("form", WRAPPED.values(), ids=WRAPPED)
-def test_a_line_that_is_shown_is_not_said(form: str) -> None:
+def test_a_line_that_is_shown_is_not_said() -> None:
     """In code, a quotation, a comment or private working, or before other words, a reserved line is no act."""
-    assert conceded(form.replace(LINE, CONCEDE)) is None
-    assert not declines(form.replace(LINE, DECLINE))
+    for form in WRAPPED.values():
+        assert conceded(form.replace(LINE, CONCEDE)) is None
+        assert not declines(form.replace(LINE, DECLINE))
 
 
 def test_no_bracket_of_unicode_is_left_open() -> None:
@@ -261,11 +261,11 @@ def test_no_bracket_of_unicode_is_left_open() -> None:
     assert len(pairs) > 60 and closed == pairs
 
 
-@pytest.mark.parametrize("form", OWN.values(), ids=OWN)
-def test_the_last_line_counts(form: str) -> None:
+def test_the_last_line_counts() -> None:
     """As the speech's own last line a reserved line counts, whatever stands above it."""
-    assert conceded(form.replace(LINE, CONCEDE)) == "a"
-    assert declines(form.replace(LINE, DECLINE))
+    for form in OWN.values():
+        assert conceded(form.replace(LINE, CONCEDE)) == "a"
+        assert declines(form.replace(LINE, DECLINE))
 
 
 SAID = "So it is, and that's how she'd 'have' it “then” (so). 3,000 C++ 5 < 6 * _x_"

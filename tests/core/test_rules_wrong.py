@@ -28,87 +28,87 @@ def rubric(**changes: Any) -> dict[str, Any]:
     return {"rubric": PLAIN["rubric"] | changes}
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        (SIDES, "there must be a judge, or a format in which the debate is judged later"),
-        ({"seats": {"judge": PLAIN["seats"]["judge"]}, "round": []}, "at least one side"),
-        ({"seats": PLAIN["seats"] | {"usher": PLAIN["seats"]["a"]}}, "'usher' is no seat"),
-        ({"context_heard_by": ["z"]}, "context_heard_by names 'z'"),
-        ({"round": [phase("x", "a", refusals_heard_by=["z"])]}, "heard by 'z', no seat"),
-        (CLERK | {"round": [phase("x", "clerk")]}, "has a clerk speak"),
-        (CLERK | {"round": [SPEECH, phase("x", "clerk", reply="final")]}, "the clerk hears nothing"),
-        ({"round": [phase("x", "a", option="sometimes")]}, "option"),
-        ({"round": [BALLOT | {"option": "blind"}]}, "has the option blind, but is no vote before the rounds"),
-        ({"before": [phase("x", "a", option="blind")]}, "has the option blind, but is no vote before the rounds"),
-        ({"each_round": True}, "each_round needs a phase with the option each round"),
-        ({"decided_by": "swing"}, "needs a vote before it"),
-        ({"mirror": True, "after": []}, "two sides that speak alike"),
-        ({"mirror": True, "seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, "round": []}, "two sides"),
-        ({"round": [phase("x", "a", least_words=9, most_words=5)]}, "at least 9 words and at most 5"),
-        ({"round": [phase("x", "a", reply="final", most_words=5)]}, "holds the length of a structured reply"),
-        ({"private": "think.*"}, "private"),
-        ({"quotes": {"tag": "Quote>"}}, "tag"),
-        ({"forbids": ["swearing"]}, "forbids"),
-        ({"after_refusal": "shame"}, "after_refusal"),
-        ({"shapes": {"final": {"label": LABEL}}, "winner_of": {"x": "a"}}, "the label 'y'"),
-        ({"winner_of": {"x": "anna"}}, "winner_of names 'anna', no side"),
-        (shaped(winner={"kind": "choice", "of": ["a", "B"]}), "has the winner 'B', no side"),
-        (shaped(why={"kind": "text", "unless": {"mood": "bad"}}), "final.why depends on 'mood', not beside it"),
-        (shaped(why={"kind": "text", "when": {"round": 1}}), "depends on the round, which a shape can't"),
-        (shaped(a={"kind": "text"}, b={"kind": "flag"}), "final.a and final.b must be of one kind"),
-        (shaped(rows={"kind": "list", "fields": {"a": {"kind": "text"}, "b": {"kind": "url"}}}), "final.rows.a and"),
-        (rubric(criteria={}), "a criterion that always applies"),
-        (rubric(criteria={"wit": WIT | {"when": {"rounds_at_least": 2}}}), "a criterion that always applies"),
-        (rubric(criteria={"wit": WIT | {"least": 7}}), "the scale of criterion 'wit'"),
-        (rubric(criteria={"wit": WIT | {"weight": 0}}), "weight"),
-        (rubric(least=5), "the rubric's scale"),
-        (shaped(conceded={"kind": "list"}), "got 'list'; expected 'choice'"),
-        (shaped(convergence={"kind": "text"}), "got 'text'; expected 'record'"),
-        (shaped(convergence={"kind": "record", "fields": {"zz": {"kind": "text"}}}), "got no 'detected'"),
-        (shaped(label={"kind": "flag"}), "got 'flag'; expected 'choice'"),
-        (shaped(follow_up={"kind": "flag"}), "got 'flag'; expected 'text'"),
-        (shaped(feedback={"kind": "text"}), "expected one for each side"),
-        (shaped(strength={"kind": "choice", "per_side": True}), "expected a single value"),
-        ({"round": [BALLOT, BALLOT | {"name": "two", "when": {"rounds_at_least": 1}}]}, "vote twice"),
-        ({"round": [BALLOT | {"when": {"round": "first"}}, BALLOT | {"name": "two", "when": {"round": 1}}]}, "twice"),
-        ({"round": [BALLOT | {"when": {"round": "last"}}, BALLOT | {"name": "two", "when": {"round": 3}}]}, "twice"),
-        ({"round": [BALLOT | {"when": ONE}, FORCED, BALLOT | {"name": "two", "when": LATER}]}, "after phase 'forced'"),
-        (shaped(side={"kind": "choice", "of": ["x"] * 2}), "final.side .* twice"),
-        (shaped(side={"kind": "choices", "of": [f"x{n}" for n in range(101)]}), "101 options; at most 100"),
-        (shaped(side={"kind": "choice", "of": ["x" * 201]}), "at most 200 characters"),
-        (rubric(strictness={f"s{n}": PLAIN["rubric"]["strictness"]["strict"] for n in range(21)}), "at most 20"),
-        (rubric(strictness={}), "at least one strictness"),
-    ],
-)  # fmt: skip
-def test_ill_made_formats(changes: dict[str, Any], said: str) -> None:
+ILL_MADE = [
+    (SIDES, "there must be a judge, or a format in which the debate is judged later"),
+    ({"seats": {"judge": PLAIN["seats"]["judge"]}, "round": []}, "at least one side"),
+    ({"seats": PLAIN["seats"] | {"usher": PLAIN["seats"]["a"]}}, "'usher' is no seat"),
+    ({"context_heard_by": ["z"]}, "context_heard_by names 'z'"),
+    ({"round": [phase("x", "a", refusals_heard_by=["z"])]}, "heard by 'z', no seat"),
+    (CLERK | {"round": [phase("x", "clerk")]}, "has a clerk speak"),
+    (CLERK | {"round": [SPEECH, phase("x", "clerk", reply="final")]}, "the clerk hears nothing"),
+    ({"round": [phase("x", "a", option="sometimes")]}, "option"),
+    ({"round": [BALLOT | {"option": "blind"}]}, "has the option blind, but is no vote before the rounds"),
+    ({"before": [phase("x", "a", option="blind")]}, "has the option blind, but is no vote before the rounds"),
+    ({"each_round": True}, "each_round needs a phase with the option each round"),
+    ({"decided_by": "swing"}, "needs a vote before it"),
+    ({"mirror": True, "after": []}, "two sides that speak alike"),
+    ({"mirror": True, "seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, "round": []}, "two sides"),
+    ({"round": [phase("x", "a", least_words=9, most_words=5)]}, "at least 9 words and at most 5"),
+    ({"round": [phase("x", "a", reply="final", most_words=5)]}, "holds the length of a structured reply"),
+    ({"private": "think.*"}, "private"),
+    ({"quotes": {"tag": "Quote>"}}, "tag"),
+    ({"forbids": ["swearing"]}, "forbids"),
+    ({"after_refusal": "shame"}, "after_refusal"),
+    ({"shapes": {"final": {"label": LABEL}}, "winner_of": {"x": "a"}}, "the label 'y'"),
+    ({"winner_of": {"x": "anna"}}, "winner_of names 'anna', no side"),
+    (shaped(winner={"kind": "choice", "of": ["a", "B"]}), "has the winner 'B', no side"),
+    (shaped(why={"kind": "text", "unless": {"mood": "bad"}}), "final.why depends on 'mood', not beside it"),
+    (shaped(why={"kind": "text", "when": {"round": 1}}), "depends on the round, which a shape can't"),
+    (shaped(a={"kind": "text"}, b={"kind": "flag"}), "final.a and final.b must be of one kind"),
+    (shaped(rows={"kind": "list", "fields": {"a": {"kind": "text"}, "b": {"kind": "url"}}}), "final.rows.a and"),
+    (rubric(criteria={}), "a criterion that always applies"),
+    (rubric(criteria={"wit": WIT | {"when": {"rounds_at_least": 2}}}), "a criterion that always applies"),
+    (rubric(criteria={"wit": WIT | {"least": 7}}), "the scale of criterion 'wit'"),
+    (rubric(criteria={"wit": WIT | {"weight": 0}}), "weight"),
+    (rubric(least=5), "the rubric's scale"),
+    (shaped(conceded={"kind": "list"}), "got 'list'; expected 'choice'"),
+    (shaped(convergence={"kind": "text"}), "got 'text'; expected 'record'"),
+    (shaped(convergence={"kind": "record", "fields": {"zz": {"kind": "text"}}}), "got no 'detected'"),
+    (shaped(label={"kind": "flag"}), "got 'flag'; expected 'choice'"),
+    (shaped(follow_up={"kind": "flag"}), "got 'flag'; expected 'text'"),
+    (shaped(feedback={"kind": "text"}), "expected one for each side"),
+    (shaped(strength={"kind": "choice", "per_side": True}), "expected a single value"),
+    ({"round": [BALLOT, BALLOT | {"name": "two", "when": {"rounds_at_least": 1}}]}, "vote twice"),
+    ({"round": [BALLOT | {"when": {"round": "first"}}, BALLOT | {"name": "two", "when": {"round": 1}}]}, "twice"),
+    ({"round": [BALLOT | {"when": {"round": "last"}}, BALLOT | {"name": "two", "when": {"round": 3}}]}, "twice"),
+    ({"round": [BALLOT | {"when": ONE}, FORCED, BALLOT | {"name": "two", "when": LATER}]}, "after phase 'forced'"),
+    (shaped(side={"kind": "choice", "of": ["x"] * 2}), "final.side .* twice"),
+    (shaped(side={"kind": "choices", "of": [f"x{n}" for n in range(101)]}), "101 options; at most 100"),
+    (shaped(side={"kind": "choice", "of": ["x" * 201]}), "at most 200 characters"),
+    (rubric(strictness={f"s{n}": PLAIN["rubric"]["strictness"]["strict"] for n in range(21)}), "at most 20"),
+    (rubric(strictness={}), "at least one strictness"),
+]  # fmt: skip
+
+
+def test_ill_made_formats() -> None:
     """A format that could not be held as it says is refused, and what is wrong is named."""
-    with pytest.raises(ValidationError, match=said):
-        rules(**changes)
+    for changes, said in ILL_MADE:
+        with pytest.raises(ValidationError, match=said):
+            rules(**changes)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        SIDES | {"judged_by": "plain", "shapes": {}},
-        SIDES | {"judged_by": "plain"} | rubric(criteria={"wit": WIT}),
-        {"shapes": {"final": FINAL}} | rubric(criteria={}),
-        {"before": [BALLOT | {"option": "blind"}], "decided_by": "swing"},
-        {"round": [SPEECH, BALLOT | {"option": "each round"}], "each_round": True, "mirror": True},
-        {"round": [phase("x", "a", least_words=5, most_words=5)]},
-        shaped(label={"kind": "choice", "of": ["x"]}),
-        shaped(winner={"kind": "choice", "of": ["a", "b", "tie", "consensus", "no decision"]}),
-        shaped(a={"kind": "text", "about": "what Anna holds"}, b={"kind": "text", "about": "what Ben holds"}),
-        {"seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, "round": [phase("x", "a")]},
-        {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LATER}]},
-        {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LAST}]},
-        {"private": "thinking", "quotes": {"tag": "cite"}, "forbids": ["other's lines"]},
-    ],
-)
-def test_well_made_formats(changes: dict[str, Any]) -> None:
+WELL_MADE = [
+    SIDES | {"judged_by": "plain", "shapes": {}},
+    SIDES | {"judged_by": "plain"} | rubric(criteria={"wit": WIT}),
+    {"shapes": {"final": FINAL}} | rubric(criteria={}),
+    {"before": [BALLOT | {"option": "blind"}], "decided_by": "swing"},
+    {"round": [SPEECH, BALLOT | {"option": "each round"}], "each_round": True, "mirror": True},
+    {"round": [phase("x", "a", least_words=5, most_words=5)]},
+    shaped(label={"kind": "choice", "of": ["x"]}),
+    shaped(winner={"kind": "choice", "of": ["a", "b", "tie", "consensus", "no decision"]}),
+    shaped(a={"kind": "text", "about": "what Anna holds"}, b={"kind": "text", "about": "what Ben holds"}),
+    {"seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, "round": [phase("x", "a")]},
+    {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LATER}]},
+    {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LAST}]},
+    {"private": "thinking", "quotes": {"tag": "cite"}, "forbids": ["other's lines"]},
+]
+
+
+def test_well_made_formats() -> None:
     """A rubric's criteria are needed where something is scored; a judge where nobody judges later; winners for labels
     where nothing else tells them; and one side may argue alone."""
-    assert rules(**changes)
+    for changes in WELL_MADE:
+        assert rules(**changes)
 
 
 def test_which_phases_are_votes() -> None:

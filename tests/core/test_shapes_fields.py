@@ -55,21 +55,20 @@ def test_what_is_a_page(url: str) -> None:
     assert wrong(GOOD | {"url": url}) == []
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "", " ", "example.org", "www.example.org", "ftp://example.org", "javascript:alert(1)", "file:///etc/passwd", "https://",
-        "data:text/html,x", "https:// example.org", "https://example.org/a b", "https://example.org\n", "https://e.org/\x00",
-        "https://e.org/<script>", 'https://e.org/"', "https://e.org/`x`", "see https://example.org", None, 7, ["https://e.org"],
-        "https://" + "x" * LONGEST_URL, "https://e.org/\x1b[1m", "https://e.org/\u2028x", "//example.org",
-    ],
-    ids=range(24),
-)  # fmt: skip
-def test_what_is_no_page(url: Any) -> None:
+NO_PAGES = [
+    "", " ", "example.org", "www.example.org", "ftp://example.org", "javascript:alert(1)", "file:///etc/passwd", "https://",
+    "data:text/html,x", "https:// example.org", "https://example.org/a b", "https://example.org\n", "https://e.org/\x00",
+    "https://e.org/<script>", 'https://e.org/"', "https://e.org/`x`", "see https://example.org", None, 7, ["https://e.org"],
+    "https://" + "x" * LONGEST_URL, "https://e.org/\x1b[1m", "https://e.org/\u2028x", "//example.org",
+]  # fmt: skip
+
+
+def test_what_is_no_page() -> None:
     """Whatever is no address of a page, or holds what could end one, is refused, and what one looks like is said."""
-    said = check(CASE, GOOD | {"url": url}, TERMS)
-    assert [one.partition(":")[0] for one in said] == ["url"]
-    assert "the address of a page, such as https://example.org/page" in said[0]
+    for url in NO_PAGES:
+        said = check(CASE, GOOD | {"url": url}, TERMS)
+        assert [one.partition(":")[0] for one in said] == ["url"]
+        assert "the address of a page, such as https://example.org/page" in said[0]
 
 
 # Lengths

@@ -56,26 +56,26 @@ def scores(a: Any, b: Any) -> dict[str, Fraction]:
 # What a ballot says
 
 
-@pytest.mark.parametrize(
-    ("ballot", "winner"),
-    [
-        ({"winner": "b"}, "b"),
-        ({"winner": "tie"}, "tie"),
-        ({"winner": "no decision"}, "no decision"),
-        ({"winner": "b", "scores": {"a": {"x": 9, "y": 9}, "b": {"x": 1, "y": 1}}, "label": "supported"}, "b"),
-        ({"winner": None, "scores": {"a": {"x": 9, "y": 1}, "b": {"x": 4, "y": 5}}}, "a"),
-        ({"scores": {"a": {"x": 1, "y": 9}, "b": {"x": 5, "y": 5}}, "label": "supported"}, "tie"),
-        ({"label": "refuted"}, "b"),
-        ({"label": "unclear"}, "no decision"),
-        ({"label": "something else"}, "no decision"),
-        ({"label": None}, "no decision"),
-        ({"score": 3}, "no decision"),
-    ],
-)
-def test_whom_a_ballot_is_for(ballot: dict[str, Any], winner: str) -> None:
+BALLOTS_AND_WINNERS = [
+    ({"winner": "b"}, "b"),
+    ({"winner": "tie"}, "tie"),
+    ({"winner": "no decision"}, "no decision"),
+    ({"winner": "b", "scores": {"a": {"x": 9, "y": 9}, "b": {"x": 1, "y": 1}}, "label": "supported"}, "b"),
+    ({"winner": None, "scores": {"a": {"x": 9, "y": 1}, "b": {"x": 4, "y": 5}}}, "a"),
+    ({"scores": {"a": {"x": 1, "y": 9}, "b": {"x": 5, "y": 5}}, "label": "supported"}, "tie"),
+    ({"label": "refuted"}, "b"),
+    ({"label": "unclear"}, "no decision"),
+    ({"label": "something else"}, "no decision"),
+    ({"label": None}, "no decision"),
+    ({"score": 3}, "no decision"),
+]
+
+
+def test_whom_a_ballot_is_for() -> None:
     """A vote is for the winner that the ballot declares, else for who has the better scores, else for whom its label
     stands; where it says none of this, for nobody."""
-    assert read(ballot).winner == winner
+    for ballot, winner in BALLOTS_AND_WINNERS:
+        assert read(ballot).winner == winner
 
 
 def test_numbers_are_read_as_they_are_written() -> None:
