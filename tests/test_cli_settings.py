@@ -205,6 +205,7 @@ def documented_setting() -> tuple[str, str]:
     return field, entry
 
 
+@pytest.mark.slow
 def test_a_setting_is_declared_in_two_places(here: Path) -> None:
     """The documented setting, added to the model and to the table of texts, refuses values outside of its choices. It
     has a flag, a line in the sample, one in the block that confirms the setup, and a place in the journal, from which
