@@ -49,6 +49,7 @@ def serving(visit: Callable[[int], Awaitable[None]], app: Any = None) -> None:
             ws="none",
             log_level="critical",
             backlog=20,
+            timeout_graceful_shutdown=1,
         )
 
         async def nothing() -> None:
