@@ -81,16 +81,6 @@ def test_what_is_no_number_of_rounds() -> None:
             assert complaints(BASE | {"rounds": rounds, "insist": insist}) == ["rounds"]
 
 
-def test_all_complaints_come_at_once() -> None:
-    """Everything that is wrong with an answers file is told in one go, in the file's order of importance."""
-    wrong = {
-        "topik": "x", "positions": {"a": "x"}, "rounds": 0, "strictness": "harsh", "output": "", "first": "c",
-        "feedback": "yes", "context": 5, "cast": {"c": "x"}, "max_cost": -1, "one_agent": 1, "sources": {"topic": "me"},
-    }  # fmt: skip
-    expected = ["answers", "topic", *list(wrong)[1:]]
-    assert complaints(wrong) == expected
-
-
 @pytest.mark.parametrize("key", ["topik", "Topic", "round", "", "judge", 5, None, True, "x\ny\x1b"])
 def test_unknown_keys(key: Any) -> None:
     """A key that is none is named, with the one that was probably meant, or else with all of them."""

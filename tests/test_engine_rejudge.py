@@ -128,16 +128,6 @@ def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
     assert tally.conceded(debate) == "a"
 
 
-@pytest.mark.parametrize(("before", "after"), [(1, 2), (3, 1), (3, 3)])
-def test_panels_of_any_size(tmp_path: Path, before: int, after: int) -> None:
-    """A debate may be judged again by another number of judges."""
-    debate, _ = again(tmp_path, played(rounds=1, judges=before), ("speaker",) * after)
-    course = debate.opened.course
-
-    assert debate.complete and len(debate.judges) == after
-    assert course is not None and len(course.judges) == before
-
-
 def of_before(path: Path, say: puppets.Say) -> Path:
     """The journal of a debate of one round as it was written before the rules of hearing were on record."""
     first = opening(rounds=1).model_copy(update={"hearing": 1})

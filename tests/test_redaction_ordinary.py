@@ -135,9 +135,9 @@ def test_real_keys_stay_out(name: str, kind: str, monkeypatch: pytest.MonkeyPatc
 
 
 SECRET_VARIABLES = [
-"A_KEY", "apiKey", "A_APIKEY", "A_TOKEN", "A_SECRET", "A_PASSWORD", "A_PASSWD", "A_PASSPHRASE", "A_CREDENTIAL",
-"A_CREDENTIALS", "A_PAT", "A_PWD", "A_KEY_2", "A_TOKEN2", "A_KEYS", "SESSION_COOKIE", "NPM_CONFIG__AUTH", "A_JWT",
-"SECRET_KEY_BASE", "TLS_PRIVATE_KEY", "token", "PASSWORD",
+    "A_KEY", "apiKey", "A_APIKEY", "A_TOKEN", "A_SECRET", "A_PASSWORD", "A_PASSWD", "A_PASSPHRASE", "A_CREDENTIAL",
+    "A_CREDENTIALS", "A_PAT", "A_PWD", "A_KEY_2", "A_TOKEN2", "A_KEYS", "SESSION_COOKIE", "NPM_CONFIG__AUTH", "A_JWT",
+    "SECRET_KEY_BASE", "TLS_PRIVATE_KEY", "token", "PASSWORD",
 ]  # fmt: skip
 
 
@@ -148,8 +148,8 @@ def test_names_of_variables_that_count() -> None:
 
 
 OTHER_VARIABLES = [
-"SECRET_NAME", "KEY_ID", "SECRET_REGION", "TOKENIZER_MODEL", "AUTH_DOMAIN", "TOKEN_FILE", "KEY_PATH", "TOKEN_URL",
-"KEYMAP", "TOKENIZER_CONFIG", "MONKEY", "PWD", "SSH_AUTH_SOCK",
+    "SECRET_NAME", "KEY_ID", "SECRET_REGION", "TOKENIZER_MODEL", "AUTH_DOMAIN", "TOKEN_FILE", "KEY_PATH", "TOKEN_URL",
+    "KEYMAP", "TOKENIZER_CONFIG", "MONKEY", "PWD", "SSH_AUTH_SOCK",
 ]  # fmt: skip
 
 

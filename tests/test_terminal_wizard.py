@@ -104,12 +104,6 @@ class TestOrder:
         assert held.ended == "confirmed" and "What is the debate topic" not in held.text
         assert held.draft.given["topic"] == "Should we replace it?"
 
-    def test_the_answers_are_what_a_debate_takes(self, here: Path) -> None:
-        """What was settled makes the settings of a debate."""
-        made = hold(*ALL).wizard.settings()
-
-        assert (made.topic, made.rounds, made.cast["judge"]) == (TOPIC, 3, ("rehearse:anthropic:claude-opus-5-5",))
-
     def test_help_is_a_question_mark_away(self, here: Path) -> None:
         """A question mark tells what the question means, then the keys, and the question is put again."""
         held = hold("?", *SETUP)
@@ -157,14 +151,6 @@ class TestBack:
         assert "This is the first question." in held.text
         assert held.ended == "confirmed" and held.draft.given["topic"] == "Cats are better than dogs."
         assert held.draft.given["rounds"] == 3
-
-    def test_from_every_question(self, here: Path) -> None:
-        """From each question back leads to the one before it."""
-        for answered in range(1, len(SETUP) + 1):
-            again = hold(
-                *SETUP[:answered], BACK, *([""] if answered == 1 else []), *SETUP[answered - 1 + (answered == 1) :]
-            )
-            assert settled(again)["topic"] == TOPIC, answered
 
 
 class TestMore:

@@ -207,33 +207,6 @@ def test_in_turn_the_second_speaker_has_heard_the_first() -> None:
     assert (heard(debate, "1.opening.b"), heard(debate, "1.opening.a")) == ([], ["1.opening.b"])
 
 
-@pytest.mark.parametrize("phase", ["challenge", "rebuttal", "divergence"])
-@pytest.mark.parametrize("side", ["a", "b"])
-def test_at_once_nobody_hears_the_other(phase: str, side: str) -> None:
-    """A challenge never hears the other's challenge, nor a rebuttal the rebuttal of the same round."""
-    debate = debated(script={"1.verdict.judge": marks() | converging()})
-    assert not [turn for turn in heard(debate, f"1.{phase}.{side}") if turn.startswith(f"1.{phase}")]
-
-
-def test_everybody_hears_all_earlier_speeches_and_no_ballot() -> None:
-    """A later round hears every speech before it, forced turns too, in agenda order, and never a ballot."""
-    debate = debated(2, 3, {f"1.verdict.judge-{n}": marks() | converging("b") for n in (1, 2, 3)})
-    round_one = ["1.opening.a", "1.opening.b", "1.challenge.a", "1.challenge.b", "1.rebuttal.a", "1.rebuttal.b"]
-    assert [*round_one, "1.divergence.b"] == heard(debate, "2.constructive.a")
-    assert round_one == heard(debate, "1.verdict.judge-2")
-    spoken = [turn.id for turn in schedule.settled(debate) if turn.phase.reply == "text"]
-    assert spoken == heard(debate, "final.verdict.judge-3") == heard(debate, "final.dissent.judge-1")
-
-
-def test_a_judge_has_its_own_ballots_alone() -> None:
-    """A judge can be shown what it voted itself, not what the panel did, nor what did not count."""
-    debate = debated(2, 2, {"1.verdict.judge-2": absent("1.verdict.judge-2")}, until="final.dissent.judge-1")
-    last = {judge: schedule.turn(debate, f"final.verdict.{judge}") for judge in debate.judges}
-    own = {judge: [turn.id for turn in schedule.own_ballots(debate, last[judge])] for judge in debate.judges}
-    assert own["judge-1"] == ["1.verdict.judge-1", "2.verdict.judge-1", "final.verdict.judge-1"]
-    assert own["judge-2"] == ["2.verdict.judge-2", "final.verdict.judge-2"]
-
-
 def test_terms_name_the_turns_that_were_heard() -> None:
     """A judge may name the turns it has heard; one round has no directness of rebuttals to score."""
     debate = debated(1, until="1.verdict.judge")
@@ -302,17 +275,6 @@ def test_the_line_that_concedes_ends_the_debate(text: str) -> None:
     verdict = tally.verdict(debate)
     assert verdict is not None
     assert (tally.conceded(debate), verdict.winner, verdict.strength) == ("a", "consensus", "consensus")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [f"> {CONCEDE}", f'They want "{CONCEDE}".', f"{CONCEDE} Never.", CONCEDE.lower(), CONCEDE[1:], f"- {CONCEDE}"],
-)
-def test_a_quoted_line_concedes_nothing(text: str) -> None:
-    """Quoted, inside a sentence or in other letters the line is speech like any other."""
-    debate = fold([opened()])
-    debate, played = play(debate, {"1.challenge.b": text})
-    assert (agenda(3, 1, "a"), None) == (played, tally.conceded(debate))
 
 
 def test_siblings_still_get_their_turn() -> None:
