@@ -48,11 +48,6 @@ def test_no_block_made_by_chance_leaves_its_place(text: str) -> None:
     stays(markup.block(text))
 
 
-def found_text(made: str) -> str:
-    """What stands between the first and the last line."""
-    return "\n".join(made.split("\n")[1:-1])
-
-
 @given(WORDS, st.lists(JOINT))
 def test_a_block_shows_every_word(words: list[str], joints: list[str]) -> None:
     """What a reader of the report sees holds all words of a speech, in their order."""

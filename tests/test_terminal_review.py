@@ -185,7 +185,7 @@ def must_be_filed(deal: Deal) -> None:
     assert "\x1b]" not in made.text
 
 
-@pytest.mark.parametrize("deal", handfuls((text for text in NASTY if len(text) < 500), 36))
+@pytest.mark.parametrize("deal", handfuls((text for text in NASTY if len(text) < 500), 72))
 def test_hostile_positions_are_tamed(deal: Deal) -> None:
     """Whatever the topic and the positions hold, the ballot comes out the same."""
     hold(must_be_filed, deal)
