@@ -16,7 +16,7 @@ from hypothesis import settings
 from debate_orchestrator.cli import main
 
 # Where a change is judged, it is judged by the same examples every time; at a desk, others come with every run.
-settings.register_profile("house", deadline=None, max_examples=60, derandomize="CI" in os.environ)
+settings.register_profile("house", deadline=None, max_examples=25, derandomize="CI" in os.environ)
 settings.load_profile("house")
 
 
@@ -101,9 +101,14 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def session_state(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What fixtures of a wider scope do is not remembered in the state folder of the person who runs the tests."""
-    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.getbasetemp() / "state")
+def session_environment(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What fixtures of a wider scope do is not remembered in the state folder of the person who runs the tests, and
+    commands that tests start compile the package once, into a folder of this session."""
+    base = tmp_path_factory.getbasetemp()
+    os.environ["XDG_STATE_HOME"] = str(base / "state")
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    os.environ["PYTHONPYCACHEPREFIX"] = str(shared / "compiled")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 _NUMBERS = count()

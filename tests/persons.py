@@ -6,10 +6,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from prompt_toolkit.application import application
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
@@ -23,6 +24,9 @@ from debate_orchestrator.terminal.cursor import Cursor
 from debate_orchestrator.terminal.prompt import Leave
 from debate_orchestrator.terminal.wizard import Wizard
 from debate_orchestrator.util.terminal_text import Later
+
+# Each question makes all key bindings of the library anew, which takes longer than most questions here.
+application.load_key_bindings = cache(application.load_key_bindings)
 
 ENTER, BACK, BREAK, UP, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\x15"
 CTRL_C, CTRL_D = "\x03", "\x04"

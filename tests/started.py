@@ -26,7 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds until something that is awaited counts as not coming."""
 
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from nasty import NASTY, alike
 from test_briefs import ESCAPES, block_of, fences, shown
 
-from debate_orchestrator.core import tally
-from debate_orchestrator.core.events import Context, Event, Voted
+from debate_orchestrator.core.events import Context, Event
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 
@@ -169,18 +168,6 @@ def test_the_turns_of_the_round_are_those_that_are_shown() -> None:
     for made in pair(rounds=2):
         ids = [part.split()[1] for part in parts(made)[1:-1]]
         assert f"consists of the turns {', '.join(ids)}." in parts(made)[-1]
-
-
-def test_turns_are_accepted_as_they_are_shown() -> None:
-    """A mirrored ballot is kept as it was given, and the record tells what it says of the turns that there were."""
-    claim = {"seat": "a", "claim": "As in 1.opening.a."}
-    say = saying(_1_verdict_judge_mirrored=puppets.ballot(4, 9, rounds=1, unsupported_claims=[claim]))
-    debate = fold(mirrored(say, rounds=1))
-    vote = debate.answers[MIRRORED]
-    assert isinstance(vote, Voted)
-    assert vote.ballot["unsupported_claims"] == [claim]
-    seen = tally.unmirrored(debate, debate.format.shapes["ballot"], vote)
-    assert (seen["unsupported_claims"], seen["winner"]) == ([{"seat": "b", "claim": "As in 1.opening.b."}], "a")
 
 
 def test_material_is_the_same_in_both() -> None:

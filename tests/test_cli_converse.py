@@ -99,13 +99,6 @@ class TestAtATerminal:
         assert "Output: debate-report-4.rehearsed.md" in shown
         assert read_mapping(".debate-setup.yaml")["output"] == "debate-report-4.md"
 
-    def test_a_rehearsal_from_the_start(self, person: Person) -> None:
-        """`debate --rehearse` asks everything but who speaks."""
-        ran, shown = person("--rehearse", keys=(SETUP[0], *SETUP[2:], "yes"))
-
-        assert ran.code == 0, ran.err
-        assert "Who argues, and who judges?" not in shown
-
     @pytest.mark.parametrize(
         ("options", "complaint"),
         [

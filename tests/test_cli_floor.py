@@ -122,13 +122,6 @@ def test_an_early_end_is_written_once(opened: Run) -> None:
     assert Path(J).read_bytes() == before
 
 
-def test_before_the_first_word(debate: Run, answers: Path) -> None:
-    """A debate in which nobody has spoken can't be ended early: there is nothing to judge."""
-    debate("open", "--answers", "answers.yaml")
-    ran = debate("close", J)
-    assert ran.code == 2 and "No speech has been made" in ran.err
-
-
 def test_a_finished_debate(debate: Run, answers: Path) -> None:
     """Neither is there anything to ask or to end when it is over."""
     finish(debate, debate("open", "--answers", "answers.yaml", "--json").json, rounds=2)

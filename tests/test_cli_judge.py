@@ -9,7 +9,7 @@ from pathlib import Path
 import puppets
 import pytest
 from conftest import Run, finish
-from debates import opening, played, saying
+from debates import played, saying
 from journals import written
 
 from debate_orchestrator.core import schedule
@@ -199,10 +199,3 @@ def test_journals_under_other_names(debate: Run, recorded: Path) -> None:
 
     assert (ran.code, ran.json["report"]) == (0, "record.judged.md")
     assert json.loads(ran.out)["status"] == "done"
-
-
-def test_the_opening_of_an_empty_debate(debate: Run, here: Path) -> None:
-    """A debate in which nobody has spoken is not finished either."""
-    written(here / OLD, [opening()])
-
-    assert debate("judge", OLD, "--judge", "host").code == 2

@@ -309,14 +309,6 @@ def test_what_is_no_mapping_is_told_with_its_line(tmp_path: Path, text: str, lin
     assert refused.value.complaints[0].startswith(f"{path}:{line}: ")
 
 
-def test_bottomless_nesting_is_told(tmp_path: Path) -> None:
-    """Nesting without end is a complaint like any other."""
-    path = tmp_path / "x.yaml"
-    path.write_text("a: " + "[" * 5000)
-    with pytest.raises(BadFile, match="nested too deeply"):
-        read_mapping_with_lines(path)
-
-
 def test_only_ones_own_is_written_over(tmp_path: Path) -> None:
     """`write_over` replaces nothing but a file that begins as such files do; an empty one is nobody's."""
     path = tmp_path / "x.md"

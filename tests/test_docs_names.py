@@ -45,27 +45,41 @@ def defined(path: Path) -> set[str]:
     return names
 
 
-NAMES = {path: defined(path) for path in SOURCES}
-MEMBERS = defaultdict[str, set[str]](set)
-"""What may follow `module.` or `package.`. `setup` is not among them: `setup.KEY` is a setting in a journal."""
-for _path, _names in NAMES.items():
-    MEMBERS[_path.stem] |= _names
-    MEMBERS[_path.parent.name].add(_path.stem)
-del MEMBERS["setup"]
-TEXTS = [(page, page.read_text(encoding="utf-8")) for page in PAGES] + [(path, docstrings(path)) for path in SOURCES]
+@pytest.fixture(scope="module")
+def names() -> dict[Path, set[str]]:
+    """The names of each module."""
+    return {path: defined(path) for path in SOURCES}
 
 
-@pytest.mark.parametrize(("page", "text"), TEXTS, ids=[str(page.relative_to(ROOT)) for page, _ in TEXTS])
-def test_what_is_mentioned_is_there(page: Path, text: str) -> None:
-    """A path in backticks that begins with a folder of ours is a file, from the top or within the package;
-    `module.name` is a name in a module of ours; what a docstring says to see is defined in its own module."""
+@pytest.fixture(scope="module")
+def members(names: dict[Path, set[str]]) -> dict[str, set[str]]:
+    """What may follow `module.` or `package.`. `setup` is not among them: `setup.KEY` is a setting in a journal."""
+    known = defaultdict[str, set[str]](set)
+    for path, inside in names.items():
+        known[path.stem] |= inside
+        known[path.parent.name].add(path.stem)
+    del known["setup"]
+    return known
+
+
+def missing(text: str, members: dict[str, set[str]]) -> set[str]:
+    """The files and names that a text mentions and that are not there."""
     folders = {path.name for top in (ROOT, PACKAGE) for path in top.iterdir() if path.is_dir()}
     paths = {path for path in _PATH.findall(text) if path.partition("/")[0] in folders} - EXAMPLES
-    missing = {path for path in paths if not (ROOT / path).is_file() and not (PACKAGE / path).is_file()}
+    absent = {path for path in paths if not (ROOT / path).is_file() and not (PACKAGE / path).is_file()}
+    mentioned = [(module, name) for module, name in _MEMBER.findall(text) if module in members]
+    return absent | {f"{module}.{name}" for module, name in mentioned if name not in _ENDINGS | members[module]}
 
-    for module, name in _MEMBER.findall(text):
-        if module in MEMBERS and name not in _ENDINGS | MEMBERS[module]:
-            missing.add(f"{module}.{name}")
-    if page in NAMES:
-        missing |= set(_SEE.findall(text)) - NAMES[page] - set(MEMBERS)
-    assert not missing
+
+def test_what_pages_mention_is_there(members: dict[str, set[str]]) -> None:
+    """A path in backticks that begins with a folder of the project is a file, from the top or within the package;
+    `module.name` is a name in a module of the package."""
+    found = {page.name: missing(page.read_text(encoding="utf-8"), members) for page in PAGES}
+    assert {page: absent for page, absent in found.items() if absent} == {}
+
+
+def test_what_docstrings_mention_is_there(names: dict[Path, set[str]], members: dict[str, set[str]]) -> None:
+    """Docstrings keep to the same, and what one says to see is defined in its own module."""
+    for path in SOURCES:
+        text = docstrings(path)
+        assert missing(text, members) | (set(_SEE.findall(text)) - names[path] - set(members)) == set(), path

@@ -41,6 +41,7 @@ def test_a_debate_of_very_many_turns_is_not_estimated() -> None:
     assert made.short() == "not estimated"
 
 
+@pytest.mark.slow
 def test_the_largest_debate_that_can_be_set_up_is_estimated() -> None:
     """Eight rounds before nine judges who vote twice are within the bound."""
     assert estimate(first(rounds=8, mirror=True, cast=cast(SONNET, SONNET, *[OPUS] * 9))).calls > 200

@@ -73,38 +73,38 @@ async def nobody(host: str) -> Sequence[str]:
     raise AssertionError(f"{host} was looked up")
 
 
-@pytest.mark.parametrize(("url", "why"), REFUSED, ids=[ascii(url)[:50] for url, _ in REFUSED])
-def test_hostile_addresses_are_refused_before_any_connection(url: str, why: str) -> None:
+def test_hostile_addresses_are_refused_before_any_connection() -> None:
     """An address that may not be asked for is refused, with the reason, before its name is even looked up."""
-    with pytest.raises(Blocked) as refusal:
-        run(Fetcher(resolver=nobody).fetch(url))
+    for url, why in REFUSED:
+        with pytest.raises(Blocked) as refusal:
+            run(Fetcher(resolver=nobody).fetch(url))
 
-    assert why in refusal.value.why
+        assert why in refusal.value.why
 
 
-@pytest.mark.parametrize(
-    ("url", "plain"),
-    [
-        ("HTTP://Example.COM", "http://example.com/"),
-        ("https://example.com:443/a?b=c#d", "https://example.com/a?b=c"),
-        ("http://example.com:443/", "http://example.com:443/"),
-        ("http://example.com./a", "http://example.com/a"),
-        ("http://bücher.example.com/straße?q=ä b".replace(" ", "%20"),
-         "http://xn--bcher-kva.example.com/stra%C3%9Fe?q=%C3%A4%20b"),
-        ("http://example.com/a/../b/./c/%2e%2E/d", "http://example.com/b/d"),
-        ("http://example.com/../../etc/passwd", "http://example.com/etc/passwd"),
-        ("http://example.com/a/..", "http://example.com/"),
-        ("http://example.com/100%/\"<>", "http://example.com/100%25/%22%3C%3E"),
-        ("http://example.com?x=//y@z", "http://example.com/?x=//y@z"),
-        ("http://8.8.8.8/", "http://8.8.8.8/"),
-        ("http://[2606:4700:0:0::6810:84E5]/", "http://[2606:4700::6810:84e5]/"),
-        ("http://example.com/#:~:text=never", "http://example.com/"),
-    ],
-)  # fmt: skip
-def test_an_address_has_one_form(url: str, plain: str) -> None:
+PLAIN_FORMS = [
+    ("HTTP://Example.COM", "http://example.com/"),
+    ("https://example.com:443/a?b=c#d", "https://example.com/a?b=c"),
+    ("http://example.com:443/", "http://example.com:443/"),
+    ("http://example.com./a", "http://example.com/a"),
+    ("http://bücher.example.com/straße?q=ä b".replace(" ", "%20"),
+     "http://xn--bcher-kva.example.com/stra%C3%9Fe?q=%C3%A4%20b"),
+    ("http://example.com/a/../b/./c/%2e%2E/d", "http://example.com/b/d"),
+    ("http://example.com/../../etc/passwd", "http://example.com/etc/passwd"),
+    ("http://example.com/a/..", "http://example.com/"),
+    ("http://example.com/100%/\"<>", "http://example.com/100%25/%22%3C%3E"),
+    ("http://example.com?x=//y@z", "http://example.com/?x=//y@z"),
+    ("http://8.8.8.8/", "http://8.8.8.8/"),
+    ("http://[2606:4700:0:0::6810:84E5]/", "http://[2606:4700::6810:84e5]/"),
+    ("http://example.com/#:~:text=never", "http://example.com/"),
+]  # fmt: skip
+
+
+def test_an_address_has_one_form() -> None:
     """What is let through is brought into one form, in ASCII, and that form is let through as it is."""
-    assert str(parse(url)) == plain
-    assert str(parse(plain)) == plain
+    for url, plain in PLAIN_FORMS:
+        assert str(parse(url)) == plain
+        assert str(parse(plain)) == plain
 
 
 @pytest.mark.parametrize(

@@ -73,13 +73,6 @@ def test_a_format_is_loaded_once_and_can_not_be_spoiled() -> None:
         made.title = "Other"
 
 
-@pytest.mark.parametrize("name", ["nonsense", "", "Adversarial", "research"])
-def test_an_unknown_format(name: str) -> None:
-    """A format that is not there is refused with the names of those that are."""
-    with pytest.raises(BadFormat, match=r"one of .*adversarial"):
-        loader.load(name)
-
-
 def test_a_phase_has_its_own_template() -> None:
     """A phase's template has its name, unless the format gives another."""
     given: dict[str, Any] = {"name": "verdict", "title": "V", "tag": "V", "seats": ["judge"]}
@@ -183,9 +176,3 @@ def test_the_agenda_says_how_a_stage_comes_about() -> None:
         "only on findings, only if asked for (brief)",
         ["final.brief-revised.rapporteur"],
     )
-
-
-def test_one_round_has_no_forced_turn() -> None:
-    """The agenda of a one-round debate holds nothing that could answer convergence."""
-    stages = loader.unrolled(loader.load("adversarial"), 1, "strict")
-    assert not [how for _, how, _ in stages if how.startswith("only on convergence")]

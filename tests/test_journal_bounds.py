@@ -88,7 +88,6 @@ def opened(**changes: Any) -> dict[str, Any]:
         ({"setup__cast__judge": ["host"] * 9, "format__round": [*VOTES, *JUDGED]}, "turns"),
         ({"format__before": [PHASE | {"name": f"p{n}"} for n in range(251)]}, "at most 250"),
     ],
-    ids=str,
 )
 def test_an_opening_is_held_to_what_a_debate_can_be(
     debate: Run, here: Path, changes: dict[str, Any], said: str

@@ -54,9 +54,3 @@ def test_digests_are_those_of_the_bytes() -> None:
     made = {name: hashlib.sha256((resources.prompts() / name).read_bytes()).hexdigest() for name in digests}
     assert digests == made
     assert not [name for name in digests if not name.endswith(".j2")]
-
-
-def test_digests_of_an_unknown_format() -> None:
-    """There are no digests for a format that is not there."""
-    with pytest.raises(BadFormat):
-        resources.digests("nonsense")

@@ -120,60 +120,58 @@ def test_every_shape_that_ships_has_a_form() -> None:
             assert fields.steps(shape, TERMS, {})
 
 
-@pytest.mark.parametrize(
-    ("step", "text", "value"),
-    [
-        (leaf("text"), "  two words ", "two words"),
-        (leaf("url"), "https://example.org/a", "https://example.org/a"),
-        (leaf("flag"), "Y", True),
-        (leaf("flag"), "no", False),
-        (leaf("number", least=1, most=10), "7.5", 7.5),
-        (leaf("number", whole=True), "7", 7),
-        (leaf("choice"), "b", "b"),
-        (leaf("choice", of=("a", "b", "tie")), "3", "tie"),
-        (leaf("choice", of=("a", "b", "tie")), "T", "tie"),
-        (leaf("choice", of=("3", "2")), "3", "3"),
-        (leaf("choices", of=("same claim", "yes, but")), "2", ["yes, but"]),
-        (leaf("choices", of=("same claim", "yes, but")), "yes, but", ["yes, but"]),
-        (leaf("choices", of=("one", "two", "three")), "1 3, one", ["one", "three"]),
-        (leaf("turn"), "2", "1.opening.b"),
-        (leaf("turns"), "1.opening.b, 1", ["1.opening.b", "1.opening.a"]),
-        (leaf("choice", empty=True), "", None),
-        (leaf("text", empty=True), " ", None),
-        (leaf("choices", empty=True), "", []),
-        (leaf("turns", empty=True), "", []),
-    ],
-    ids=str,
-)
-def test_what_an_answer_means(step: Step, text: str, value: Any) -> None:
+TYPED_ANSWERS = [
+    (leaf("text"), "  two words ", "two words"),
+    (leaf("url"), "https://example.org/a", "https://example.org/a"),
+    (leaf("flag"), "Y", True),
+    (leaf("flag"), "no", False),
+    (leaf("number", least=1, most=10), "7.5", 7.5),
+    (leaf("number", whole=True), "7", 7),
+    (leaf("choice"), "b", "b"),
+    (leaf("choice", of=("a", "b", "tie")), "3", "tie"),
+    (leaf("choice", of=("a", "b", "tie")), "T", "tie"),
+    (leaf("choice", of=("3", "2")), "3", "3"),
+    (leaf("choices", of=("same claim", "yes, but")), "2", ["yes, but"]),
+    (leaf("choices", of=("same claim", "yes, but")), "yes, but", ["yes, but"]),
+    (leaf("choices", of=("one", "two", "three")), "1 3, one", ["one", "three"]),
+    (leaf("turn"), "2", "1.opening.b"),
+    (leaf("turns"), "1.opening.b, 1", ["1.opening.b", "1.opening.a"]),
+    (leaf("choice", empty=True), "", None),
+    (leaf("text", empty=True), " ", None),
+    (leaf("choices", empty=True), "", []),
+    (leaf("turns", empty=True), "", []),
+]
+
+
+def test_what_an_answer_means() -> None:
     """Answers are taken by name, by number, and by a beginning that is the only one."""
-    assert fields.read(step, TERMS, text) == value
+    for step, text, value in TYPED_ANSWERS:
+        assert fields.read(step, TERMS, text) == value
 
 
-@pytest.mark.parametrize(
-    ("step", "text", "said"),
-    [
-        (leaf("text"), "  ", "text of 1 to 20,000 characters"),
-        (leaf("text", words=2), "one two three", "at most 2 words"),
-        (leaf("url"), "example.org", "the address of a page"),
-        (leaf("flag"), "perhaps", "yes or no"),
-        (leaf("number", least=1, most=10), "11", "a number from 1 to 10"),
-        (leaf("number", least=1, most=10), "7,5", "a number from 1 to 10"),
-        (leaf("number", least=1, most=10), "1e1", "a number from 1 to 10"),
-        (leaf("number", whole=True), "7.5", "a whole number"),
-        (leaf("choice"), "c", "one of a, b"),
-        (leaf("choice", of=("same", "some")), "s", "one of same, some"),
-        (leaf("choice"), "", "one of a, b"),
-        (leaf("choices", of=("one", "two")), "one, three", "any of one, two"),
-        (leaf("turn"), "9.opening.a", "the id of a turn"),
-        (leaf("turns"), "", "a list of turn ids"),
-    ],
-    ids=str,
-)
-def test_what_will_not_do(step: Step, text: str, said: str) -> None:
+REFUSED_ANSWERS = [
+    (leaf("text"), "  ", "text of 1 to 20,000 characters"),
+    (leaf("text", words=2), "one two three", "at most 2 words"),
+    (leaf("url"), "example.org", "the address of a page"),
+    (leaf("flag"), "perhaps", "yes or no"),
+    (leaf("number", least=1, most=10), "11", "a number from 1 to 10"),
+    (leaf("number", least=1, most=10), "7,5", "a number from 1 to 10"),
+    (leaf("number", least=1, most=10), "1e1", "a number from 1 to 10"),
+    (leaf("number", whole=True), "7.5", "a whole number"),
+    (leaf("choice"), "c", "one of a, b"),
+    (leaf("choice", of=("same", "some")), "s", "one of same, some"),
+    (leaf("choice"), "", "one of a, b"),
+    (leaf("choices", of=("one", "two")), "one, three", "any of one, two"),
+    (leaf("turn"), "9.opening.a", "the id of a turn"),
+    (leaf("turns"), "", "a list of turn ids"),
+]
+
+
+def test_what_will_not_do() -> None:
     """What will not do is complained about, with what is expected."""
-    with pytest.raises(BadReply, match=said):
-        fields.read(step, TERMS, text)
+    for step, text, said in REFUSED_ANSWERS:
+        with pytest.raises(BadReply, match=said):
+            fields.read(step, TERMS, text)
 
 
 def places(shape: Shape, **entered: str) -> list[str]:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from debate_orchestrator.providers.api import cause, clean, http_options, is_refused_connection, read_stream
+from debate_orchestrator.providers.api import cause, http_options, is_refused_connection, read_stream
 from debate_orchestrator.providers.faults import SilenceClock
 from debate_orchestrator.providers.lengths import Length, Meter
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
@@ -72,11 +72,6 @@ def test_refused_connections(error: Exception, unreachable: bool) -> None:
     except RuntimeError as wrapped:
         assert is_refused_connection(wrapped) is unreachable
         assert cause(wrapped) is error
-
-
-def test_small_things() -> None:
-    """Halves of characters are replaced, and a fault of ours is not taken for a library's."""
-    assert clean("a\ud800b") == "a?b"
 
 
 def test_too_much_is_not_heard() -> None:

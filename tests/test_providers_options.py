@@ -222,7 +222,7 @@ def test_thinking_is_not_counted() -> None:
 def test_a_hopeless_server(debate: Run, here: Path) -> None:
     """With a server that refuses every option, and models that never stop, the speeches are kept and the debate stops
     at its judge; with another judge it ends in a report."""
-    with answering(server_that(everything, lambda body: endless(" and so on"))) as server:
+    with answering(server_that(everything, lambda body: endless(" and so on" * 20))) as server:
         spec = f"openai:x@{server.url}"
         models = (f"--a={spec}", f"--b={spec}", f"--judge={spec}")
         setup = (

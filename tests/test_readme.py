@@ -63,12 +63,12 @@ def test_the_demo_writes_a_report(debate: Run, here: Path) -> None:
     assert Path("report.md").read_text(encoding="utf-8").startswith("# Debate Report")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_lead_somewhere() -> None:
     """Every relative link of a page names a file that is there."""
-    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
+    for page in PAGES:
+        targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
 
-    assert [target for target in targets if not (page.parent / target).exists()] == []
+        assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
 def test_the_cost_is_the_estimate() -> None:

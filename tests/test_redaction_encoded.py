@@ -109,13 +109,12 @@ ENCODED = {
 }
 
 
-@pytest.mark.parametrize("kind", ENCODED)
-def test_escapes(kind: str) -> None:
+def test_escapes() -> None:
     """A key is found in the escapes of any language, in a whole text and in a stream, character by character."""
-    said = ENCODED[kind]
-    for made in (redact(f"It is ({said})."), streamed(*f"It is ({said}).")):
-        assert made.startswith("It is (") and made.endswith(").") and "[key]" in made
-        assert len(made) < len("It is ([key]).") + 20
+    for said in ENCODED.values():
+        for made in (redact(f"It is ({said})."), streamed(*f"It is ({said}).")):
+            assert made.startswith("It is (") and made.endswith(").") and "[key]" in made
+            assert len(made) < len("It is ([key]).") + 20
 
 
 @pytest.mark.slow

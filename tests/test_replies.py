@@ -207,12 +207,12 @@ def test_whatever_is_taken_can_be_written_down(escape: str) -> None:
     assert EVENT.validate_python(json.loads(line)) == event
 
 
-@pytest.mark.parametrize("half", ["\\ud800", "\\uDFFF", "\\udead\\ud83d", "\\ude00\\ud83d", "\ud800"])
-@pytest.mark.parametrize("place", ['"justification": "{}"', '"{}": 1'])
-def test_half_a_character_is_refused(place: str, half: str) -> None:
+def test_half_a_character_is_refused() -> None:
     """Half of a surrogate pair, in a value or in a key, is no character and is refused."""
-    with pytest.raises(BadReply, match="half a surrogate pair"):
-        parse_structured("1.verdict.judge", "{" + place.replace("{}", half) + "}")
+    for half in ["\\ud800", "\\uDFFF", "\\udead\\ud83d", "\\ude00\\ud83d", "\ud800"]:
+        for place in ['"justification": "{}"', '"{}": 1']:
+            with pytest.raises(BadReply, match="half a surrogate pair"):
+                parse_structured("1.verdict.judge", "{" + place.replace("{}", half) + "}")
 
 
 @pytest.mark.parametrize("text", ["So \ud800.", "\x00\x1b[2JSo.", "So\x07 it is."])

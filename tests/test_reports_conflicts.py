@@ -75,10 +75,3 @@ def test_a_debate_that_was_held_before() -> None:
 
     assert made.judging.conflicts == ()
     assert conflicts_of_interest(debate) == ("Judge is a model of the same vendor as Researcher A: anthropic.",)
-
-
-def test_it_is_told_in_the_report() -> None:
-    """A story holds what is to be said."""
-    assert told("adversarial", cast=cast(OPUS, GPT, OPUS)).judging.conflicts == (
-        f"Judge is the same model as Researcher A: {OPUS}.",
-    )

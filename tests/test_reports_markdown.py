@@ -8,10 +8,7 @@ from typing import Any
 import puppets
 import pytest
 import reading
-from debates import CONCEDE, DECLINE, entries, one_agent, played, report, saying
-
-from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.model import build_report
+from debates import CONCEDE, DECLINE, report, saying
 
 HEAD = """\
 # Debate Report
@@ -267,13 +264,6 @@ def test_links_lead_to_their_turns() -> None:
         *("Dissent Record", "Key Unresolved Questions", "Recommended Follow-Up"),
     ]
     assert reading.links_within(made)[-1] == "rebuttal--researcher-b-1"
-
-
-def test_a_debate_by_one_agent_is_called_degraded() -> None:
-    """A report says where one agent wore all hats."""
-    made = markdown.render(build_report(entries(one_agent(played(rounds=1)))))
-
-    assert "*Complete. Degraded: one agent wore all hats, so the two sides are not independent. " in made
 
 
 @pytest.mark.parametrize(

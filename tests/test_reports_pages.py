@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import reading
 from debates import entries, played
 from hypothesis import given
@@ -51,37 +50,37 @@ def test_a_long_list_is_cut() -> None:
     assert cited([page(n) for n in range(21)]).endswith("; 1 more was found.")
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "javascript:alert(1)",
-        "JavaScript:alert(1)",
-        "data:text/html,x",
-        "file:///etc/passwd",
-        "//example.org",
-        "https://",
-        "https://user@example.org",
-        "https://[::1",
-        "https://example.org/\nx",
-        "https://example.org/\u202ex",
-        "https://example.org/" + "x" * 3000,
-        "",
-    ],
-)
-def test_other_addresses_are_no_links(url: str) -> None:
+NO_LINKS = [
+    "javascript:alert(1)",
+    "JavaScript:alert(1)",
+    "data:text/html,x",
+    "file:///etc/passwd",
+    "//example.org",
+    "https://",
+    "https://user@example.org",
+    "https://[::1",
+    "https://example.org/\nx",
+    "https://example.org/\u202ex",
+    "https://example.org/" + "x" * 3000,
+    "",
+]
+
+
+def test_other_addresses_are_no_links() -> None:
     """Only pages of the web are linked, without users, breaks or anything hidden in their address."""
-    assert links(link(url, "A page")) == []
-    assert link(url, "A page") == "A page"
-    assert links(link(url, "")) == []
+    for url in NO_LINKS:
+        assert links(link(url, "A page")) == []
+        assert link(url, "A page") == "A page"
+        assert links(link(url, "")) == []
 
 
-@pytest.mark.parametrize("path", ["a)b", "a(b)c", "a b", "<a>", 'a"b', "a'b", "a\\b", "a`b", "a|b", "a]b[c", "&copy;"])
-def test_odd_addresses_stay_whole(path: str) -> None:
+def test_odd_addresses_stay_whole() -> None:
     """Whatever stands in an address, the link is one, and leads to that host."""
-    (found,) = links(link(f"https://example.org/{path}", "A page"))
+    for path in ["a)b", "a(b)c", "a b", "<a>", 'a"b', "a'b", "a\\b", "a`b", "a|b", "a]b[c", "&copy;"]:
+        (found,) = links(link(f"https://example.org/{path}", "A page"))
 
-    assert found.startswith("https://example.org/")
-    assert not set(found) & set("()<>\"'`|[]\\; ")
+        assert found.startswith("https://example.org/")
+        assert not set(found) & set("()<>\"'`|[]\\; ")
 
 
 def test_a_title_cannot_claim_another_host() -> None:

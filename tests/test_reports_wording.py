@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from core.folding import absent
 from tellings import events, label, rules
 
 from debate_orchestrator.core import tally
@@ -76,18 +75,6 @@ def test_what_a_vote_counts_as() -> None:
     assert wording.vote_line(missing()) == "absent"
 
 
-def test_why_there_is_no_decision() -> None:
-    """A panel that falls short of its quorum says who is missing and why."""
-    panel = [vote("a"), vote("a", "b", judge="judge-2"), missing("judge-3"), vote("no decision", judge="judge-4")]
-
-    assert wording.shortfall(panel, 2, names) == (
-        "1 of 4 votes counts, and 2 are needed: Judge 2 changed its vote when the sides were exchanged; "
-        "Judge 3 cast no ballot that counts; Judge 4 abstained."
-    )
-    assert wording.shortfall(panel, 1, names) == ""
-    assert wording.shortfall([missing()], 1, names).startswith("0 of 1 vote count, and 1 is needed: ")
-
-
 def test_every_label_counts() -> None:
     """A label that stands for no side is a vote all the same; only who gives none is missing."""
     open_one = vote("no decision", label="needs more evidence")
@@ -116,20 +103,6 @@ def test_what_was_decided() -> None:
     )
     unstable = {"final.verdict.judge": {"winner": "a"}, "final.verdict.judge.mirrored": {"winner": "a"}}
     assert wording.decided(verdict("question", unstable, mirror=True), TEN) == "Winner: no decision"
-
-
-def test_a_label_needs_a_quorum() -> None:
-    """A label stands only where as many judges gave one as must; two that are given as often are none."""
-    script = {
-        "final.verdict.judge-1": label("supported", 9),
-        "final.verdict.judge-2": absent("final.verdict.judge-2"),
-        "final.verdict.judge-3": absent("final.verdict.judge-3"),
-    }
-    apart = {"final.verdict.judge-1": label("supported", 9), "final.verdict.judge-2": label("misleading", 5)}
-
-    assert wording.label_of(verdict("claim", script, panel=3, quorum=1)) == "supported"
-    assert wording.label_of(verdict("claim", script, panel=3, quorum=2)) is None
-    assert wording.label_of(verdict("claim", apart, panel=2)) is None
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,14 @@ SPEECH = ("w" + ENTER, "Tabs are one key, and that is enough of a reason for me.
 BALLOT = tuple(answer + ENTER for answer in ("7 7 7", "6 6 6", "a", "It was.", "none", "none"))
 REVIEW = ("ada", "no", "undecided", "here", "7 6", "5 5", "a", "a", "a", "It answered.")
 CAST = ("seats", "rehearse", "rehearse", "rehearse", "no")
+at_each_key = pytest.mark.parametrize("key", KEYS)
+at_some_questions = pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
+"""Each key at some questions; or every key at every question."""
+
+
+def places(count: int, key: str, step: int) -> range:
+    """The numbers of the questions at which a key is pressed."""
+    return range(list(KEYS).index(key) % step, count, step)
 
 
 @pytest.fixture(autouse=True)
@@ -55,29 +63,32 @@ def review(form: ReviewForm, keys: tuple[str, ...]) -> None:
             asyncio.run(ask())
 
 
-@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
-@pytest.mark.parametrize(("turn", "typed"), [("1.opening.a", SPEECH), ("1.verdict.judge", BALLOT)])
-def test_a_turn(turn: str, typed: tuple[str, ...], key: str, tmp_path: Path) -> None:
+@at_each_key
+@at_some_questions
+def test_a_turn(step: int, key: str, tmp_path: Path) -> None:
     """A key at the call to the keyboard, at any question of a speech or ballot, and before it is handed in."""
-    debate = due(turn)
-    for n in range(len(typed) + 2):
-        take_turn(debate, turn, (*(ENTER, *typed)[:n], key), tmp_path / f"{n}")
+    for turn, typed in (("1.opening.a", SPEECH), ("1.verdict.judge", BALLOT)):
+        debate = due(turn)
+        for n in places(len(typed) + 2, key, step):
+            take_turn(debate, turn, (*(ENTER, *typed)[:n], KEYS[key]), tmp_path / f"{turn}{n}")
 
 
-@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
-def test_a_review(key: str) -> None:
+@at_each_key
+@at_some_questions
+def test_a_review(step: int, key: str) -> None:
     """A key at a reviewer's name, at any question, and before the ballot is filed."""
     form = paper(debated(rounds=1))
-    for n in range(len(REVIEW) + 1):
-        review(form, (*REVIEW[:n], key + CTRL_C))
+    for n in places(len(REVIEW) + 1, key, step):
+        review(form, (*REVIEW[:n], KEYS[key] + CTRL_C))
 
 
-@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
-@pytest.mark.parametrize("typed", [SETUP, (TOPIC, *CAST), (*SETUP, "more", "rounds")], ids=["setup", "cast", "change"])
-def test_the_setup(typed: tuple[str, ...], key: str) -> None:
+@at_each_key
+@at_some_questions
+def test_the_setup(step: int, key: str) -> None:
     """A key at any question of the setup."""
-    for n in range(len(typed) + 1):
-        assert hold(*typed[:n], key + CTRL_C).ended in ("left", "later")
+    for typed in (SETUP, (TOPIC, *CAST), (*SETUP, "more", "rounds")):
+        for n in places(len(typed) + 1, key, step):
+            assert hold(*typed[:n], KEYS[key] + CTRL_C).ended in ("left", "later")
 
 
 @pytest.mark.parametrize("leave", [BACK, EDIT])

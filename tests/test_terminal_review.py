@@ -84,7 +84,7 @@ def test_what_is_filed_is_shown_first() -> None:
     assert (ballot.final.winner, ballot.after, ballot.why) == ("a", "b", "It answered.")
 
 
-@pytest.mark.parametrize(("n", "leave"), [(1, CTRL_D), *((n, (CTRL_D, CTRL_C)[n % 2]) for n in range(1, 9))])
+@pytest.mark.parametrize(("n", "leave"), [(1, CTRL_D), (1, CTRL_C), (4, CTRL_D), (8, CTRL_C)])
 def test_it_is_kept_and_gone_on_with(n: int, leave: str) -> None:
     """Whoever leaves after any answer has all of them kept, and goes on without being asked to vote before again."""
     left = cast(*WHOLE[:n], leave)
@@ -185,7 +185,7 @@ def must_be_filed(deal: Deal) -> None:
     assert "\x1b]" not in made.text
 
 
-@pytest.mark.parametrize("deal", handfuls((text for text in NASTY if len(text) < 500), 36))
+@pytest.mark.parametrize("deal", handfuls((text for text in NASTY if len(text) < 500), 72))
 def test_hostile_positions_are_tamed(deal: Deal) -> None:
     """Whatever the topic and the positions hold, the ballot comes out the same."""
     hold(must_be_filed, deal)

@@ -25,11 +25,25 @@ def outside(here: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+_REHEARSED: dict[Path, bytes] = {}
+
+
 @pytest.fixture
-def frozen(debate: Run, here: Path) -> Path:
+def rehearsed(debate: Run, here: Path) -> None:
+    """A rehearsed tournament with its report, in `out`, which is held once for all that ask."""
+    if not _REHEARSED:
+        Path("spec.yaml").write_text(to_yaml(contests.given(1)), encoding="utf-8")
+        assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse").code == 0
+        assert debate("tournament", "report", "out").code == 0
+        _REHEARSED.update({path: path.read_bytes() for path in Path().rglob("*") if path.is_file()})
+    for path, data in _REHEARSED.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+@pytest.fixture
+def frozen(rehearsed: None, here: Path) -> Path:
     """The `tournament.json` of a rehearsed tournament, with nothing agreed to that is in it."""
-    (here / "spec.yaml").write_text(to_yaml(contests.given(1)), encoding="utf-8")
-    assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse").code == 0
     for path in Path("out/debates").iterdir():
         path.unlink()
     Path("out/schedule.json").unlink()
@@ -189,12 +203,9 @@ def test_a_tag_names_no_link(debate: Run, here: Path, outside: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["debates", "tournament.json", "schedule.json", "csv", "plots", "ratings.json"])
-def test_a_folder_leads_nowhere_else(debate: Run, here: Path, outside: Path, part: str) -> None:
+def test_a_folder_leads_nowhere_else(debate: Run, rehearsed: None, outside: Path, part: str) -> None:
     """A tournament's folder with a link for one of its parts is refused by every verb and not listed in the browser,
     and nothing is written where the link leads."""
-    Path("spec.yaml").write_text(to_yaml(contests.given(1)), encoding="utf-8")
-    debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse")
-    debate("tournament", "report", "out")
     assert names() == ["out"]
     moved = outside.parent / part
     Path("out", part).rename(moved)

@@ -16,7 +16,7 @@ from debate_orchestrator.web import connections
 from debate_orchestrator.web.app import create_app
 
 HALF = b"GET /static/page.css HTTP/1.1\r\nHost: x\r\n"
-PATIENCE = 10.0
+PATIENCE = 90.0
 SLOW_BODY = (
     b"POST /seat/a/b/c HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-www-form-urlencoded\r\n"
     b"Content-Length: 9\r\n\r\ntext"
@@ -49,6 +49,7 @@ def serving(visit: Callable[[int], Awaitable[None]], app: Any = None) -> None:
             ws="none",
             log_level="critical",
             backlog=20,
+            timeout_graceful_shutdown=1,
         )
 
         async def nothing() -> None:
@@ -99,6 +100,7 @@ def test_a_head_has_to_come_in_time(here: Path, monkeypatch: pytest.MonkeyPatch,
 def test_unfinished_requests_keep_no_browser_out(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """With more of them than are kept, the oldest are closed, and a page is still served."""
     monkeypatch.setattr(connections, "MOST_UNFINISHED", 40)
+    monkeypatch.setattr(connections, "HEAD_SECONDS", PATIENCE)
 
     async def visit(port: int) -> None:
         host = b"127.0.0.1:%d" % port

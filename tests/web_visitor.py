@@ -16,7 +16,7 @@ from debate_orchestrator.web.tokens import Tokens
 
 HOST = "127.0.0.1:8642"
 TOKENS = Tokens(b"a secret of thirty-two bytes ...")
-PATIENCE = 20.0
+PATIENCE = 90.0
 """Seconds after which a debate by stand-ins is over for sure."""
 
 

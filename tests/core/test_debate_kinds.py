@@ -14,10 +14,8 @@ from core.folding import (
     filled,
     heard,
     opened,
-    play,
     record,
     reply,
-    spoiled,
     spoke,
     state,
     voted,
@@ -222,18 +220,6 @@ def test_who_is_told_of_a_form_that_declines() -> None:
     step = phase("case", "a", "b", reply="case", refusals_heard_by=["judge"])
     debate = debated(1, rules=forms(round=[step, BALLOT]), script={"1.case.a": REFUSAL})
     assert (heard(debate, "1.case.b"), heard(debate, "1.vote.judge")) == ([], ["1.case.a", "1.case.b"])
-
-
-@pytest.mark.parametrize("made", [forms(), rules(round=[SPEECH, BALLOT])])
-def test_a_debater_is_never_absent(made: Format) -> None:
-    """However often a side's reply will not do, its turn stays due: nothing is judged on one side alone."""
-    debate = fold([opened(1, rules=made)])
-    turn = debate.due[0].id
-    for n in range(4):
-        debate = apply(debate, spoiled(turn, str(n)))
-        assert [one.id for one in debate.due] == [turn]
-    assert len(debate.rejected[turn]) == 4
-    assert play(debate)[1][0] == (turn,)
 
 
 def test_a_judges_spoiled_words_are_heard_by_nobody() -> None:

@@ -71,30 +71,30 @@ def test_every_kind_is_tried() -> None:
     assert set(get_args(Answer)) <= set(get_args(Event))
 
 
-@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.kind)
-def test_events_survive_json(event: Event) -> None:
+def test_events_survive_json() -> None:
     """An event that went through JSON is equal, of the same kind, and written the same again."""
-    assert through_json(event) == event
-    assert type(through_json(event)) is type(event)
-    assert through_json(event).model_dump_json() == event.model_dump_json()
+    for event in EVENTS:
+        assert through_json(event) == event
+        assert type(through_json(event)) is type(event)
+        assert through_json(event).model_dump_json() == event.model_dump_json()
 
 
-@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.kind)
-def test_unknown_fields_are_refused(event: Event) -> None:
+def test_unknown_fields_are_refused() -> None:
     """A field that this version does not know is refused, in the event and inside it."""
-    with pytest.raises(ValidationError, match="mood"):
-        EVENT.validate_python(event.model_dump() | {"mood": "good"})
-    for name, inner in event.model_dump().items():
-        if name in ("reply", "setup", "format") and inner is not None:
-            with pytest.raises(ValidationError, match="mood"):
-                EVENT.validate_python(event.model_dump() | {name: inner | {"mood": "good"}})
+    for event in EVENTS:
+        with pytest.raises(ValidationError, match="mood"):
+            EVENT.validate_python(event.model_dump() | {"mood": "good"})
+        for name, inner in event.model_dump().items():
+            if name in ("reply", "setup", "format") and inner is not None:
+                with pytest.raises(ValidationError, match="mood"):
+                    EVENT.validate_python(event.model_dump() | {name: inner | {"mood": "good"}})
 
 
-@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.kind)
-def test_events_are_frozen(event: Event) -> None:
+def test_events_are_frozen() -> None:
     """What has happened can't be changed."""
-    with pytest.raises(ValidationError, match="frozen"):
-        event.kind = "spoke"  # type: ignore[assignment]
+    for event in EVENTS:
+        with pytest.raises(ValidationError, match="frozen"):
+            event.kind = "spoke"  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize(

@@ -69,45 +69,45 @@ texts = st.lists(st.sampled_from(SAID), max_size=12).map("".join) | st.sampled_f
 # Texts
 
 
-@pytest.mark.parametrize(
-    ("text", "exchanged"),
-    [
-        ("Researcher A is right.", "Researcher B is right."),
-        ("Researcher B's point, not Researcher A's", "Researcher A's point, not Researcher B's"),
-        ("RESEARCHER A: as Researcher B said", "RESEARCHER B: as Researcher A said"),
-        ("what a researcher a listener believes says", "what a researcher a listener believes says"),
-        ("Researcher\nB and Researcher\u00a0A", "Researcher\nA and Researcher\u00a0B"),
-        ("**Researcher A**, (Researcher B)", "**Researcher B**, (Researcher A)"),
-        ("see 1.opening.a and 2.rebuttal.b.", "see 1.opening.b and 2.rebuttal.a."),
-        ("start.plan.a, final.closing.b", "start.plan.b, final.closing.a"),
-        ("[R1 - ROUND 1 - OPENING]", "[R2 - ROUND 1 - OPENING]"),
-        ("A's support for it; B’s is none.", "B's support for it; A’s is none."),
-        ("Researchers A and B", "Researchers B and A"),
-        ("a point of B, on side A.", "a point of A, on side B."),
-        (
-            "A concedes it. B granted the cost, which A never had.",
-            "B concedes it. A granted the cost, which B never had.",
-        ),
-        ('"A" and **B** ignore it: A only narrows it', '"B" and **A** ignore it: B only narrows it'),
-    ],
-)
-def test_each_side_goes_by_the_others_name(text: str, exchanged: str) -> None:
+OTHERS_NAMES = [
+    ("Researcher A is right.", "Researcher B is right."),
+    ("Researcher B's point, not Researcher A's", "Researcher A's point, not Researcher B's"),
+    ("RESEARCHER A: as Researcher B said", "RESEARCHER B: as Researcher A said"),
+    ("what a researcher a listener believes says", "what a researcher a listener believes says"),
+    ("Researcher\nB and Researcher\u00a0A", "Researcher\nA and Researcher\u00a0B"),
+    ("**Researcher A**, (Researcher B)", "**Researcher B**, (Researcher A)"),
+    ("see 1.opening.a and 2.rebuttal.b.", "see 1.opening.b and 2.rebuttal.a."),
+    ("start.plan.a, final.closing.b", "start.plan.b, final.closing.a"),
+    ("[R1 - ROUND 1 - OPENING]", "[R2 - ROUND 1 - OPENING]"),
+    ("A's support for it; B’s is none.", "B's support for it; A’s is none."),
+    ("Researchers A and B", "Researchers B and A"),
+    ("a point of B, on side A.", "a point of A, on side B."),
+    (
+        "A concedes it. B granted the cost, which A never had.",
+        "B concedes it. A granted the cost, which B never had.",
+    ),
+    ('"A" and **B** ignore it: A only narrows it', '"B" and **A** ignore it: B only narrows it'),
+]
+
+
+def test_each_side_goes_by_the_others_name() -> None:
     """Names, in whatever letters and across a line's end, turn ids and tags are those of the other side."""
-    assert (RESEARCHERS.text(text), RESEARCHERS.text(exchanged)) == (exchanged, text)
+    for text, exchanged in OTHERS_NAMES:
+        assert (RESEARCHERS.text(text), RESEARCHERS.text(exchanged)) == (exchanged, text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Researcher AB", "my Researcher Algorithm", "Pro and Con", "A/B test", "B-tree", "plan B", "Vitamin A is",
-        "Researcher\n\nA new day", "It is so. A broker adds one rule.", "A shared queue", "A. First\nB. Second",
-        "1.opening.c", "1.opening.judge", "version 1.2.b", "R1", "[R1]",
-        "[JUDGE - FINAL VERDICT]", "final.verdict.judge-1", "1.Opening.A",
-    ],
-)  # fmt: skip
-def test_what_names_nobody_stays(text: str) -> None:
+UNNAMED = [
+    "Researcher AB", "my Researcher Algorithm", "Pro and Con", "A/B test", "B-tree", "plan B", "Vitamin A is",
+    "Researcher\n\nA new day", "It is so. A broker adds one rule.", "A shared queue", "A. First\nB. Second",
+    "1.opening.c", "1.opening.judge", "version 1.2.b", "R1", "[R1]",
+    "[JUDGE - FINAL VERDICT]", "final.verdict.judge-1", "1.Opening.A",
+]  # fmt: skip
+
+
+def test_what_names_nobody_stays() -> None:
     """Words that are no name, and those that belong to a position, such as Pro and Con, stay as they are."""
-    assert RESEARCHERS.text(text) == text
+    for text in UNNAMED:
+        assert RESEARCHERS.text(text) == text
 
 
 def test_short_names_keep_to_their_own_letters() -> None:
@@ -158,13 +158,6 @@ def test_nobody_is_left_under_their_own_name(pieces: list[str]) -> None:
     assert not any(one in other for one in ("Researcher A", "RESEARCHER A", "1.opening.a", "[R1 -"))
     assert other.count("esearcher B") == text.count("esearcher A")
     assert other.count("1.opening.b") == text.count("1.opening.a")
-
-
-def test_a_long_text_is_exchanged_in_time() -> None:
-    """What looks like the beginning of a name again and again takes no longer than it must."""
-    for piece in ("Researcher ", "Researcher\n", "1.", "1.a-", "[R1 ", "final.", "Researcher" + " " * 5_000):
-        text = (piece * 200_000)[:200_000]
-        assert RESEARCHERS.text(RESEARCHERS.text(text)) == text
 
 
 # Sides, turns and values

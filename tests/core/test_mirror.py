@@ -231,17 +231,6 @@ def test_what_a_straight_ballot_finds_is_acted_on() -> None:
     assert (tally.conceded(gave_up), [turn.round for turn in schedule.settled(gave_up)][-8:]) == ("a", [1] + [None] * 7)
 
 
-def test_a_judge_has_the_ballots_of_its_presentation() -> None:
-    """A judge is shown what it voted itself in the same presentation, and in no other."""
-    debate = mirrored(2, 2)
-    own = {
-        one: [ballot.id for ballot in schedule.own_ballots(debate, schedule.turn(debate, f"final.verdict.{one}"))]
-        for one in ("judge-1", "judge-2.mirrored")
-    }
-    assert own["judge-1"] == [*(f"{n}.verdict.judge-1" for n in (1, 2, "final")), "final.dissent.judge-1"]
-    assert own["judge-2.mirrored"] == [f"{n}.verdict.judge-2.mirrored" for n in (1, 2, "final")]
-
-
 def test_rounds_as_one_presentation_saw_them() -> None:
     """A judge's rounds are told from its ballots of one presentation alone, in the terms of the sides as they are."""
     script = {"1.verdict.judge-2": marked(8, 5), "1.verdict.judge-2.mirrored": marked(6, 7)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from core.folding import ADVERSARIAL, debated, declined, many, reply, spoke
+from core.folding import debated, declined, many, reply, spoke
 from core.plain import BALLOT, PLAIN, phase, rules
 from dealing import for_each
 from hypothesis import given
@@ -199,48 +199,6 @@ def test_no_text_begins_a_line_of_its_own(text: str, items: list[str]) -> None:
 
 
 # Mirrored
-
-
-def test_a_mirrored_judge_sees_the_others_names() -> None:
-    """Each speech is under the other's name, id and tag, its words too; a straight one is as it was."""
-    script = {"1.opening.a": "I am Researcher A.", "1.opening.b": "See [R1 - ROUND 1 - OPENING], 1.opening.a."}
-    debate = debated(1, script=script, mirror=True)
-    straight, mirrored = (
-        entries_for(debate, schedule.turn(debate, f"1.verdict.judge{one}")) for one in ("", ".mirrored")
-    )
-    assert [(one.turn.id, one.turn.seat, one.text) for one in straight] == [
-        ("1.opening.a", "a", script["1.opening.a"]),
-        ("1.opening.b", "b", script["1.opening.b"]),
-    ]
-    assert [(one.turn.id, one.turn.seat, one.text) for one in mirrored] == [
-        ("1.opening.a", "a", "See [R2 - ROUND 1 - OPENING], 1.opening.b."),
-        ("1.opening.b", "b", "I am Researcher B."),
-    ]
-    assert [ADVERSARIAL.tag_of(one.turn) for one in mirrored] == [
-        "[R1 - ROUND 1 - OPENING]",
-        "[R2 - ROUND 1 - OPENING]",
-    ]
-
-
-@pytest.mark.parametrize("first", ["a", "b"])
-def test_within_a_phase_the_last_comes_first(first: str) -> None:
-    """Rounds and phases stay in order; within one the other side comes first, and where it had heard the other,
-    that is said."""
-    debate = debated(2, mirror=True, first=first)
-    straight, mirrored = (
-        entries_for(debate, schedule.turn(debate, f"final.verdict.judge{one}")) for one in ("", ".mirrored")
-    )
-    assert [one.turn.phase for one in mirrored] == [one.turn.phase for one in straight]
-    assert [one.turn.id for one in mirrored] == [one.turn.id for one in straight], "the order of names is the same"
-    assert [one.text for one in mirrored[:2]] == [
-        f"This is 1.opening.{one}." for one in (first, "ab".replace(first, ""))
-    ]
-    other = "ab".replace(first, "")
-    assert [one.after for one in mirrored] == [
-        *(f"1.opening.{other}", None, None, None, None, None),
-        *(f"2.constructive.{other}", None, None, None, None, None),
-    ]
-    assert {one.after for one in straight} == {None}
 
 
 def test_who_is_no_side_keeps_its_place() -> None:

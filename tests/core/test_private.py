@@ -66,68 +66,81 @@ def heard(text: str, turn: str = "1.opening.a") -> str:
     return made.text
 
 
-@pytest.mark.parametrize(("left", "right"), PAIRS.values(), ids=PAIRS)
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{0}SECRET{1}So.", "So."),
-        ("\n {0}\nSECRET\n\nSECRET\n{1}\n\nSo.", "So."),
-        ("{0}SECRET{1}{0}SECRET{1}So.", "So."),
-        ("So.\n\n{0}SECRET{1}\n\nAnd so.", "So. And so."),
-        ("So.\n{0}\nSECRET\n{1}\nAnd so.", "So. And so."),
-        ("So it\n{0}\nSECRET\n{1}\nis.", "So it is."),
-        ("{0}SECRET ` \" ``` ~~~ <!-- {1}\n\nSo.", "So."),
-        ("{0}\n```\nSECRET\n{1}\nSo.", "So."),
-        ("SECRET\n{1}\n\nSo.", "So."),
-        ("SECRET.{1}\n\nSo.", "So."),
-        ("SECRET\n{1}So.", "So."),
-        ("SECRET\n\n```\nSECRET\n{1}\n\nSo.", "So."),
-        ("{0}SECRET{0}SECRET{1} secret SECRET {1} so.", "so."),
-        ("So. {0}SECRET{1} And so.", "So. And so."),
-        ("**So.** {0}SECRET\n\nSECRET{1}\n\nAnd so.", "**So.** And so."),
-        ("So!{0}SECRET{1}And so.", "So! And so."),
-        ("The \"27\" screen is 5'10\". {0}SECRET", "The \"27\" screen is 5'10\"."),
-        ("It is 3. {0}SECRET", "It is 3."),
-        ("SECRET. {1} So.", "So."),
-        ("{0}SECRET", ""),
-        ("{0}SECRET\n```\n", ""),
-        ("So.\n\n{0}SECRET", "So."),
-        ("So.\n{0}\nSECRET", "So."),
-        ("{0}{1}So.", "So."),
-        ("{0}\n\n{1}\n\nSo.", "So."),
-        ("{1}So.", "So."),
-        ("我们需要SECRET考虑\n{1}你好。", "你好。"),
-        ("надо SECRET подумать\n{1}Привет.", "Привет."),
-        ("SECRET\n{1}Ömer sagt.", "Ömer sagt."),
-        ("SECRET\n{1}so it is.", "so it is."),
-        ("SECRET{1}So.", "So."),
-        ("SECRET\n{1}- One thing.", "- One thing."),
-        ("SECRET\n{1}— so.", "— so."),
-        ("SECRET about the {0} mark of models.\n{1}\n\nSo.", "So."),
-        ("SECRET about the {0} mark.{1}\n\nSo.", "So."),
-        ("SECRET: the {0} mark is {0} here.{1}\n\nSo.", "So."),
-        ("SECRET:\n```\nx\n{1}\nSo.\n```\ncode\n```\nAnd so.", "So. ``` code ``` And so."),
-        ("SECRET:\n~~~\nx\n{1}\nSo.\n~~~\ncode\n", "So. ~~~ code"),
-        ("# Opening\n{0}we SECRET{1}\nSo.", "# Opening So."),
-        ("开场白\n{0}我们SECRET{1}\nSo.", "开场白 So."),
-        ("So,\n{0} so SECRET{1}\nSo.", "So, So."),
-        ("So.\n> {0}\n> SECRET\n> {1}\nSo.", "So. > So."),
-        ("So.\n- {0}SECRET{1}\nSo.", "So. - So."),
-        ("1. {0}SECRET{1}\nSo.", "1. So."),
-        ("**{0}**\nSECRET\n**{1}**\nSo.", "** ** So."),
-        ("`{0}`\nSECRET\n`{1}`\nSo.", "` ` So."),
-        ('"{0}SECRET{1}" So.', '" " So.'),
-        ("assistant: {0}SECRET{1} So.", "assistant: So."),
-        ("**Researcher A:** {0}SECRET{1} So.", "**Researcher A:** So."),
-        ("<p>{0}SECRET{1} So.", "<p> So."),
-        ("SECRET. {0} is a mark. SECRET\n{1} So.", "So."),
-        ("So. {0} is SECRET", "So."),
-        ("So.\n    {0}SECRET\n{1}So.", "So. So."),
-    ],
-)  # fmt: skip
-def test_working_is_heard_by_nobody(left: str, right: str, text: str, said: str) -> None:
+FORMS = [
+    ("{0}SECRET{1}So.", "So."),
+    ("\n {0}\nSECRET\n\nSECRET\n{1}\n\nSo.", "So."),
+    ("{0}SECRET{1}{0}SECRET{1}So.", "So."),
+    ("So.\n\n{0}SECRET{1}\n\nAnd so.", "So. And so."),
+    ("So.\n{0}\nSECRET\n{1}\nAnd so.", "So. And so."),
+    ("So it\n{0}\nSECRET\n{1}\nis.", "So it is."),
+    ("{0}SECRET ` \" ``` ~~~ <!-- {1}\n\nSo.", "So."),
+    ("{0}\n```\nSECRET\n{1}\nSo.", "So."),
+    ("SECRET\n{1}\n\nSo.", "So."),
+    ("SECRET.{1}\n\nSo.", "So."),
+    ("SECRET\n{1}So.", "So."),
+    ("SECRET\n\n```\nSECRET\n{1}\n\nSo.", "So."),
+    ("{0}SECRET{0}SECRET{1} secret SECRET {1} so.", "so."),
+    ("So. {0}SECRET{1} And so.", "So. And so."),
+    ("**So.** {0}SECRET\n\nSECRET{1}\n\nAnd so.", "**So.** And so."),
+    ("So!{0}SECRET{1}And so.", "So! And so."),
+    ("The \"27\" screen is 5'10\". {0}SECRET", "The \"27\" screen is 5'10\"."),
+    ("It is 3. {0}SECRET", "It is 3."),
+    ("SECRET. {1} So.", "So."),
+    ("{0}SECRET", ""),
+    ("{0}SECRET\n```\n", ""),
+    ("So.\n\n{0}SECRET", "So."),
+    ("So.\n{0}\nSECRET", "So."),
+    ("{0}{1}So.", "So."),
+    ("{0}\n\n{1}\n\nSo.", "So."),
+    ("{1}So.", "So."),
+    ("我们需要SECRET考虑\n{1}你好。", "你好。"),
+    ("надо SECRET подумать\n{1}Привет.", "Привет."),
+    ("SECRET\n{1}Ömer sagt.", "Ömer sagt."),
+    ("SECRET\n{1}so it is.", "so it is."),
+    ("SECRET{1}So.", "So."),
+    ("SECRET\n{1}- One thing.", "- One thing."),
+    ("SECRET\n{1}— so.", "— so."),
+    ("SECRET about the {0} mark of models.\n{1}\n\nSo.", "So."),
+    ("SECRET about the {0} mark.{1}\n\nSo.", "So."),
+    ("SECRET: the {0} mark is {0} here.{1}\n\nSo.", "So."),
+    ("SECRET:\n```\nx\n{1}\nSo.\n```\ncode\n```\nAnd so.", "So. ``` code ``` And so."),
+    ("SECRET:\n~~~\nx\n{1}\nSo.\n~~~\ncode\n", "So. ~~~ code"),
+    ("# Opening\n{0}we SECRET{1}\nSo.", "# Opening So."),
+    ("开场白\n{0}我们SECRET{1}\nSo.", "开场白 So."),
+    ("So,\n{0} so SECRET{1}\nSo.", "So, So."),
+    ("So.\n> {0}\n> SECRET\n> {1}\nSo.", "So. > So."),
+    ("So.\n- {0}SECRET{1}\nSo.", "So. - So."),
+    ("1. {0}SECRET{1}\nSo.", "1. So."),
+    ("**{0}**\nSECRET\n**{1}**\nSo.", "** ** So."),
+    ("`{0}`\nSECRET\n`{1}`\nSo.", "` ` So."),
+    ('"{0}SECRET{1}" So.', '" " So.'),
+    ("assistant: {0}SECRET{1} So.", "assistant: So."),
+    ("**Researcher A:** {0}SECRET{1} So.", "**Researcher A:** So."),
+    ("<p>{0}SECRET{1} So.", "<p> So."),
+    ("SECRET. {0} is a mark. SECRET\n{1} So.", "So."),
+    ("So. {0} is SECRET", "So."),
+    ("So.\n    {0}SECRET\n{1}So.", "So. So."),
+]  # fmt: skip
+"""Speeches with marks in them, and what is heard of each."""
+
+
+@pytest.mark.parametrize(("left", "right"), [PAIRS["think"], PAIRS["square"], PAIRS["harmony"]])
+def test_working_is_heard_by_nobody(left: str, right: str) -> None:
     """At the beginning, as a block of its own, left open, or closed alone, working is left out, and nothing else."""
-    assert heard(text.format(left, right)).split() == said.split()
+    for text, rest in FORMS:
+        assert heard(text.format(left, right)).split() == rest.split(), text
+
+
+@pytest.mark.parametrize(("left", "right"), PAIRS.values(), ids=PAIRS)
+def test_the_marks_of_every_model_are_known(left: str, right: str) -> None:
+    """Each pair of marks hides what stands between them, is closed alone, and is left open."""
+    for text, rest in (
+        ("{0}SECRET{1}So.", "So."),
+        ("So it\n{0}\nSECRET\n{1}\nis.", "So it is."),
+        ("SECRET\n\n```\nSECRET\n{1}\n\nSo.", "So."),
+        ("So.\n\n{0}SECRET", "So."),
+    ):
+        assert heard(text.format(left, right)).split() == rest.split(), text
 
 
 def test_a_lost_token_loses_no_working() -> None:
@@ -152,13 +165,13 @@ MENTIONS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", MENTIONS)
 @pytest.mark.parametrize(("left", "right"), [PAIRS["think"], PAIRS["kimi"], PAIRS["square"]])
-def test_a_mark_that_is_mentioned_hides_nothing(left: str, right: str, text: str) -> None:
+def test_a_mark_that_is_mentioned_hides_nothing(left: str, right: str) -> None:
     """A mark in code, in a quotation or within a sentence is heard like any other word."""
-    text = f"It is so.\n\n{text.format(left, right)}"
-    assert heard(text) == text
-    assert heard(f"{left}Hm.{right}{text}") == text
+    for mention in MENTIONS:
+        text = f"It is so.\n\n{mention.format(left, right)}"
+        assert heard(text) == text
+        assert heard(f"{left}Hm.{right}{text}") == text
 
 
 PLAIN = "So it is and is not (x) [1] 5 < 6 * `code` “so”, a/b <b>so</b> [so](https://x.y) – that"
@@ -207,25 +220,22 @@ def test_working_alone_is_an_empty_reply(left: str, right: str) -> None:
 
 
 @pytest.mark.parametrize(("left", "right"), READ.values(), ids=READ)
-@pytest.mark.parametrize(
-    "form",
-    [
+def test_a_ballot_is_read_without_its_working(left: str, right: str) -> None:
+    """Working around a structured reply is left out before it is read, and kept verbatim beside it."""
+    debate = debated(1, until="1.verdict.judge")
+    turn = debate.due[0]
+    usual = next(event for event in debates.played(rounds=1) if isinstance(event, Voted) and event.turn == turn.id)
+    for form in (
         "{0}{{Hm.{1}{2}",
         '{0}\n{{"x": 1}}\n{1}\n\n{2}',
         "{0}Hm.{1}\n```json\n{2}\n```",
         "Hm.\n{1}\n{2}",
         "{2}\n\n{0}Hm.{1}",
-    ],
-)
-def test_a_ballot_is_read_without_its_working(left: str, right: str, form: str) -> None:
-    """Working around a structured reply is left out before it is read, and kept verbatim beside it."""
-    debate = debated(1, until="1.verdict.judge")
-    turn = debate.due[0]
-    usual = next(one for one in debates.played(rounds=1) if isinstance(one, Voted) and one.turn == turn.id)
-    text = form.format(left, right, json.dumps(usual.ballot, indent=1))
-    event = parse_reply(debate, turn, reply(text))
-    assert isinstance(event, Voted)
-    assert (event.ballot, event.reply.text) == (usual.ballot, text)
+    ):
+        text = form.format(left, right, json.dumps(usual.ballot, indent=1))
+        event = parse_reply(debate, turn, reply(text))
+        assert isinstance(event, Voted)
+        assert (event.ballot, event.reply.text) == (usual.ballot, text)
 
 
 def test_json_that_mentions_a_mark_is_read_whole() -> None:

@@ -6,12 +6,10 @@ import itertools
 from typing import Any
 
 import pytest
-from core.folding import filled, many
-from core.test_shapes import TERMS, follows
-from hypothesis import given
-from hypothesis import strategies as st
+from core.folding import filled
+from core.test_shapes import TERMS
 
-from debate_orchestrator.core.schema import LONGEST_URL, Field, Shape, applies, check, json_schema
+from debate_orchestrator.core.schema import LONGEST_URL, Field, Shape, applies, check
 
 CASE: Shape = {
     "refused": Field(kind="flag"),
@@ -55,21 +53,20 @@ def test_what_is_a_page(url: str) -> None:
     assert wrong(GOOD | {"url": url}) == []
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "", " ", "example.org", "www.example.org", "ftp://example.org", "javascript:alert(1)", "file:///etc/passwd", "https://",
-        "data:text/html,x", "https:// example.org", "https://example.org/a b", "https://example.org\n", "https://e.org/\x00",
-        "https://e.org/<script>", 'https://e.org/"', "https://e.org/`x`", "see https://example.org", None, 7, ["https://e.org"],
-        "https://" + "x" * LONGEST_URL, "https://e.org/\x1b[1m", "https://e.org/\u2028x", "//example.org",
-    ],
-    ids=range(24),
-)  # fmt: skip
-def test_what_is_no_page(url: Any) -> None:
+NO_PAGES = [
+    "", " ", "example.org", "www.example.org", "ftp://example.org", "javascript:alert(1)", "file:///etc/passwd", "https://",
+    "data:text/html,x", "https:// example.org", "https://example.org/a b", "https://example.org\n", "https://e.org/\x00",
+    "https://e.org/<script>", 'https://e.org/"', "https://e.org/`x`", "see https://example.org", None, 7, ["https://e.org"],
+    "https://" + "x" * LONGEST_URL, "https://e.org/\x1b[1m", "https://e.org/\u2028x", "//example.org",
+]  # fmt: skip
+
+
+def test_what_is_no_page() -> None:
     """Whatever is no address of a page, or holds what could end one, is refused, and what one looks like is said."""
-    said = check(CASE, GOOD | {"url": url}, TERMS)
-    assert [one.partition(":")[0] for one in said] == ["url"]
-    assert "the address of a page, such as https://example.org/page" in said[0]
+    for url in NO_PAGES:
+        said = check(CASE, GOOD | {"url": url}, TERMS)
+        assert [one.partition(":")[0] for one in said] == ["url"]
+        assert "the address of a page, such as https://example.org/page" in said[0]
 
 
 # Lengths
@@ -138,22 +135,6 @@ def test_what_is_missing_says_when_it_may_be_empty(name: str) -> None:
     (said,) = check(CASE, {key: value for key, value in GOOD.items() if key != name}, TERMS)
     assert said.startswith(f"{name}: this field is missing; it must be text of ")
     assert said.endswith("and null otherwise.")
-
-
-VALUES = {
-    "refused": [True, False], "claim": ["It is so.", "none", None, "a b c d e f"], "url": [GOOD["url"], None, "x"],
-    "turns": [["1.opening.a"], [], None], "reason": ["No.", None, ""], "notes": [["x"], [], None],
-}  # fmt: skip
-
-
-@many
-@given(st.fixed_dictionaries({name: st.sampled_from(values) for name, values in VALUES.items()}))
-def test_what_passes_follows_the_schema(value: dict[str, Any]) -> None:
-    """Whatever passes follows the schema that was asked for, and is filled in just where it applies."""
-    if check(CASE, value, TERMS):
-        return
-    assert follows(json_schema(CASE, TERMS), value)
-    assert all(bool(value[name]) is applies(CASE[name], value) for name in ("claim", "url", "turns", "reason"))
 
 
 def test_the_plainest_reply_passes() -> None:

@@ -56,35 +56,35 @@ def bare(text: str) -> list[str]:
 # Private working
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("<thinking>SECRET</thinking>So.", "So."),
-        ("So.\n<thinking>\nSECRET\n\nSECRET\n</thinking>\nAnd so.", "So.\n\n\nAnd so."),
-        ("<THINKING>SECRET</Thinking> So.", "So."),
-        ('<thinking style="a > b" >SECRET</thinking>So.', "So."),
-        ("< thinking >SECRET< / thinking >So.", "So."),
-        ("<thinking\nkind=x>SECRET</thinking\n>So.", "So."),
-        ("<thinking>SECRET<thinking>SECRET</thinking>SECRET</thinking>So.", "So."),
-        ("<thinking>I open <thinking> here: SECRET</thinking>So.", "So."),
-        ("SECRET</thinking>So.", "So."),
-        ("SECRET </thinking\nSo.", "So."),
-        ("<thinking>SECRET</thinking>SECRET</thinking>So.", "So."),
-        ("So.<thinking>SECRET", "So."),
-        ("So. <thinking SECRET", "So."),
-        ("So. <thinking/> SECRET", "So."),
-        ("So. <thinking>SECRET</thinkin> SECRET", "So."),
-        ("<thin\u200bking>SECRET</thinking\u2060>So.", "So."),
-        ("<\u202ethinking>SECRET</thinking>So.", "So."),
-        ("<thinking>SECRET</thinking>", ""),
-        ("<thinking>SECRET", ""),
-    ],
-)
-def test_private_working_is_never_heard(text: str, said: str) -> None:
+WITH_WORKING = [
+    ("<thinking>SECRET</thinking>So.", "So."),
+    ("So.\n<thinking>\nSECRET\n\nSECRET\n</thinking>\nAnd so.", "So.\n\n\nAnd so."),
+    ("<THINKING>SECRET</Thinking> So.", "So."),
+    ('<thinking style="a > b" >SECRET</thinking>So.', "So."),
+    ("< thinking >SECRET< / thinking >So.", "So."),
+    ("<thinking\nkind=x>SECRET</thinking\n>So.", "So."),
+    ("<thinking>SECRET<thinking>SECRET</thinking>SECRET</thinking>So.", "So."),
+    ("<thinking>I open <thinking> here: SECRET</thinking>So.", "So."),
+    ("SECRET</thinking>So.", "So."),
+    ("SECRET </thinking\nSo.", "So."),
+    ("<thinking>SECRET</thinking>SECRET</thinking>So.", "So."),
+    ("So.<thinking>SECRET", "So."),
+    ("So. <thinking SECRET", "So."),
+    ("So. <thinking/> SECRET", "So."),
+    ("So. <thinking>SECRET</thinkin> SECRET", "So."),
+    ("<thin\u200bking>SECRET</thinking\u2060>So.", "So."),
+    ("<\u202ethinking>SECRET</thinking>So.", "So."),
+    ("<thinking>SECRET</thinking>", ""),
+    ("<thinking>SECRET", ""),
+]
+
+
+def test_private_working_is_never_heard() -> None:
     """What stands in the format's tag, however it is written, nested, hidden or left open, is heard by nobody."""
-    made = on_text(text)
-    assert "SECRET" not in made.text
-    assert (made.text.split(), made.private) == (said.split(), True)
+    for text, said in WITH_WORKING:
+        made = on_text(text)
+        assert "SECRET" not in made.text
+        assert (made.text.split(), made.private) == (said.split(), True)
 
 
 @pytest.mark.parametrize(
@@ -130,49 +130,49 @@ def quotes(text: str, **how: Any) -> list[bool]:
     return marks
 
 
-@pytest.mark.parametrize(
-    "quote",
-    [
-        "quick brown fox jumps",
-        "The QUICK brown Fox, jumps!",
-        "quick **brown** fox\n> jumps",
-        "It wasn’t late, not in",
-        "it wasn't late not in 1999",
-        "It wasnʼt “late” – not",
-        "It wasn´t ‘late’ — not",
-        "and nobody minded the co-op",
-        "and nobody\u00a0minded the co op",
-        "nobody min\u00added\u200b the \u202eco-op",
-        "ﬁle, with 3,000 ducks in",
-        "ｗｉｔｈ 3,000 ducks in",
-        "  the lazy dog  It  ",
-    ],
-)
-def test_what_the_material_says_is_verified(quote: str) -> None:
+IN_THE_MATERIAL = [
+    "quick brown fox jumps",
+    "The QUICK brown Fox, jumps!",
+    "quick **brown** fox\n> jumps",
+    "It wasn’t late, not in",
+    "it wasn't late not in 1999",
+    "It wasnʼt “late” – not",
+    "It wasn´t ‘late’ — not",
+    "and nobody minded the co-op",
+    "and nobody\u00a0minded the co op",
+    "nobody min\u00added\u200b the \u202eco-op",
+    "ﬁle, with 3,000 ducks in",
+    "ｗｉｔｈ 3,000 ducks in",
+    "  the lazy dog  It  ",
+]
+
+
+def test_what_the_material_says_is_verified() -> None:
     """A quote is in the material word for word, whatever its case, punctuation, quote marks, dashes and spaces."""
-    assert quotes(f"He said <quote>{quote}</quote>.") == [True]
+    for quote in IN_THE_MATERIAL:
+        assert quotes(f"He said <quote>{quote}</quote>.") == [True]
 
 
-@pytest.mark.parametrize(
-    "quote",
-    [
-        "",
-        " \n ",
-        "...!?",
-        "quick brown fox",
-        "quick fox jumps over the",
-        "quick brown fox jump",
-        "uick brown fox jumps",
-        "quick brown [...] fox hopped",
-        "minded the co-op. Another file",
-        "It was late not in",
-        "with 3000 ducks in it",
-        "with 3,000 bucks in it",
-    ],
-)
-def test_what_the_material_does_not_say_is_not(quote: str) -> None:
+NOT_IN_THE_MATERIAL = [
+    "",
+    " \n ",
+    "...!?",
+    "quick brown fox",
+    "quick fox jumps over the",
+    "quick brown fox jump",
+    "uick brown fox jumps",
+    "quick brown [...] fox hopped",
+    "minded the co-op. Another file",
+    "It was late not in",
+    "with 3000 ducks in it",
+    "with 3,000 bucks in it",
+]
+
+
+def test_what_the_material_does_not_say_is_not() -> None:
     """Too few words, part of a word, left out or changed words, and words of two files are no quote of either."""
-    assert quotes(f"He said <quote>{quote}</quote>.") == [False]
+    for quote in NOT_IN_THE_MATERIAL:
+        assert quotes(f"He said <quote>{quote}</quote>.") == [False]
 
 
 def test_how_few_words_prove_something() -> None:

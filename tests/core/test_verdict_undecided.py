@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
 from core.folding import voted
 from core.test_verdict import SIDES, decided, result, votes
 
@@ -56,21 +55,6 @@ def test_what_judges_say_beside_the_winner() -> None:
 
 
 FIELDS = ("winner", "label", "score", "probability")
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "winner"),
-    [("aab", "aab", "tie"), ("aab", "abb", "b"), ("bbb", "abb", "a"), ("bbt", "bba", "a"), ("aan", "bna", "b")],
-)
-def test_by_swing_whoever_gained_more_wins(before: str, after: str, winner: str) -> None:
-    """A debate decided by swing is won by the side that gained more votes since the blind verdict."""
-    names = {"a": "a", "b": "b", "t": "tie", "n": "no decision"}
-    blind, final = (votes(*(names[one] for one in held)) for held in (before, after))
-    assert final_verdict(final, [], SIDES, blind=blind, by_swing=True, measured=False).winner == winner
-    told = final_verdict(final, [], SIDES, blind=blind, measured=False)
-    assert (sum(told.swing.values()), told.blind) == (
-        sum(one in "ab" for one in after) - sum(one in "ab" for one in before), tuple(blind)
-    )  # fmt: skip
 
 
 def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -83,18 +84,30 @@ def test_by_keyboard_alone(folder: Path, context: Any) -> None:  # noqa: F811
         assert [said for said in context.said if "422" not in said] == []
 
 
-def spoken(folder: Path) -> dict[str, Any]:  # noqa: F811
+def spoken(folder: Path, speaker: str = SLOW_SPEAKER, *arguments: Path) -> dict[str, Any]:  # noqa: F811
     """A cast in which a program speaks slowly."""
-    (folder.parent / "speaker.py").write_text(SLOW_SPEAKER.replace("0.3", "0.1"), encoding="utf-8")
-    program = f"command:{sys.executable} {folder.parent / 'speaker.py'}"
+    (folder.parent / "speaker.py").write_text(speaker.replace("0.3", "0.1"), encoding="utf-8")
+    program = shlex.join(["command:" + sys.executable, str(folder.parent / "speaker.py"), *map(str, arguments)])
     settings = {"issues": False, "brief": False, "free": True}
     return {"about": "Slow", "cast": {"a": program, "b": program, "judge": "rehearse"}, **settings}
 
 
+HELD_SPEAKER = """\
+import pathlib, re, sys, time
+number = re.search(r"wait (\\d) times", sys.stdin.read())[1]
+print("First comes a claim,", flush=True)
+while not pathlib.Path(sys.argv[1], "go" + number).exists():
+    time.sleep(0.05)
+print("and then the reason for it.")
+"""
+"""In the debate about waiting N times, it ends its speeches only once there is a file goN."""
+
+
 def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
-    """A second debate waits, says so, and begins on the page that is open; words stand there before a speech is whole;
-    a page without script says how things stand too."""
-    with served_public(folder, {"casts": {"slow": {**spoken(folder), "rounds": 1}}, "at_once": 1}) as server:
+    """A second debate waits, says so, and begins on the page that is open; words stand there before a speech is
+    whole."""
+    cast = spoken(folder, HELD_SPEAKER, folder.parent)
+    with served_public(folder, {"casts": {"slow": {**cast, "rounds": 1}}, "at_once": 1}) as server:
         home = f"http://127.0.0.1:{server.port}/"
         windows = [context.new_page(), context.new_page()]
         for number, window in enumerate(windows):
@@ -105,9 +118,11 @@ def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
         windows[1].get_by_text("your debate is next").wait_for()
         windows[0].locator(".writing", has_text="First comes").first.wait_for()
         looked_at(windows[1])
+        (folder.parent / "go0").touch()
+        windows[0].get_by_text("Complete", exact=True).wait_for()
         windows[1].locator(".writing", has_text="First comes").first.wait_for()
-        for window in windows:
-            window.get_by_text("Complete", exact=True).wait_for()
+        (folder.parent / "go1").touch()
+        windows[1].get_by_text("Complete", exact=True).wait_for()
         assert context.said == []
 
 
