@@ -172,7 +172,7 @@ class Controls:
             self._offered = self._offering = True
             asyncio.get_running_loop().call_later(_OFFERED_FOR, self._go_on)
             minutes = _OFFERED_FOR // 60
-            self._message(f"Enter goes on with this list, c changes it; it is taken as it is in {minutes} minutes.")
+            self._message(f"Enter goes on with this list, c changes it. After {minutes} minutes the debate goes on.")
             self.pause()
 
     def _go_on(self) -> None:
@@ -273,7 +273,7 @@ class Controls:
         elif self._confirming:
             self._live.note = "end the debate early, and go to the verdict?"
         elif self._offering:
-            self._live.note = f"Enter goes on; by itself it does in {_OFFERED_FOR // 60} minutes"
+            self._live.note = f"the debate goes on by itself in {_OFFERED_FOR // 60} minutes"
         elif self._paused:
             self._live.note = "paused"
         else:

@@ -211,14 +211,8 @@ def prepare(sent: Mapping[str, str], offered: Offered) -> Prepared:
 def expected(prepared: Prepared) -> str:
     """What the debate is expected to take, in a sentence. It is played through for that, which takes a while."""
     settings = prepared.settings
-    if not prepared.rehearsal:
-        if not any(model_spec.is_called(spec) for specs in settings.cast.values() for spec in specs):
-            return "nothing: no model is called"
-        cast = {  # stand-ins beside models cost nothing, as people do
-            seat: tuple(spec if model_spec.is_called(spec) else model_spec.HUMAN for spec in specs)
-            for seat, specs in settings.cast.items()
-        }
-        settings = settings.model_copy(update={"cast": cast})
+    if not prepared.rehearsal and not any(map(model_spec.is_called, model_spec.specs_of(settings.cast))):
+        return "nothing: no model is called"
     if not settings.positions:
         rules = format_check.load(settings.format)
         settings = settings.model_copy(update={"positions": plain_positions(settings.topic, rules.sides)})
