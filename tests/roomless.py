@@ -59,7 +59,7 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
         "once": len(briefs) == len(set(briefs)) and set(briefs) == set(asked),
         "torn": reading.torn,
         "waited": most,
-        "never_asked": [one for one in waited if "came to nothing" in one],
+        "never_asked": [one for one in waited if "the failure of its call" in one],
     }
 
 

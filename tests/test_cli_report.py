@@ -61,8 +61,8 @@ def test_what_lies_in_the_pages_place_stays(debate: Run, answers: Path) -> None:
     other = debate("open", "--answers", "answers.yaml", "--output", "report.md")
 
     assert (ran.code, told["report"], told["page"]) == (0, "report.md", None)
-    assert "'report.html' is no report and is not overwritten" in ran.err
-    assert again.code == 2 and "'report.html' is no report and is not overwritten" in again.err
+    assert "'report.html' is not a report and is not overwritten" in ran.err
+    assert again.code == 2 and "'report.html' is not a report and is not overwritten" in again.err
     assert Path("report.html").read_text() == "my page"
     Path("lone.html").write_text("my page")
     assert debate("open", "--answers", "answers.yaml", "--output", "lone.md").code == 2

@@ -41,7 +41,7 @@ def test_a_file_that_is_no_report_stays(ending: str, tmp_path: Path) -> None:
     """What holds something else is refused and left as it is; an empty file is free."""
     path = tmp_path / f"notes{ending}"
     path.write_text("My notes of the year.\n", encoding="utf-8")
-    with pytest.raises(BadFile, match="is no report and is not overwritten"):
+    with pytest.raises(BadFile, match="is not a report and is not overwritten"):
         forms.write(build_report(entries(played())), str(path))
     assert path.read_text(encoding="utf-8") == "My notes of the year.\n"
     path.write_text("", encoding="utf-8")

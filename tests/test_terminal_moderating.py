@@ -105,7 +105,7 @@ def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytes
     held = hold("tabs or spaces", "", found=FOUND)
     kept = load(".debate-setup.yaml").talk
 
-    assert (held.ended, kept.heard) == ("left", ("tabs or spaces",))
+    assert (held.ended, kept.topics) == ("left", ("tabs or spaces",))
     assert [bool(one.cost) for one in kept.paid] == [True]
 
 

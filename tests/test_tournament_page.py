@@ -84,7 +84,7 @@ def test_a_page_of_something_else_is_not_overwritten(debate: Run) -> None:
 
     ran = debate("tournament", "report", "t")
 
-    assert ran.code == 2 and "t/index.html holds something else than a tournament's page" in ran.err
+    assert ran.code == 2 and "t/index.html is not a tournament's page" in ran.err
     assert Path("t/index.html").read_text(encoding="utf-8") == "<p>mine"
 
 

@@ -104,7 +104,7 @@ def test_the_vote_before_stands(reviewer: Visitor, link: str) -> None:
     ("fields", "message"),
     [
         ({"reviewer": ""}, "reviewer:"),
-        ({"reviewer": "x" * 100}, "no name on one line"),
+        ({"reviewer": "x" * 100}, "not a name on one line"),
         ({"seen": "maybe"}, "whether you have seen the verdict"),
         ({"before": ""}, "which position you hold"),
         ({"before": "c"}, "before:"),

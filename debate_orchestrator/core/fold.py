@@ -192,7 +192,7 @@ def _closes_after(debate: DebateState, event: EndedEarly) -> str | None:
 def _admits_reopening(debate: DebateState) -> bool:
     """True if an absent judge may still decide. Raises OutOfTurn in any other debate."""
     if not schedule.unanswered_at_the_end(debate):
-        raise OutOfTurn("Only a debate that is undecided for want of a usable ballot can be reopened.")
+        raise OutOfTurn("Only a debate that is undecided because no ballot could be used can be reopened.")
     if debate.reopened >= MOST_REOPENED:
         raise OutOfTurn(f"This debate was reopened {MOST_REOPENED} times, and no more is allowed.")
     return True

@@ -287,7 +287,7 @@ class Format(Value):
         for key, listed in (("heard_by", phase.heard_by), ("refusals_heard_by", phase.refusals_heard_by)):
             for n, seat in enumerate(listed):
                 if seat not in SEATS:
-                    yield (key, n), f"{which} is heard by {seat!r}, no seat"
+                    yield (key, n), f"{which} is heard by {seat!r}, which is not a seat"
         if phase.reply != "text" and phase.reply not in self.shapes:
             yield ("reply",), f"{which} wants the shape {phase.reply!r}, which is not among the shapes"
         for seat in (CLERK, RAPPORTEUR):
@@ -365,7 +365,7 @@ class Format(Value):
                     yield "label", f"winner_of lacks the label {label!r} of shape {name!r}"
         for winner in shape["winner"].of if "winner" in shape else ():
             if winner not in known:
-                yield "winner", f"shape {name!r} has the winner {winner!r}, no side"
+                yield "winner", f"shape {name!r} has the winner {winner!r}, which is not a side"
 
     def _rubric_problems(self) -> Iterator[Problem]:
         if not 0 <= self.rubric.least < self.rubric.most:

@@ -22,7 +22,7 @@ from debate_orchestrator.core.phases import Phase, Slot, judges
     [
         ({"round": [phase("x", "a"), phase("x", "b")]}, "two phases are called 'x'"),
         ({"round": [phase("x", "c")]}, "seats 'c', which is not a seat"),
-        ({"round": [phase("x", "a", heard_by=["z"])]}, "heard by 'z', no seat"),
+        ({"round": [phase("x", "a", heard_by=["z"])]}, "heard by 'z', which is not a seat"),
         ({"round": [phase("x", "a", reply="poem")]}, "wants the shape 'poem'"),
         ({"round": [phase("x", "a", order="shuffled")]}, "order"),
         ({"round": [phase("x", "a", when={"round": "second"})]}, "round"),
