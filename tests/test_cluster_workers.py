@@ -151,7 +151,8 @@ def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server:
 
     assert (ended.code, alone.code) == (0, 0), ended.err + alone.err
     assert answered == 24 * 8 and 0 < asked - back <= in_flight
-    assert requests == asked and len(server.requests) - requests == 24 * 8
+    # A worker may be killed between an intent and its request.
+    assert asked - in_flight <= requests <= asked and len(server.requests) - requests == 24 * 8
     assert all(after[name][: len(kept)] == kept for name, kept in before.items())
     assert ratings(debate, "out") == ratings(debate, "alone")
 

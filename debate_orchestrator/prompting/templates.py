@@ -17,7 +17,7 @@ import posixpath
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import wraps
+from functools import lru_cache, wraps
 from types import MappingProxyType, NoneType
 from typing import Any, NamedTuple
 
@@ -172,7 +172,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             "line": sanitize.one_line,
             "address": sanitize.safe_url,
             "compact": lambda value: json.dumps(value, ensure_ascii=False),
-            "json": lambda value: json.dumps(value, ensure_ascii=False, indent=1),
+            "json": lambda value: _indented(json.dumps(value, ensure_ascii=False)),
             "points": _points,
         }
 
@@ -220,6 +220,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if not template.startswith("./"):
             return template
         return posixpath.join(posixpath.dirname(parent), template[2:])
+
+
+@lru_cache(maxsize=256)  # all judges of all debates of a tournament are asked for a few shapes
+def _indented(text: str) -> str:
+    """JSON with its parts on lines of their own."""
+    return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
 
 
 def _points(value: float) -> str:
