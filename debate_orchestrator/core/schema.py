@@ -253,10 +253,8 @@ def _plain(field: Field, terms: ShapeContext) -> dict[str, Any]:
         case "turns":
             return {"type": "array", "items": {"type": "string"}}
         case "list":
-            return {
-                "type": "array",
-                "items": _record_schema(field.fields, terms) if field.fields else {"type": "string"},
-            }
+            items = _record_schema(field.fields, terms) if field.fields else {"type": "string"}
+            return {"type": "array", "items": items}
         case "record":
             return _record_schema(field.fields, terms)
         case "scores":
