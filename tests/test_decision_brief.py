@@ -200,7 +200,7 @@ def test_the_user_changes_the_list_before_it_is_argued_to(debate: Run, opened: d
         assert refused.code == 2 and "is no id and no question" in refused.err
     changed = debate("step", journal, "--json", "--issues", "I3,I1", "Who is on call?")
     assert changed.json["show"][:2] == ["The user changed the list of issues before round 1.", "I1. Question 3?"]
-    assert changed.code == 2 and "answers another" in changed.err
+    assert changed.code == 2 and "answers an earlier one" in changed.err
     assert "was not the brief that is due" not in changed.err and not [*Path().glob("*.turns/*edited*")]
     (turn,) = changed.json["turns"]
     assert turn["turn"] == "1.opening.a"

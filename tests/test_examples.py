@@ -134,7 +134,7 @@ def test_formats_that_were_shipped_once_need_no_consent(path: Path) -> None:
     """To go on with a debate by a format as an earlier version shipped it asks for no consent to its prompts."""
     opened = read(path).events[0]
     assert isinstance(opened, Opened)
-    assert "format" not in {risk.where for risk in risks.of_going_on(opened, opened.cast)}
+    assert "format" not in {risk.where for risk in risks.of_debate(opened, opened.cast)}
 
 
 @pytest.mark.parametrize("path", EARLIER_FORM, ids=lambda path: path.parent.name)

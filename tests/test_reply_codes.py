@@ -285,7 +285,7 @@ def test_what_is_sent_to_a_vendor_has_no_code_before_what_it_caches(monkeypatch:
     (structured, *_) = anthropic.options_of(asked, "anthropic:claude-opus-5-5")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     vendor = cast(TakesBatches, make_provider("openai:x", CurrentState(DEBATE)))
-    sent = [json.dumps(form) for form in (structured.forms[0], vendor.batch_body(asked)["response_format"])]
+    sent = [json.dumps(form) for form in (structured.variants[0], vendor.batch_body(asked)["response_format"])]
     with answering(lambda body: chunks([{"content": OWN_TEXT}])) as server:
         asyncio.run(make_provider(f"openai:x@{server.url}", CurrentState(DEBATE)).reply(asked, lambda piece: None))
         sent += [json.dumps(body["response_format"]) for body in server.bodies]

@@ -123,7 +123,7 @@ def is_free(cast: Mapping[str, Any]) -> bool:
 def in_words(cast: Mapping[str, Any]) -> str:
     """Who fills the seats, in a line."""
     named = {seat: who if isinstance(who, list) else [who] for seat, who in cast.items() if seat != MODERATOR}
-    return ", ".join(f"{seat} {' and '.join(shown(str(one)) for one in who)}" for seat, who in named.items())
+    return ", ".join(f"{seat} {' and '.join(shown(str(spec)) for spec in who)}" for seat, who in named.items())
 
 
 def shown(spec: str) -> str:
@@ -275,7 +275,7 @@ class Casting:
         choices = {"no": "That is all"} if name == "panel" else {}
         choices |= {found.usual[seat]: "as usual"} if seat in found.usual else {}
         choices |= dict(found.ready()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
-        choices |= {model_spec.HUMAN: "you, or somebody beside you, at this terminal"}
+        choices |= {model_spec.HUMAN: "you, or a person beside you, at this terminal"}
         text, help = wording.text.format(**values), wording.help.format(**values)
         question = Question(text, (help,), tuple(choices.items()), next(iter(choices)), words=found.names())
         while True:

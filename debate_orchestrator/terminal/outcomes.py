@@ -92,5 +92,5 @@ def failure(debate: DebateState, event: Rejected | CallFailed, *, sealed: bool =
     if isinstance(event, CallFailed):
         return event.trouble + ("" if event.wait is None else f" Asked again in {event.wait:.0f} s.")
     if not sealed:
-        return f"a reply that will not do: {'; '.join(event.complaints)}"
-    return "a reply that will not do." + ("" if event.turn in debate.answers else " It is asked for again.")
+        return f"a reply that can't be taken: {'; '.join(event.complaints)}"
+    return "a reply that can't be taken." + ("" if event.turn in debate.answers else " It is asked for again.")

@@ -44,7 +44,7 @@ class WizardTexts(Value):
 
     said: dict[str, str]
     meaning: dict[str, str]
-    """What a question means, for whoever answers it with a question mark."""
+    """What a question means, for a user who answers it with a question mark."""
     choices: dict[str, dict[str, str]]
     help: dict[str, str]
     questions: dict[str, QuestionText]

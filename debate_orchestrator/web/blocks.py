@@ -86,7 +86,7 @@ def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[
             (criteria[name].title, terms.scale(name)[1], [marks[side].get(name) for side in terms.sides])
             for name in terms.criteria
         ]
-        scores = {"sides": [(one, debate.format.name_of(one)) for one in terms.sides], "rows": rows}
+        scores = {"sides": [(side, debate.format.name_of(side)) for side in terms.sides], "rows": rows}
     return {"scores": scores, "fields": fields}
 
 
@@ -115,5 +115,5 @@ def status(debate: DebateState, *, running: bool, stopping: bool, complaints: li
         ended_early=wording.ended_early(debate) if debate.complete else None,
         closing=debate.closed_after is not None and not debate.complete,
         complaints=complaints,
-        questions=[(one.question, wording.names(debate, one.to)) for one in debate.questions],
+        questions=[(asked.question, wording.names(debate, asked.to)) for asked in debate.questions],
     )

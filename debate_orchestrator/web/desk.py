@@ -92,7 +92,7 @@ class Desk:
                 return await self._start(prepared)
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
             expected = await asyncio.to_thread(new_debate.expected, prepared)
-            told = risks_module.risk_lines(risks)
+            lines = risks_module.risk_lines(risks)
         except DebateError as error:
             return self._form(sent, error.complaints)
         fields = {name: text for name, text in sent.items() if name not in ("agree", "risk")}
@@ -106,7 +106,7 @@ class Desk:
             derives=prepared.derives,
             expected=expected,
             report=prepared.files.report,
-            risks=[line.strip().removeprefix("- ") for line in told],
+            risks=[line.strip().removeprefix("- ") for line in lines],
             digests=[risk.digest for risk in risks],
             problem=problem,
             fields=fields,
@@ -227,10 +227,10 @@ class Desk:
         self, address: str, risks: tuple[Risk, ...], sent: Mapping[str, str], kept: Mapping[str, str] | None = None
     ) -> Response:
         """The page that asks for consent to what a journal does beyond the debate, and sends the form again."""
-        told = [line.strip().removeprefix("- ") for line in risks_module.risk_lines(risks)]
+        lines = [line.strip().removeprefix("- ") for line in risks_module.risk_lines(risks)]
         digests = [risk.digest for risk in risks]
         return self._page(
-            "consent.html.j2", address=address, risks=told, digests=digests, tried="risk" in sent, kept=kept or {}
+            "consent.html.j2", address=address, risks=lines, digests=digests, tried="risk" in sent, kept=kept or {}
         )
 
     async def _judge(self, path: str, sent: Mapping[str, str]) -> Response:

@@ -103,7 +103,7 @@ def _problems(asking: Asking, text: str) -> list[str]:
 
 def seats(debate: DebateState) -> list[str]:
     """The seats that people have, every judge of a panel apart."""
-    all_seats = (seat for role in debate.format.seated for seat in (debate.judges if role == JUDGE else (role,)))
+    all_seats = (seat for role in debate.seated for seat in (debate.judges if role == JUDGE else (role,)))
     return [seat for seat in all_seats if filler(debate, seat) == model_spec.HUMAN]
 
 
