@@ -50,7 +50,7 @@ def opening(
     context = how.pop("context", ())
     settled = {"topic": topic, "positions": dict(zip("ab", positions, strict=True)), "cast": cast, **how}
     settled["context"] = tuple(file.name for file in context)
-    fixed = {"context": context, "nonce": NONCE, "reply_key": "", "seed": 1, "version": "0"}
+    fixed = {"context": context, "nonce": NONCE, "seed": 1, "version": "0"}
     return made.model_copy(update=fixed).with_settings(**settled)
 
 
@@ -77,7 +77,7 @@ def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterato
     for attempt in range(2):
         reply = Reply(text=text, brief=str(attempt) * 64, by="host")
         try:
-            yield replies.parse_reply(debate, turn, reply)
+            yield replies.parse_reply(debate, turn, reply, None)
         except BadReply as error:
             assert turn.judging, error
             yield Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=attempt == 1)

@@ -112,9 +112,9 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "exchange": lambda text: SideSwap(opened().format).text(text),
     "structured": tried(lambda text: replies.parse_structured("x", text), "{}", '{"a": "{}"}', "```json\n{}\n```"),
     "with a code": tried(
-        lambda text: replies._found("x", text, Code(field="code", text="BCDFGH")),
-        '{"code": "BCDFGH"} {}',
-        '{"code": "BCDFGH", "a": "{}",}',
+        lambda text: replies._found("x", text, Code(field="code", end_field="end_code", text="BCDFGH")),
+        '{"code": "BCDFGH", "end_code": "BCDFGH"} {}',
+        '{"code": "BCDFGH", "a": "{}", "end_code": "BCDFGH",}',
         "BCDFGH {}",
     ),
     "date": lambda text: opened(1).setup.model_copy(update={"topic": f"As of 1{text}"}).as_of,

@@ -91,8 +91,10 @@ def brief(**changes: Any) -> dict[str, Any]:
     cases = [("you are many", "Move.", 80), ("you are new", "Wait.", 75), ("otherwise", "Stay.", 70)]
     against = {"Cost": "Waiting costs more each month.", "Skills": "People who know it leave."}
     return {
-        "recommendation": {"do": do, "sure": 70, "why_not_more": "the load is unknown", "sides_with": "b"},
+        "recommendation": {"do": do, "sure": 70, "why_not_more": "the load is unknown", "check_first": "the load"}
+        | {"sides_with": "b"},
         "by_case": [dict(zip(("if", "then", "sure"), case, strict=True)) for case in cases],
+        "weighing": "What speaks for it is certain.",
         "why": why,
         "objections": [{"heading": heading, "text": text} for heading, text in against.items()],
         "not_argued": [{"issue": "Hiring was left out.", "points_to": "staying"}],

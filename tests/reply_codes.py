@@ -6,14 +6,34 @@ import json
 import re
 from typing import Any
 
-_ASKED = re.compile(r'Put "(\w+)": "([A-Z]{6})" into the object')
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.reply_code import Code, code_for
+
+SECRET = b"a secret of a machine, 32 bytes!"
+_ASKED = re.compile(r'Put "(\w+)": "([A-Z]{6})" first into the object, and "(\w+)"')
+
+
+def code_of(debate: DebateState, turn: Turn | None = None, by: str = "host", secret: bytes = SECRET) -> Code:
+    """The code of a turn with a structured reply, by default the first that is due."""
+    code = code_for(debate, turn or debate.due[0], by, lambda: secret)
+    assert code is not None
+    return code
+
+
+def signed(reply: dict[str, Any], code: Code) -> dict[str, Any]:
+    """A reply with the code, first and last."""
+    return {code.field: code.text} | reply | {code.end_field: code.text}
 
 
 def coded(brief: str, reply: str | dict[str, Any]) -> str:
-    """A reply to the brief with its code as the first field; a speech, and a reply to a brief without one, as it is."""
+    """A reply to the brief with its code, first and last; a speech, and a reply to a brief without one, as it is."""
     text = reply if isinstance(reply, str) else json.dumps(reply)
-    if not (asked := _ASKED.findall(brief)):
+    if not (asked := _ASKED.findall(brief)) or not (text.count("{") and text.count("}")):
         return text
-    field, code = asked[-1]
+    field, code, end_field = asked[-1]
     text = re.sub(rf'"{field}": "[^"]*", ', "", text, count=1)
-    return re.sub(r"\{(\s*)", lambda brace: f'{{{brace[1]}"{field}": "{code}", ', text, count=1)
+    text = re.sub(rf', "{end_field}": "[^"]*"', "", text, count=1)
+    text = re.sub(r"\{(\s*)", lambda brace: f'{{{brace[1]}"{field}": "{code}", ', text, count=1)
+    end = text.rindex("}")
+    return f'{text[:end].rstrip().removesuffix(",")}, "{end_field}": "{code}"{text[end:]}'

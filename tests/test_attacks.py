@@ -267,7 +267,7 @@ def former(turn: Turn, text: str, complaints: list[str]) -> Rejected:
 
 
 def read(debate: DebateState, turn: Turn, text: str) -> Event:
-    return replies.parse_reply(debate, turn, Reply(text=text, brief="0" * 64, by="host"))
+    return replies.parse_reply(debate, turn, Reply(text=text, brief="0" * 64, by="host"), None)
 
 
 @pytest.mark.parametrize("name", ["adversarial", "panel", "conversation", "transcript"])

@@ -73,17 +73,21 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     text = Path("r.md").read_text(encoding="utf-8")
     head, found, rest = text.partition("## Final Verdict")
     without = markdown.render(report.model_copy(update={"brief": None})).partition("## Final Verdict")[2]
+    start, end = rest.index("\n---\n\n## Behind the Decision Brief"), rest.index("\n---\n\n## How It Was Judged")
+    behind, rest = rest[start:end], rest[:start] + rest[end:]
     assert found and rest.rpartition("\n---\n")[0].strip() == without.strip()  # what follows the last rule is the seal
-    page = head.partition("## Decision Brief")[2]
+    page = head.partition("## Decision Brief")[2] + behind
     for line in (
         "### Recommendation\n\n**Stay for a year.** Count what that costs.",
         "**How sure:** 70 %. Why not more: the load is unknown.",
         "| you are many | Move. | 80 % |\n| you are new | Wait. | 75 % |\n| otherwise | Stay. | 70 % |",
-        "1. **Point 0.** Reason 0. *(not challenged)*",
+        "1. **Point 0.** Reason 0.\n2. ",
         "- **Cost.** Waiting costs more each month. *This is the strongest objection.*\n- **Skills.** People",
         "1. **This week:** count last month's incidents.",
         "The debate turned the advice round. ([The advice before the debate](#advice-before-the-debate).)",
-        "*Where the debate shows each reason:* 1 (round 1: [opening B](#opening-statement--",
+        "**Check first:** the load",
+        "**On balance:** What speaks for it is certain.",
+        "1. Point 0. Not challenged (round 1: [opening B](#opening-statement--",
         "Researcher A (Pro) argued better",
         "The recommendation goes against that, and comes closest to Researcher B (Con).",
     ):

@@ -41,7 +41,9 @@ def cited(*urls: str | None, quote: str = QUOTE) -> DebateState:
         said = {"refused": False, "reason": None, **given}
         if url is None:
             said = {"refused": True, "reason": "It is not so.", **dict.fromkeys(given)}
-        debate = apply(debate, replies.parse_reply(debate, turn, Reply(text=json.dumps(said), brief="", by="host")))
+        debate = apply(
+            debate, replies.parse_reply(debate, turn, Reply(text=json.dumps(said), brief="", by="host"), None)
+        )
     return debate
 
 
@@ -49,7 +51,7 @@ def checks(debate: DebateState, clerk: Clerk) -> list[dict[str, Any]]:
     """What the clerk says, after it was found to be what the format asks for."""
     (turn,) = debate.due
     made = asyncio.run(clerk.reply(brief(debate, turn), lambda piece: None))
-    event = replies.parse_reply(debate, turn, made)
+    event = replies.parse_reply(debate, turn, made, None)
     assert isinstance(event, Voted)
     found: list[dict[str, Any]] = event.ballot["checks"]
     return found

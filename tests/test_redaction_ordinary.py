@@ -202,7 +202,6 @@ STRUCTURE = (
     " Recording.winner Recording.strength Declined.turn RecordedRound.winner EndedEarly.after Field.of"
     " Field.only_if Field.unless Field.numbered"
     " Format.context_heard_by Format.judged_by Format.name Format.private Format.winner_of Opened.nonce"
-    " Opened.reply_key"
     " Opened.prompts Opened.version Phase.heard_by Phase.name Phase.refusals_heard_by Phase.reply"
     " Phase.seats Phase.template Quotes.tag Quotes.unverified Quotes.verified QuestionAsked.to"
     " Reassigned.seat Reassigned.who"

@@ -27,7 +27,7 @@ def reply(text: str) -> Reply:
 
 def said(text: str, debate: DebateState = SPEECH) -> Spoke | Declined | Voted:
     """The event that a text amounts to for the turn that is due."""
-    return parse_reply(debate, debate.due[0], reply(text))
+    return parse_reply(debate, debate.due[0], reply(text), None)
 
 
 def vote(**changes: Any) -> dict[str, Any]:
@@ -332,6 +332,6 @@ def test_a_providers_refusal_is_a_sides_own() -> None:
     """Where a provider refuses for a side, the side declines, in a form too; a judge's refusal is no reply."""
     refused = Reply(text="", brief="0", by="x", ended="refused")
     for debate in (SPEECH, form()):
-        assert isinstance(parse_reply(debate, debate.due[0], refused), Declined)
+        assert isinstance(parse_reply(debate, debate.due[0], refused, None), Declined)
     with pytest.raises(BadReply):
-        parse_reply(BALLOT, BALLOT.due[0], refused)
+        parse_reply(BALLOT, BALLOT.due[0], refused, None)

@@ -13,6 +13,7 @@ from core.folding import converging, debated, filled, many, marks
 from counting import calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reply_codes import code_of, signed
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Reply, Voted
@@ -22,14 +23,13 @@ from debate_orchestrator.prompting.replies import parse_reply, parse_structured
 from debate_orchestrator.util.errors import BadReply
 
 ROUND, FINAL, DISSENT = (
-    debated(until=turn, reply_key="ab" * 16)
-    for turn in ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
+    debated(until=turn) for turn in ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
 )
 
 
 def read(text: str, debate: DebateState) -> Voted:
     """The event that a reply to the turn that is due amounts to."""
-    event = parse_reply(debate, debate.due[0], Reply(text=text, brief="0" * 64, by="x"))
+    event = parse_reply(debate, debate.due[0], Reply(text=text, brief="0" * 64, by="x"), code_of(debate))
     assert isinstance(event, Voted)
     return event
 
@@ -42,7 +42,7 @@ def plain(debate: DebateState, **changes: Any) -> dict[str, Any]:
 
 def dumped(debate: DebateState, reply: dict[str, Any]) -> str:
     """A reply with the code of the turn that is due, as JSON."""
-    return json.dumps({"code": debate.code(debate.due[0])} | reply)
+    return json.dumps(signed(reply, code_of(debate)))
 
 
 BALLOT = plain(ROUND, **marks())
@@ -108,7 +108,9 @@ def test_punctuation_is_repaired(fault: str, debate: DebateState) -> None:
 
     assert event.ballot.keys() == ballot.keys()
     assert (event.ballot["winner"], event.ballot.get("scores")) == (ballot["winner"], ballot.get("scores"))
-    assert text == dumped(debate, ballot) or "punctuation of the JSON repaired" in event.changes
+    assert text == dumped(debate, ballot) or any(
+        "punctuation of the JSON repaired" in change for change in event.changes
+    )
 
 
 HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
@@ -362,10 +364,10 @@ def test_sloppy_judges_are_understood(winner: str) -> None:
     """Whatever habits come together in the replies of a judge, all say who it meant, and none has to be asked for
     again."""
     turns = ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
-    due = {turn: debated(1, until=turn, reply_key="ab" * 16) for turn in turns}
+    due = {turn: debated(1, until=turn) for turn in turns}
     for n in range(60):
         for turn, debate in due.items():
-            asked = brief(debate, debate.due[0]).messages[-1].parts[-1]
+            asked = brief(debate, debate.due[0], code=code_of(debate)).messages[-1].parts[-1]
             text = sloppy_judges.written(debate.format.heading_of(debate.due[0]), winner, n, asked)
             ballot = read(text, debate).ballot
             assert turn == turns[-1] or ballot["winner"] == winner

@@ -69,7 +69,9 @@ def test_no_fence_is_left(name: str) -> None:
         for turn in turns:
             debate = apply(
                 debate,
-                parse_reply(debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief="", by=rehearse.KIND)),
+                parse_reply(
+                    debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief="", by=rehearse.KIND), None
+                ),
             )
 
 

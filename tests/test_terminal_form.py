@@ -76,7 +76,7 @@ def test_the_issues_of_a_ballot_can_be_skipped(here: Path) -> None:
     script = Script("7 6", "5 5", "a", "A named a price.", "", "")
     text = run(BallotForm(taken("1.verdict.judge", script, here, state)).take())
     reply = Reply(text=text, brief="0" * 64, by="human")
-    after = apply(state, parse_reply(state, state.due[0], reply))
+    after = apply(state, parse_reply(state, state.due[0], reply, None))
 
     assert json.loads(text)["issues"] is None
     assert after.ballot("1.verdict.judge") is not None and decision.standings(after) == {}

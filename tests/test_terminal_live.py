@@ -177,7 +177,7 @@ def test_a_mirrored_judge() -> None:
     assert "Judge, mirrored, thinks" in shown.status
     for turn in shown.debate.due:
         text = json.dumps(puppets.ballot(*((4, 8) if turn.mirrored else (8, 4)), rounds=1))
-        shown.happen(replies.parse_reply(shown.debate, turn, Reply(text=text, brief="0" * 64, by="x")))
+        shown.happen(replies.parse_reply(shown.debate, turn, Reply(text=text, brief="0" * 64, by="x"), None))
     text = shown.terminal.text
 
     assert "Judge Verdict — Round 1, Mirrored" in text

@@ -66,7 +66,7 @@ def person(here: Path, *said: Any) -> tuple[Person, Script]:
 
 
 def event(debate: DebateState, turn: str, text: str) -> Event:
-    return parse_reply(debate, schedule.turn(debate, turn), Reply(text=text, brief="", by="x"))
+    return parse_reply(debate, schedule.turn(debate, turn), Reply(text=text, brief="", by="x"), None)
 
 
 def test_a_person_alone(here: Path) -> None:

@@ -36,7 +36,6 @@ from debate_orchestrator.core.values import FREE, Text, Value
 
 NONCE = r"^[A-Za-z0-9]{1,64}$"
 """What may fence speech: nothing that could end a line or a block of its own."""
-REPLY_KEY = r"^[0-9a-f]{0,64}$"
 MOST_CONTEXT = 400_000
 """Bytes of material that a debate may carry, since it is in every brief; of a journal's, characters."""
 MOST_FILES = 200
@@ -98,6 +97,16 @@ class FoundPage(Value):
     """What the speech cites of it; empty for a page that was only found."""
 
 
+class Recorded(Value):
+    """What a recorded debate made of a reply."""
+
+    complaints: tuple[str, ...] = ()
+    """Why it could not be used; empty if it could."""
+    ballot: dict[str, Any] | None = None
+    changes: tuple[str, ...] = ()
+    """As in `Voted`; None and empty for a speech."""
+
+
 class Reply(Value):
     """What came back for a turn, verbatim."""
 
@@ -120,8 +129,11 @@ class Reply(Value):
     found: tuple[FoundPage, ...] = ()
     lacked: tuple[str, ...] = ()
     """What was asked of the provider that it could not do: `structured output`, `search`."""
-    code: str | None = None
-    """Of a recorded reply, the code that it was asked for then, empty for none; None for this debate's own."""
+    code: Annotated[str | None, Field(exclude=True)] = None
+    """The code that it was asked for, where that is not the one of the brief at hand: an earlier run asked, perhaps on
+    another machine. It is in no journal."""
+    recorded: Annotated[Recorded | None, Field(exclude=True)] = None
+    """Of a replayed reply, what the recording made of it. It is in no journal."""
 
 
 Points = Annotated[float, Field(ge=0, le=LARGEST_SCORE * (MOST_ROUNDS + 1))]
@@ -214,9 +226,6 @@ class Opened(Value):
     seed: int = Field(ge=-LARGEST_SEED, le=LARGEST_SEED)
     nonce: str = Field(pattern=NONCE)
     """What fences speech in every brief of this debate."""
-    reply_key: str = Field(default="", pattern=REPLY_KEY)
-    """What the codes of structured replies are worked out from; it is in no brief. Empty in journals of versions that
-    asked for no codes."""
     speech_rules: Literal[1, 2] = 1
     """The version of the rules by which its speeches are read. 1, as in journals that do not say: a reserved line
     counts wherever it stands alone on a line, and private working is what the format's own tag marks. 2: a reserved

@@ -109,6 +109,8 @@ class PrivateFilter:
         """Whether a mark in a code fence was taken for a mention."""
         self.restarts = 0
         """How often all that had been given turned out to be private."""
+        self.unopened = 0
+        """How many marks closed working that nothing in the text had opened."""
         self._forget()
 
     def _forget(self) -> None:
@@ -173,6 +175,7 @@ class PrivateFilter:
         else:
             self.found = self.ends_private = True
             if closes:
+                self.unopened += 1
                 self._restart(public)
             else:
                 self._kind = kind
@@ -261,6 +264,11 @@ def may_be_quoting(text: str, tag: str = "", *, known: bool = True) -> bool:
     kept, public = _read(text, tag, known)
     above = public.strip().rpartition("\n")[0]
     return kept.ends_private or bool(kept.restarts and not _OWN_WORDS.search(above))
+
+
+def closes_private(text: str) -> bool:
+    """Whether a mark in a text, sanitized already, closes private working that was opened before the text."""
+    return bool(_read(text, "", True)[0].unopened)
 
 
 def _read(text: str, tag: str, known: bool) -> tuple[PrivateFilter, str]:

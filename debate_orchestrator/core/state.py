@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -28,9 +27,6 @@ from debate_orchestrator.core.verdict import ConvergenceFinding, RoundResult
 from debate_orchestrator.core.visible_text import VisibleText
 from debate_orchestrator.core.votes import Vote
 
-_CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
-"""No vowels, so that a code is no word, and no digits, so that it is no number."""
-_CODE_LENGTH = 6
 Stage = tuple[Turn, ...]
 """Turns that are due together and do not hear each other."""
 
@@ -204,10 +200,6 @@ class DebateState:
         """The shape of reply that a turn wants; None for a speech."""
         return None if turn.phase.reply == "text" else self.format.shapes[turn.phase.reply]
 
-    def code(self, turn: Turn) -> str:
-        """The code that shows whether a structured reply is this turn's own; empty in a debate that has no codes."""
-        return turn_code(self.opened.reply_key, turn.id)
-
     def ballot(self, turn_id: str) -> Voted | None:
         """The ballot cast in that turn; None if none counts."""
         answer = self.answers.get(turn_id)
@@ -223,13 +215,6 @@ class DebateState:
             return False
         places = self.plan.places
         return places[slot.turn_id("")] > places.get(self.closed_after, len(places))
-
-
-def turn_code(key: str, turn_id: str) -> str:
-    """The code of a turn, which can't be known without the debate's key; empty where there is no key."""
-    number = int.from_bytes(hashlib.sha256(f"{key} {turn_id}".encode()).digest())
-    powers = (len(_CODE_LETTERS) ** place for place in range(_CODE_LENGTH))
-    return "".join(_CODE_LETTERS[number // power % len(_CODE_LETTERS)] for power in powers) if key else ""
 
 
 def filler(debate: DebateState, seat: str) -> str:

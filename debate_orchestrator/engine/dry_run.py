@@ -92,7 +92,6 @@ def opened(
         templates=dict(templates),
         seed=0,
         nonce=_NONCE,
-        reply_key=_NONCE,
         speech_rules=SPEECH_RULES,
     )
 
@@ -205,7 +204,7 @@ class _Trial:
             self._quiet = False
             lines = debate.format.lines
             text = f"{text}\n\n{lines.concede if self.scenario.ends else lines.decline}"
-        return replies.parse_reply(debate, turn, Reply(text=text, brief="", by=rehearse.KIND))
+        return replies.parse_reply(debate, turn, Reply(text=text, brief="", by=rehearse.KIND), None)
 
     def _size(self) -> str:
         """The kind of debate, in words."""

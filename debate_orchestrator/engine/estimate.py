@@ -20,6 +20,7 @@ from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
+from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.providers import pricing, rehearse
 from debate_orchestrator.providers.caching import (
     TO_BEGIN,
@@ -205,7 +206,8 @@ def _play(debate: DebateState) -> tuple[list[_PlannedCall], float]:
         all_ends = [*ends, *(clock + seconds(filler(debate, turn.seat), turn.phase) for turn in due)]
         for turn in due:
             text = rehearse.reply_for(debate, turn)
-            debate = apply(debate, replies.parse_reply(debate, turn, Reply(text=text, brief="", by=rehearse.KIND)))
+            reply = Reply(text=text, brief="", by=rehearse.KIND)
+            debate = apply(debate, replies.parse_reply(debate, turn, reply, None))
         clock = max(all_ends)
     return calls, took
 
@@ -221,7 +223,8 @@ def _stage_calls(
         spec = filler(debate, turn.seat)
         if not model_spec.is_called(spec):
             continue
-        request, price = brief(debate, turn), pricing.known(spec)
+        code = code_for(debate, turn, model_spec.real(spec), lambda: b"")
+        request, price = brief(debate, turn, code=code), pricing.known(spec)
         blocks = _blocks(request)
         prefix = (spec, turn.phase.reply, turn.mirrored)
         follows = debate.opened.setup.share_cache and price and prefix in leaders

@@ -294,7 +294,7 @@ def _checked(ballot: Ballot, events: Sequence[Event]) -> DebateState:
     """The debate of a ballot's journal. BadFile unless it holds the ballot's speeches, and after them nothing but calls
     to its judge and what came of them."""
     debate, (opened, speeches) = fold(events), opening(ballot.case, ballot.judge)
-    chance = debate.opened.model_dump(include={"seed", "nonce", "reply_key", "version"})
+    chance = debate.opened.model_dump(include={"seed", "nonce", "version"})
     expected = [opened.model_copy(update=chance), *speeches]
     as_expected = [*events[: len(expected)]] == expected[: len(events)]
     if not as_expected or not all(isinstance(event, _CALLS) for event in events[len(expected) :]):

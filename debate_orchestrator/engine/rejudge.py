@@ -334,7 +334,7 @@ def _voting(given: Mapping[str, Any], format: Format, judges: Sequence[str], err
 
 
 def _opened(format: Format, templates: Mapping[str, str] | None = None, **given: Any) -> Opened:
-    """The first event, made now: version, digests of the prompts, seed, nonce and key are of today."""
+    """The first event, made now: version, digests of the prompts, seed and nonce are of today."""
     return Opened(
         schema_version=SCHEMA,
         version=__version__,
@@ -343,6 +343,5 @@ def _opened(format: Format, templates: Mapping[str, str] | None = None, **given:
         templates=dict(templates or {}),
         seed=secrets.randbits(32),
         nonce=secrets.token_hex(8),
-        reply_key=secrets.token_hex(16),
         **given,
     )

@@ -1,7 +1,7 @@
 """From settings to the first event of a debate: checked, positions derived, everything resolved.
 
 The format, the material and the digests of the templates go into the journal's first line, so that the journal stays
-complete when prompts/ changes. The nonce, the key of the codes and the seed are drawn here, once.
+complete when prompts/ changes. The nonce and the seed are drawn here, once.
 """
 
 from __future__ import annotations
@@ -150,7 +150,6 @@ def make_opening(
         derived=derived,
         seed=secrets.randbits(32) if seed is None else seed,
         nonce=secrets.token_hex(8),
-        reply_key=secrets.token_hex(16),
         speech_rules=SPEECH_RULES,
     )
 

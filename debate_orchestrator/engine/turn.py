@@ -16,12 +16,14 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
 from debate_orchestrator.core.fold import CurrentState, admits
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
+from debate_orchestrator.prompting.reply_code import Code, code_for
 from debate_orchestrator.providers.registry import Batched, Provider, Queued, call_provider
+from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util import model_spec, sanitize
@@ -105,12 +107,14 @@ class TurnRunner:
                 await leader.wait()
             left = SPEECH_ATTEMPTS if self.debate.shape(turn) is None else STRUCTURED_ATTEMPTS
             while turn in self.debate.due and not self.stop.is_set():
-                request = brief(self.debate, turn, self._former(turn, provider)).redacted()
+                spec = model_spec.real(filler(self.debate, turn.seat))
+                code = code_for(self.debate, turn, spec, reply_secret.secret)
+                request = brief(self.debate, turn, self._former(turn, provider), code).redacted()
                 reply = await _Call(self, turn, request, provider, begun).reply()
                 if reply is None:
                     continue
                 left -= 1
-                event = self._parse(turn, replies.storable(reply), last=not left)
+                event = self._parse(turn, reply, code, last=not left)
                 await self.record(event)
                 if isinstance(event, Rejected) and not left and not event.absent:
                     raise _no_usable_reply(turn, event)
@@ -122,14 +126,16 @@ class TurnRunner:
         rejected = self.debate.rejected.get(turn.id, [])
         return rejected[-1] if rejected and rejected[-1].reply.by == provider.name else None
 
-    def _parse(self, turn: Turn, reply: Reply, *, last: bool) -> Answer:
+    def _parse(self, turn: Turn, reply: Reply, code: Code | None, *, last: bool) -> Answer:
         try:
-            return replies.parse_reply(self.debate, turn, reply)
+            return replies.parse_reply(self.debate, turn, reply, code)
         except BadReply as error:
             dispensable = not self.needs_ballots and turn.judging
             kept = self.whole_panel and turn.judging
             absent = last and not kept and (dispensable or schedule.may_be_absent(self.debate, turn))
-            return Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=absent)
+            return Rejected(
+                turn=turn.id, complaints=tuple(error.complaints), reply=replies.stored(reply), absent=absent
+            )
 
     async def record(self, event: Asked | Answer | CallFailed) -> None:
         """Writes an event, and returns when it is on the disk. Answers and failures wait for room on a full disk.

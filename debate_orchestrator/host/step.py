@@ -23,9 +23,11 @@ from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, wait_for_replies
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
+from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.announcements import Announcer
+from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
@@ -221,7 +223,7 @@ class _Stepper:
                 f"{turn_id}: the reply is wrapped in text of the host's own tools ({short_repr(line[0].strip())})."
             )
             raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
-        reply = replies.storable(Reply(text=text, brief=asked.digest, by=model_spec.HOST))
+        reply = replies.stored(Reply(text=text, brief=asked.digest, by=model_spec.HOST))
         event = self._parsed(turn, asked, reply)
         if turn_id not in self.debate.answers:
             self._ask_once(turn, asked)
@@ -236,7 +238,7 @@ class _Stepper:
         """What a reply amounts to. A structured one that can't be used goes on record, so that the next brief shows it
         with what is wrong."""
         try:
-            return replies.parse_reply(self.debate, turn, reply)
+            return replies.parse_reply(self.debate, turn, reply, asked.code)
         except BadReply as error:
             if self.debate.shape(turn) is None:
                 raise
@@ -298,4 +300,5 @@ def _brief_in(debate: DebateState, turn: Turn) -> Brief:
     """The brief of a turn in this state, without the secrets of the environment."""
     rejected = debate.rejected.get(turn.id, ())
     former = rejected[-1] if rejected and rejected[-1].reply.by == model_spec.HOST else None
-    return brief(debate, turn, former).redacted()
+    code = code_for(debate, turn, filler(debate, turn.seat), reply_secret.kept_secret)
+    return brief(debate, turn, former, code).redacted()

@@ -18,15 +18,15 @@ from debate_orchestrator.core import decision, schedule, speech_rules, tally, tr
 from debate_orchestrator.core.events import Answer, Rejected, Voted
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import json_schema
-from debate_orchestrator.core.state import DebateState, Plan, filler
+from debate_orchestrator.core.state import DebateState, Plan
 from debate_orchestrator.core.transcript import TranscriptEntry
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.fields import empty_form
-from debate_orchestrator.prompting.reply_code import Code, code_for, with_code, without_value
-from debate_orchestrator.util import model_spec, sanitize
+from debate_orchestrator.prompting.reply_code import Code, in_form, with_code, without_value
+from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import percent
 from debate_orchestrator.util.redact import redact_values, redactor
 
@@ -86,12 +86,12 @@ class Brief(Value):
         return self.model_copy(update=texts)
 
 
-def brief(debate: DebateState, turn: Turn, former: Rejected | None = None) -> Brief:
-    """The brief of a turn that is due; a `former` reply that can't be used comes at the very end, with the complaints.
+def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code: Code | None = None) -> Brief:
+    """The brief of a turn that is due; a `former` reply that can't be used comes at the very end, with the complaints,
+    and after it the `code` that the reply has to hold.
 
     Only for a due turn: a judge's brief made later would hold results that were counted since.
     """
-    code = code_for(debate, turn, model_spec.real(filler(debate, turn.seat)))
     context = _context(debate, turn, code)
     dialogue = debate.format.history == "dialogue" and not turn.judging
     messages: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", context))]
@@ -115,7 +115,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None) -> Br
         }
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
     if code is not None:
-        last = f"{last}\n\n{_render('shared/code.md.j2', {'entry': code.entry})}"
+        last = f"{last}\n\n{_render('shared/code.md.j2', {'entry': code.entry, 'end_entry': code.end_entry})}"
     messages.append(("user", last))
     return Brief(
         turn=turn.id,
@@ -163,7 +163,7 @@ def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -
     values |= {"nonce": debate.opened.nonce, "names": _names(debate), "form": None}
     if (shape := debate.shape(turn)) is not None:
         form = empty_form(shape, schedule.terms(debate, turn))
-        values["form"] = json.dumps(({brief.code.field: brief.code.text} if brief.code else {}) | form, indent=1)
+        values["form"] = json.dumps(in_form(form, brief.code), indent=1)
     return _render("shared/handout.md.j2", values) + "\n"
 
 

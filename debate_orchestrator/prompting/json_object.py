@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
-from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.core.private_text import closes_private, without_private
 from debate_orchestrator.prompting.reply_code import Code, take_code
 from debate_orchestrator.util.data import strict_json
 
@@ -23,6 +25,8 @@ _MOST_NESTED, _MOST_BARE_KEYS, _MOST_STRAY_QUOTES = 32, 100, 200
 """Brackets that are open at once, keys without quotes, and quotation marks within texts, of an object to repair."""
 _MOST_STARTS = 200
 """Opening braces of a text from which an object is looked for."""
+_NEAREST = 5
+"""Opening braces before a code from which its object is looked for besides."""
 _MOST_PARTS = 20
 """Parts of a text between braces that are repaired."""
 
@@ -38,6 +42,20 @@ _WORD = re.compile(r"""\w+|[^\w\s"'“”‘’,:{}\[\]]""")
 _AROUND = "text around the JSON object left out"
 _FENCED = "code fence left out"
 _PRIVATE = "private working left out"
+_REPAIRED = "punctuation of the JSON repaired"
+QUOTES_REPAIRED = "punctuation of the JSON repaired, with quotation marks inside texts that were not escaped"
+"""The change of an object whose texts may have been told from its keys by a guess."""
+_QUOTED_LINE = re.compile(r"^[ \t]{0,9}>.*$", re.MULTILINE)
+_KEY = re.compile(
+    r"""
+    (?:(?P<left>["'“”‘’])|(?<=[{,])\s{0,20}|(?<=[{,]))(?P<name>[^\W_][\w .()/-]{0,80}?)[ ]{0,20}
+    (?P<right>["'“”‘’]?)\s{0,20}:
+""",
+    re.VERBOSE,
+)
+"""What may be meant for a key: a name with quotation marks, or one behind a brace or a comma."""
+_TAIL_KEY = re.compile(r"""(?<![\w\\])(?P<name>[^\W_]\w{0,80})["'“”‘’]\s{0,20}:""")
+"""A key that lacks the first quotation mark."""
 
 
 class PrivateAlone(ValueError):
@@ -64,7 +82,7 @@ def find_object(text: str) -> Found:
     public = _public(text, bare)
     for part in _outermost(public):
         if (read := _strict_or_repaired(part)) is not None:
-            if any(other not in ({}, read[0]) for _, other in _strict_objects(public.replace(part, " "))):
+            if any(other.value not in ({}, read[0]) for other in _strict_objects(public.replace(part, " "))):
                 raise ValueError("it holds JSON objects that differ")
             return read[0], [*_changes(text, part, public), *read[1]]
     if reason is not None:
@@ -73,25 +91,56 @@ def find_object(text: str) -> Found:
 
 
 def find_own(text: str, code: Code) -> list[Found]:
-    """The JSON objects of a reply that hold the code, without it, whatever stands beside them; empty if there is none.
+    """The JSON objects of a reply that hold the code twice, without it, whatever stands beside them; empty if there is
+    none. What stands in private working is none, but marks of it that are quoted hide nothing: see `_is_private`.
 
-    Raises ValueError if one of them can't be repaired without a guess; PrivateAlone if nothing is left beside private
-    working.
+    Raises ValueError if one of them can't be repaired without a guess; PrivateAlone if all are in private working, or
+    nothing else is in the reply.
     """
-    public = _public(text, _without_fence(text.strip()))
-    own = _with_code([(part, (value, [])) for part, value in _strict_objects(public)], code)
-    rest = _without(own, public)
-    parts = dict.fromkeys((*_balanced(rest), *_outermost(rest)))
-    coded = [part for part in parts if code.text.casefold() in part.casefold()][:_MOST_PARTS]
-    own |= _with_code([(part, read) for part in coded if (read := _strict_or_repaired(part)) is not None], code)
-    if re.search(rf"\{{[^{{}}]*{code.field}[^{{}}\w]*{code.text}", _without(own, rest), re.IGNORECASE):
-        raise ValueError("the object with the code has faults")
-    return [(value, [*_changes(text, part, public), *changes]) for part, (value, changes) in own.items()]
+    text = text.strip()
+    strict = _strict_objects(text, near=code.text)
+    own = [(part, taken) for part in strict if (taken := take_code(part.value, code)) is not None]
+    rest = text
+    for part, _ in own:
+        rest = rest[: part.start] + " " * (part.stop - part.start) + rest[part.stop :]
+    if len(own) > _MOST_PARTS:
+        raise ValueError("it holds too many objects with the code")
+    found = {
+        text[part.start : part.stop]: (taken, list[str]())
+        for part, taken in own
+        if not _is_private(rest[: part.start], rest[part.stop :])
+    }
+    public = without_private(rest)
+    found |= (repaired := _repaired_own(rest, public, code))
+    left = _without(repaired, public if found else rest)
+    if re.search(rf"\{{[^{{}}]*{code.field}[^{{}}\w]*{code.text}", left, re.IGNORECASE):
+        raise ValueError(f"the object with the code has faults, or ends before its {code.end_field}")
+    if not found and (own or not public.strip()):
+        raise PrivateAlone("the reply is private working alone")
+    return [(value, [*_changes(text, part, text), *changes]) for part, (value, changes) in found.items()]
 
 
-def _with_code(read: Iterable[tuple[str, Found]], code: Code) -> dict[str, Found]:
-    """The objects that hold the code, without it, by the text that each is written as."""
-    return {part: (own, changes) for part, (value, changes) in read if (own := take_code(value, code)) is not None}
+def _repaired_own(rest: str, public: str, code: Code) -> dict[str, Found]:
+    """The objects with the code that are JSON once their punctuation is repaired, by the text that each is written
+    as. `public` is the `rest` of a reply without private working."""
+    parts = dict.fromkeys((*_balanced(rest), *_outermost(rest), *_outermost(public)))
+    coded = [part for part in parts if part.casefold().count(code.text.casefold()) > 1][:_MOST_PARTS]
+    found: dict[str, Found] = {}
+    for part in coded:
+        at = rest.find(part)
+        if at >= 0 and _is_private(rest[:at], rest[at + len(part) :]):
+            continue
+        read = _strict_or_repaired(part)
+        if read is not None and (taken := take_code(read[0], code, ordered=bool(read[1]))) is not None:
+            found[part] = taken, read[1]
+    return found
+
+
+def _is_private(before: str, after: str) -> bool:
+    """Whether what stands between two texts is private working: a mark behind it closes working that was open there,
+    or the reply begins with working that is never closed. Marks on quoted lines are a speaker's."""
+    before, after = (_QUOTED_LINE.sub("", part) for part in (before, after))
+    return closes_private(after) or not without_private(f"{before}{{}}").strip()
 
 
 def _without(parts: Iterable[str], text: str) -> str:
@@ -152,7 +201,7 @@ def _strict_or_repaired(text: str) -> tuple[dict[str, Any], list[str]] | None:
         return (value, []) if isinstance(value, dict) else None
     except ValueError:
         repaired = _repaired(text) if _is_repairable(text) else None
-        return None if repaired is None else (repaired, ["punctuation of the JSON repaired"])
+        return None if repaired is None else (repaired[0], [QUOTES_REPAIRED if repaired[1] else _REPAIRED])
 
 
 def _is_repairable(text: str) -> bool:
@@ -172,8 +221,9 @@ def _count_open(before: int, change: int) -> int:
     return max(0, before + change)
 
 
-def _repaired(text: str) -> dict[str, Any] | None:
-    """The object that a text is after a repair of its punctuation; None if more would have to change."""
+def _repaired(text: str) -> tuple[dict[str, Any], bool] | None:
+    """The object that a text is after a repair of its punctuation, and whether quotation marks inside texts had to be
+    escaped for it; None if more would have to change."""
     from json_repair import repair_json
 
     try:
@@ -181,11 +231,34 @@ def _repaired(text: str) -> dict[str, Any] | None:
         written = json.dumps(value, ensure_ascii=False)
         if not isinstance(value, dict) or any(text.count(mark) != written.count(mark) for mark in "{}[]"):
             return None
-        if _words(text) != _words(written):
+        if _words(text) != _words(written) or _swallows_keys(text, value):
             return None
-        return dict(strict_json(written))
+        return dict(strict_json(written)), written.count('\\"') > text.count('\\"')
     except Exception:  # the text is hostile and the library no validator: whatever it raises, there is no object
         return None
+
+
+def _swallows_keys(text: str, value: dict[str, Any]) -> bool:
+    """Whether a repair left something in a text that may be meant for a key: a name in quotation marks before a colon,
+    or the name of a key once more."""
+    keys = Counter(_keys(value))
+    names = [(mark["name"].casefold(), bool(mark["left"] and mark["right"])) for mark in _KEY.finditer(text)]
+    seen = {mark.start("name") for mark in _KEY.finditer(text)}
+    names += [(mark["name"].casefold(), False) for mark in _TAIL_KEY.finditer(text) if mark.start("name") not in seen]
+    written = Counter(name for name, quoted in names if quoted or name in keys)
+    return any(count > keys[name] for name, count in written.items())
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """The keys of a value at any depth, in small letters."""
+    within = [value]
+    while within:
+        item = within.pop()
+        if isinstance(item, dict):
+            yield from (key.strip().casefold() for key in item)
+            within += item.values()
+        elif isinstance(item, list):
+            within += item
 
 
 def _words(text: str) -> list[str]:
@@ -194,17 +267,31 @@ def _words(text: str) -> list[str]:
     return ["null" if word == "none" else word for word in _WORD.findall(plain)]
 
 
-def _strict_objects(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """The objects in a text that are JSON as they stand, and not part of another, each with the text that it is written
-    as."""
-    found: list[tuple[str, dict[str, Any]]] = []
+class _Part(NamedTuple):
+    """An object in a text that is JSON as it stands."""
+
+    start: int
+    stop: int
+    value: dict[str, Any]
+
+
+def _strict_objects(text: str, near: str = "") -> list[_Part]:
+    """The objects in a text that are JSON as they stand, and not part of another. They begin at the first braces, or at
+    those before one of the first places of a text that they are looked for `near`."""
+    found: list[_Part] = []
     decoder, end = json.JSONDecoder(), 0
-    for start in [match.start() for match in re.finditer(r"\{", text)][:_MOST_STARTS]:
+    braces = [match.start() for match in re.finditer(r"\{", text)]
+    starts = set(braces[:_MOST_STARTS])
+    places = [match.start() for match in re.finditer(re.escape(near), text, re.IGNORECASE)] if near else []
+    for place in places[:_MOST_PARTS]:
+        last = bisect_left(braces, place)
+        starts.update(braces[max(0, last - _NEAREST) : last])
+    for start in sorted(starts):
         if start < end:
             continue
         try:
             _, stop = decoder.raw_decode(text, start)
-            found.append((text[start:stop], strict_json(text[start:stop])))
+            found.append(_Part(start, stop, strict_json(text[start:stop])))
             end = stop
         except (ValueError, RecursionError):
             continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator.core.schema import (
@@ -31,6 +31,8 @@ _NUMBER = re.compile(
 _PLAIN_KEY = re.compile(r"[\w .()/-]{1,80}")
 COUNTED = frozenset({"flag", "number", "choice", "record", "scores"})
 """Kinds of fields that may decide something; the others are words to be read."""
+_WORDS = frozenset({"text", "url"})
+"""Kinds of fields that decide nothing."""
 _AROUND = frozenset({"score", "value", "points"})
 """The key of a number that stands in an object of its own."""
 _MAXIMUM = frozenset({"max", "maximum", "max score", "out of", "of", "scale"})
@@ -82,11 +84,24 @@ def side_phrases(side: str, name: str, label: str, position: str) -> frozenset[s
 
 
 def normalize(
-    shape: Mapping[str, Field], value: Any, terms: ShapeContext, sides: Mapping[str, frozenset[str]]
+    shape: Mapping[str, Field],
+    value: Any,
+    terms: ShapeContext,
+    sides: Mapping[str, frozenset[str]],
+    *,
+    whole: bool = False,
+    closed: bool = False,
+    quoted: Collection[str] = (),
 ) -> tuple[Any, list[str]]:
     """A reply of this shape with every value that has one meaning in the form that the shape asks for, and what was
-    changed, a short line each. `sides` are the `side_phrases` of each side. `value` itself is left as it is."""
-    reading = _Reading(terms, sides)
+    changed, a short line each. `sides` are the `side_phrases` of each side. `value` itself is left as it is.
+
+    Of a `whole` reply every field that may decide something must be written, if only as null, and none may stand within
+    an unknown one: so a key that comes from a quotation stands twice. In a `closed` one unknown keys stay, to be
+    complained about, and in any the unknown keys that are `quoted`, as phrases: a quotation may have brought them in.
+    """
+    reading = _Reading(terms, sides, whole=whole, closed=closed, quoted=quoted)
+    reading.deciding = {phrase(name) for name, field in shape.items() if field.kind not in _WORDS}
     record = reading.record(shape, value, "")
     more = len(reading.changes) - MOST_CHANGES
     return record, [*reading.changes[:MOST_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
@@ -108,8 +123,18 @@ def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> t
 class _Reading:
     """The reading of one reply, with the changes so far."""
 
-    def __init__(self, terms: ShapeContext, sides: Mapping[str, frozenset[str]]):
-        self.terms, self.sides = terms, sides
+    def __init__(
+        self,
+        terms: ShapeContext,
+        sides: Mapping[str, frozenset[str]],
+        *,
+        whole: bool = False,
+        closed: bool = False,
+        quoted: Collection[str] = (),
+    ):
+        self.terms, self.sides, self.whole, self.closed, self.quoted = terms, sides, whole, closed, quoted
+        self.deciding = set[str]()
+        """The names of the reply's own fields that may decide something, as phrases."""
         self.changes: list[str] = []
 
     def note(self, where: str, what: str) -> None:
@@ -128,7 +153,8 @@ class _Reading:
         keyed |= self._kept(unknown, where, lambda key, item: self._contradicts(fields, key, item, keyed))
         for name, field in fields.items():
             conditional = bool(field.only_if or field.unless)
-            idle = not applies(field, keyed) if conditional else field.optional and name not in keyed
+            left_out = field.optional and name not in keyed and not (self.whole and field.kind not in _WORDS)
+            idle = not applies(field, keyed) if conditional else left_out
             vacant = empty_value(field)
             if idle and (name not in keyed or keyed[name] != vacant):
                 found = f"{_shown(keyed[name])} read" if name in keyed else "missing, taken"
@@ -157,11 +183,28 @@ class _Reading:
 
     def _kept(self, unknown: Mapping[str, Any], where: str, contradicts: Callable[[str, Any], bool]) -> dict[str, Any]:
         """What stands under unknown keys and contradicts what counts, to be complained about; the rest is dropped."""
-        kept = {key: item for key, item in unknown.items() if contradicts(key, item)}
+        kept = {
+            key: item
+            for key, item in unknown.items()
+            if self.closed or phrase(key) in self.quoted or (self.whole and self._hides(item)) or contradicts(key, item)
+        }
         for key in unknown:
             if key not in kept:
                 self.note(f"{where}{short_repr(key, 40)}", "dropped, since there is no such field")
         return kept
+
+    def _hides(self, value: Any) -> bool:
+        """Whether a deciding field of the reply stands within a value."""
+        within = [value]
+        while within:
+            item = within.pop()
+            if isinstance(item, dict):
+                if any(phrase(key) in self.deciding for key in item):
+                    return True
+                within += item.values()
+            elif isinstance(item, list):
+                within += item
+        return False
 
     def _contradicts(self, fields: Mapping[str, Field], key: str, item: Any, standing: Mapping[str, Any]) -> bool:
         """Whether an unknown key names a field that counts, and has its only value or another one than `standing`,

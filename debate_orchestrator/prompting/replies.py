@@ -15,14 +15,16 @@ from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.json_object import Found, PrivateAlone, find_object, find_own
-from debate_orchestrator.prompting.normalize import normalize, side_phrases, unwrapped
-from debate_orchestrator.prompting.reply_code import Code, code_for
+from debate_orchestrator.prompting.json_object import QUOTES_REPAIRED, Found, PrivateAlone, find_object, find_own
+from debate_orchestrator.prompting.normalize import normalize, phrase, side_phrases, unwrapped
+from debate_orchestrator.prompting.reply_code import Code, needs_code
 from debate_orchestrator.util.errors import BadReply, short_repr
 
 LARGEST = 256 * 1024
 """Bytes that a reply may have: about 40,000 words, eighty times what any phase asks for."""
 
+ESCAPE = "escape the quotation marks inside texts"
+_QUOTED_KEY = re.compile(r"""["'“”‘’]([\w .()/-]{1,80})["'“”‘’]\s{0,20}:""")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -43,9 +45,11 @@ def decode(turn_id: str, data: bytes) -> str:
     return text
 
 
-def storable(reply: Reply) -> Reply:
-    """A reply that a file can hold: half surrogate pairs, which are no characters, are replaced."""
-    return reply.model_copy(update={"text": _SURROGATES.sub("\ufffd", reply.text)})
+def stored(reply: Reply) -> Reply:
+    """A reply as a journal holds it: half surrogate pairs, which are no characters, are replaced, and what only its
+    reading needs is left out."""
+    text = _SURROGATES.sub("\ufffd", reply.text)
+    return reply.model_copy(update={"text": text, "code": None, "recorded": None})
 
 
 def _check_text(turn_id: str, text: str) -> None:
@@ -55,9 +59,15 @@ def _check_text(turn_id: str, text: str) -> None:
         raise BadReply(f"{turn_id}: the reply is empty.", hint="answer the turn's brief")
 
 
-def parse_reply(debate: DebateState, turn: Turn, reply: Reply) -> Spoke | Declined | Voted:
-    """The event that a reply amounts to. Raises BadReply, with every complaint, if it can't be used."""
-    reply, shape = storable(reply), debate.shape(turn)
+def parse_reply(debate: DebateState, turn: Turn, reply: Reply, code: Code | None) -> Spoke | Declined | Voted:
+    """The event that a reply amounts to. `code` is that of the brief that it answers. Raises BadReply, with every
+    complaint, if it can't be used."""
+    recorded = reply.recorded
+    if code is not None:
+        code = code.model_copy(update={"text": reply.code or code.text}) if needs_code(reply.by) else None
+    reply, shape = stored(reply), debate.shape(turn)
+    if recorded is not None and recorded.complaints:
+        raise BadReply(recorded.complaints)
     if reply.ended == "refused" and turn.speaking:
         return Declined(turn=turn.id, reply=reply)
     _check_text(turn.id, reply.text)
@@ -69,30 +79,48 @@ def parse_reply(debate: DebateState, turn: Turn, reply: Reply) -> Spoke | Declin
     if reply.ended == "cut":
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
-    ballot, changes = _read(debate, turn, shape, reply)
+    if recorded is not None and recorded.ballot is not None:
+        found = [(recorded.ballot, list(recorded.changes))]
+    else:
+        found = _found(turn.id, reply.text, code)
+    ballot, changes = _read(debate, turn, shape, found, whole=code is not None and recorded is None)
     return Voted(turn=turn.id, ballot=ballot, reply=reply, changes=tuple(changes))
 
 
-def _read(debate: DebateState, turn: Turn, shape: Shape, reply: Reply) -> tuple[dict[str, Any], list[str]]:
-    """A structured reply in the shape asked for, and what was changed to read it."""
+def _read(
+    debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], *, whole: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """A structured reply in the shape asked for, from the objects that are it, and what was changed to read it."""
     terms, sides = schedule.terms(debate, turn), _sides(debate, turn)
     names, called = fields_asked(shape, terms), (turn.phase.reply, turn.phase.name)
     readings: list[tuple[Any, list[str]]] = []
-    for found, changes in _found(turn.id, reply.text, code_for(debate, turn, reply.by, reply.code)):
+    quoted = _quoted_keys(debate, turn) if whole else ()
+    repaired = whole and any(QUOTES_REPAIRED in changes for _, changes in objects)
+    for found, changes in objects:
         bare, wrapped = unwrapped(found, names, called)
-        ballot, more = normalize(shape, bare, terms, sides)
+        ballot, more = normalize(shape, bare, terms, sides, whole=whole, closed=repaired, quoted=quoted)
         readings.append((ballot, [*changes, *wrapped, *more]))
     if any(ballot != readings[0][0] for ballot, _ in readings):
         problem = f"{turn.id}: the reply holds {len(readings)} JSON objects with the code, and they differ."
         raise BadReply(problem, hint="reply with the JSON object alone")
     ballot, changes = readings[0]
     if complaints := check(shape, ballot, terms):
+        complaints += [f"a text may end too early. Try: {ESCAPE}."] if whole else []
         raise BadReply([f"{turn.id}: {complaint}" for complaint in complaints])
     # Asked once only: what its writer leaves as it is has its shape, and the report says what is wrong with it.
     first = turn.role == RAPPORTEUR and not debate.rejected.get(turn.id)
     if first and (found := decision.shortcomings(debate, turn, ballot)):
         raise Shortcomings([f"{turn.id}: {shortcoming}" for shortcoming in found])
     return ballot, changes
+
+
+def _quoted_keys(debate: DebateState, turn: Turn) -> frozenset[str]:
+    """The phrases that what a turn hears has as keys of JSON. Where a judge repeats them with their quotation marks,
+    they may end a text of its reply, and begin other fields."""
+    heard = [debate.answers[other.id].reply.text for other in schedule.heard(debate, turn)]
+    heard += [file.text for file in debate.opened.context]
+    heard += [entry.text for entry in schedule.questions_put_to(debate, turn)]
+    return frozenset(phrase(found[1]) for text in heard for found in _QUOTED_KEY.finditer(text))
 
 
 def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
@@ -139,11 +167,15 @@ def _found(where: str, text: str, code: Code | None) -> list[Found]:
     try:
         found = [find_object(text)] if code is None else find_own(text, code)
     except PrivateAlone:
-        raise _private_alone(where) from None
+        if code is None:
+            raise _private_alone(where) from None
+        problem = f"{where}: what you reply stands in private working."
+        raise BadReply(problem, hint="close the marks of the working, and write the JSON object after them") from None
     except ValueError as error:
         problem = f"{where}: the reply is not JSON ({error}): {short_repr(text.strip(), 40)}."
-        raise BadReply(problem, hint="reply with the JSON object alone") from None
+        hint = "reply with the JSON object alone" + (f", and {ESCAPE}" if code else "")
+        raise BadReply(problem, hint=hint) from None
     if not found and code is not None:
-        problem = f"{where}: no JSON object in the reply has the code of this turn."
-        raise BadReply(problem, hint=f"put {code.entry} into the object")
+        problem = f"{where}: no JSON object in the reply has the code of this turn twice."
+        raise BadReply(problem, hint=f"put {code.entry} first into the object, and {code.end_entry} last")
     return found

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from debate_orchestrator.core.events import Declined, Opened, Rejected, Reply, Spoke, Voted
+from debate_orchestrator.core.events import Declined, Opened, Recorded, Rejected, Reply, Spoke, Voted
 from debate_orchestrator.core.fold import CurrentState
-from debate_orchestrator.core.state import turn_code
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.prompting.reply_code import needs_code
 from debate_orchestrator.providers.registry import Permissions, Piece
 from debate_orchestrator.storage import journal
 from debate_orchestrator.util.errors import BadSettings, ProviderFailed
@@ -30,9 +28,8 @@ class Replay:
         recorded: dict[str, list[Reply]] = {}
         for event in events:
             if isinstance(event, Spoke | Declined | Voted | Rejected):
-                code = turn_code(opened.reply_key, event.turn) if needs_code(event.reply.by) else ""
-                code = code if event.reply.code is None else event.reply.code
-                recorded.setdefault(event.turn, []).append(event.reply.model_copy(update={"code": code}))
+                reply = event.reply.model_copy(update={"recorded": _recorded(event)})
+                recorded.setdefault(event.turn, []).append(reply)
         self._left = {turn: replies[-_MOST_REPLIES:] for turn, replies in recorded.items()}
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
@@ -51,6 +48,14 @@ class Replay:
 
     async def close(self) -> None:
         """Does nothing: nothing is open."""
+
+
+def _recorded(event: Spoke | Declined | Voted | Rejected) -> Recorded:
+    """What the recording made of a reply. The codes of its debate are not known here, so its ballots are not read
+    again; and what it refused is not let in by rules that changed since."""
+    if isinstance(event, Voted):
+        return Recorded(ballot=event.ballot, changes=event.changes)
+    return Recorded(complaints=event.complaints if isinstance(event, Rejected) else ())
 
 
 def problem(spec: str) -> str | None:

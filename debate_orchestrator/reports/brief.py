@@ -111,6 +111,8 @@ class BriefReport(Part):
     """The rapporteur's credence, in percent."""
     why_not_more: str
     """What keeps the rapporteur from being surer."""
+    check_first: str
+    """What to find out before deciding; empty where the brief does not say."""
     sides_with: str | None
     """The side whose position the advice comes closest to; null where it is neither's."""
     argued_better: str | None
@@ -188,6 +190,7 @@ def brief_report(debate: DebateState) -> BriefReport | None:
         do=advice["do"],
         sure=advice["sure"],
         why_not_more=advice["why_not_more"].rstrip(" .") + ".",
+        check_first=advice.get("check_first", ""),
         sides_with=sides_with,
         argued_better=winner,
         differs=None not in (winner, sides_with) and winner != sides_with,

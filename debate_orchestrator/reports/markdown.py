@@ -37,8 +37,6 @@ _BRIEF_TITLES = (
     "What Would Change the Answer",
     "What to Do Next",
     "How Far to Trust This",
-    "What the Debate Changed",
-    "Who Argued Better Is Another Question",
 )
 """Headings of the decision brief."""
 BLIND = "# Debate to Be Reviewed"

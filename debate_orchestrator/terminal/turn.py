@@ -69,7 +69,8 @@ class PersonTurn(NamedTuple):
     def problems(self, text: str) -> list[str]:
         """What is wrong with a text as the reply to this turn; empty where it will do."""
         try:
-            replies.parse_reply(self.debate, self.turn, Reply(text=text, brief=self.brief.digest, by=model_spec.HUMAN))
+            reply = Reply(text=text, brief=self.brief.digest, by=model_spec.HUMAN)
+            replies.parse_reply(self.debate, self.turn, reply, self.brief.code)
         except BadReply as error:
             return [problem.removeprefix(f"{self.turn.id}: ") for problem in error.complaints]
         return []

@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,8 @@ class Batch:
     """When it was about to be created, in seconds since the epoch."""
     calls: tuple[str, ...]
     """The ids of its calls."""
+    codes: dict[str, str]
+    """The id of a call to the code that its reply was asked for, where it was: another machine may read it."""
     id: str | None = None
     """The provider's name for it; None if that never arrived."""
 
@@ -88,7 +90,8 @@ class BatchFile:
     def _take(self, line: dict[str, Any]) -> None:
         name = str(line["batch"])
         if "calls" in line:
-            batch = Batch(name, str(line["model"]), float(line["at"]), tuple(map(str, line["calls"])))
+            codes = {str(call): str(code) for call, code in dict(line.get("codes", {})).items()}
+            batch = Batch(name, str(line["model"]), float(line["at"]), tuple(map(str, line["calls"])), codes)
             self._batches[name] = batch
             self._of |= dict.fromkeys(batch.calls, batch)
         elif line["id"] is None:
@@ -105,10 +108,11 @@ class BatchFile:
         """Whether the provider's batch of that id is on record."""
         return any(batch.id == id for batch in self._batches.values())
 
-    def plan(self, model: str, calls: Iterable[str]) -> Batch:
-        """Records a batch that is about to be created. JournalWriteError if that can't be written."""
-        name = secrets.token_hex(8)
-        self._append({"batch": name, "model": model, "at": time.time(), "calls": list(calls)})
+    def plan(self, model: str, calls: Mapping[str, str | None]) -> Batch:
+        """Records a batch that is about to be created, of calls with their codes. JournalWriteError if that can't be
+        written."""
+        name, codes = secrets.token_hex(8), {call: code for call, code in calls.items() if code}
+        self._append({"batch": name, "model": model, "at": time.time(), "calls": list(calls), "codes": codes})
         return self._batches[name]
 
     def created(self, batch: Batch, id: str) -> None:

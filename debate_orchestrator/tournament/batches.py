@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
 
-from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.events import Asked, Reply
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.retry import call_with_retry
@@ -54,6 +54,7 @@ class _Call(NamedTuple):
 
     model: str
     body: dict[str, Any]
+    code: str | None
     result: asyncio.Future[Reply]
 
 
@@ -105,16 +106,18 @@ class Batches:
         """Whether a call is in a batch that was, or may have been, created."""
         return self._file.batch_of(call) is not None
 
-    async def answer(self, call: str, model: str, body: dict[str, Any], stop: asyncio.Event) -> Reply:
-        """The reply to a call, from the batch that holds it or from the next one. TransientError if the batch does not
-        answer it; AnswerPending if `stop` is set while it is in a batch, and Paused if it is in none yet; BadFile if
-        the record has the call under another model."""
+    async def answer(
+        self, call: str, model: str, body: dict[str, Any], stop: asyncio.Event, code: str | None = None
+    ) -> Reply:
+        """The reply to a call, from the batch that holds it or from the next one, with the code that it was asked for
+        there. TransientError if the batch does not answer it; AnswerPending if `stop` is set while it is in a batch,
+        and Paused if it is in none yet; BadFile if the record has the call under another model."""
         batch = self._file.batch_of(call)
         if batch and batch.model != model:
             problem = f"{BATCHES} has a call to {model} in a batch of {short_repr(batch.model)}."
             raise BadFile(problem, hint="restore the file from a copy")
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._calls[call] = _Call(model, body, future)
+        self._calls[call] = _Call(model, body, code, future)
         if batch:
             self._await(batch)
         else:
@@ -151,7 +154,7 @@ class Batches:
         if not calls:
             return
         try:
-            batch = self._file.plan(model, calls)
+            batch = self._file.plan(model, {call: self._calls[call].code for call in calls})
         except JournalWriteError as error:
             self._fail(calls, error)
             return
@@ -185,7 +188,7 @@ class Batches:
                 lost = TransientError(f"{batch.model} gave no answer in its batch: no result.")
                 result = results.get(call, lost)
                 if isinstance(result, Reply):
-                    self._settle(call, result)
+                    self._settle(call, result.model_copy(update={"code": batch.codes.get(call)}))
                 else:
                     self._fail([call], result)
         finally:
@@ -311,7 +314,21 @@ class BatchedProvider:
         self._stop = asyncio.Event()
 
     def _id(self, brief: Brief) -> str:
+        """The id of the call that is under way, whose brief another machine may have given another code; else of the
+        next one."""
+        asked = self._unanswered(brief)
+        earlier = call_id(self._current.state, brief.turn, self.name, asked.brief) if asked else None
+        if earlier is not None and self._batches.knows(earlier):
+            return earlier
         return call_id(self._current.state, brief.turn, self.name, brief.digest)
+
+    def _unanswered(self, brief: Brief) -> Asked | None:
+        """The last intent on record of a turn, if it is of this model and no call has a result since."""
+        state = self._current.state
+        asked = state.asked.get(brief.turn, ())
+        if len(asked) <= _results(state, brief.turn) or asked[-1].by != self.name:
+            return None
+        return asked[-1]
 
     def in_batch(self, brief: Brief) -> bool:
         failed = self._current.state.failed.get(brief.turn, ())
@@ -319,11 +336,7 @@ class BatchedProvider:
         return self._batches.knows(self._id(brief)) or (self._batches.collects and not brief.search and not again)
 
     def under_way(self, brief: Brief) -> bool:
-        state = self._current.state
-        asked = state.asked.get(brief.turn, ())[-1:]
-        on_record = any(event.by == self.name and event.brief == brief.digest for event in asked)
-        unanswered = len(state.asked.get(brief.turn, ())) > _results(state, brief.turn)
-        return on_record and unanswered and self._batches.knows(self._id(brief))
+        return self._unanswered(brief) is not None and self._batches.knows(self._id(brief))
 
     async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
         self._stop = stop
@@ -339,7 +352,8 @@ class BatchedProvider:
         if not self.in_batch(brief):
             return await self._live.reply(brief, on_text)
         body = self._source.batch_body(brief)
-        reply = await self._batches.answer(self._id(brief), self.name, body, self._stop)
+        code = brief.code.text if brief.code else None
+        reply = await self._batches.answer(self._id(brief), self.name, body, self._stop, code)
         on_text(reply.text)
         return reply
 

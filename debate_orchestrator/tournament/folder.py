@@ -61,7 +61,7 @@ class Tournament(NamedTuple):
         """BadFile unless events are of this debate: they begin with its opening, whatever was drawn for it by chance,
         and no model from outside the tournament was put into a seat."""
         opened, expected = events[0], self.opening(debate)
-        drawn = {"nonce", "reply_key", "version", "prompts"}
+        drawn = {"nonce", "version", "prompts"}
         known = isinstance(opened, Opened) and opened.model_dump(exclude=drawn) == expected.model_dump(exclude=drawn)
         pool = {judge.spec for judge in self.spec.judges.pool}
         recast = [event for event in events if isinstance(event, Reassigned)]

@@ -95,7 +95,7 @@ def _paused(turn_id: str) -> Paused:
 def _problems(asking: Asking, text: str) -> list[str]:
     reply = Reply(text=text, brief=asking.brief.digest, by=model_spec.HUMAN)
     try:
-        replies.parse_reply(asking.debate, asking.turn, reply)
+        replies.parse_reply(asking.debate, asking.turn, reply, asking.brief.code)
     except BadReply as error:
         return [problem.removeprefix(f"{asking.turn.id}: ") for problem in error.complaints]
     return []

@@ -107,7 +107,7 @@ def debated(
                 text = ballot(brief(debate, turn).messages[0].parts, biases[number], draw)
             else:
                 text = f"quality={quality[turn.seat]} " + "word " * (words[turn.seat] - 1)
-            debate = apply(debate, replies.parse_reply(debate, turn, Reply(text=text, brief="", by="host")))
+            debate = apply(debate, replies.parse_reply(debate, turn, Reply(text=text, brief="", by="host"), None))
     return debate
 
 

@@ -30,7 +30,7 @@ many = settings(max_examples=50)
 
 def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **setup: Any) -> Opened:
     """The opening of a debate of that size."""
-    context, key = setup.pop("context", ()), setup.pop("reply_key", "")
+    context = setup.pop("context", ())
     given = {"strictness": "strict", "first": rules.sides[0]} | setup
     given["cast"] = {seat: ("host",) * (judges if seat == "judge" else 1) for seat in rules.seated}
     given["cast"] |= {"rapporteur": ("host",)} if given.get("issues") or given.get("brief") else {}
@@ -45,7 +45,6 @@ def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **s
         prompts={},
         seed=1,
         nonce="0123456789abcdef",
-        reply_key=key,
         speech_rules=SPEECH_RULES,
     )
 

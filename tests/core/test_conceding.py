@@ -236,7 +236,7 @@ def declines(text: str) -> bool:
     """Whether that speech declines to argue; a speech of which nothing would be heard does nothing."""
     debate = fold([opened()])
     try:
-        return isinstance(parse_reply(debate, debate.due[0], reply(text)), Declined)
+        return isinstance(parse_reply(debate, debate.due[0], reply(text), None), Declined)
     except BadReply:
         return False
 
@@ -375,7 +375,7 @@ def test_a_speech_that_was_cut_has_no_last_line() -> None:
     """Where a limit of tokens cut the reply, nobody knows what would have followed the line."""
     debate = fold([opened()])
     for line in (CONCEDE, DECLINE):
-        event = parse_reply(debate, debate.due[0], Reply(text=f"So.\n\n{line}", brief="0", by="x", ended="cut"))
+        event = parse_reply(debate, debate.due[0], Reply(text=f"So.\n\n{line}", brief="0", by="x", ended="cut"), None)
         assert not isinstance(event, Declined)
     debate = apply(debate, event.model_copy(update={"reply": Reply(text=CONCEDE, brief="0", by="x", ended="cut")}))
     assert tally.conceded(debate) is None

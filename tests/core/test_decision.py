@@ -43,9 +43,10 @@ def brief(**changes: Any) -> dict[str, Any]:
     cases = [("you are few", "Wait.", 80), ("you are new", "Wait.", 75), ("Otherwise.", "Do it.", 60)]
     rows = [dict(zip(("if", "then", "sure"), case, strict=True)) for case in cases]
     advice = {"do": "Do it.", "sure": 60, "why_not_more": "no one measured it", "sides_with": "b"}
+    advice["check_first"] = "the load"
     lists = {"not_argued": [], "would_change": ["A test that fails.", "A bill."], "do_next": ["Count.", "Look."]}
     lists |= {"objections": [{"heading": "Cost", "text": "It costs."}, {"heading": "Time", "text": "It lasts."}]}
-    texts = {"trust": "Nothing was checked.", "changed": "Nothing."}
+    texts = {"weighing": "The load decides.", "trust": "Nothing was checked.", "changed": "Nothing."}
     marks = [reason("held", "1.challenge.b", "1.rebuttal.a") for _ in range(4)]
     return {"recommendation": advice, "by_case": rows, "why": marks, **texts, **lists, **changes}
 
@@ -214,7 +215,7 @@ def test_turns_that_two_rows_cite_name_neither() -> None:
         ({"by_case": brief()["by_case"][:1]}, "otherwise"),
         ({"by_case": brief()["by_case"][::-1]}, "otherwise"),
         ({"by_case": [*brief()["by_case"][:2], {"if": "otherwise", "then": "Do it.", "sure": 70}]}, "70 %"),
-        ({"by_case": [{**brief()["by_case"][0], "then": "word " * 17}, *brief()["by_case"][1:]]}, "by_case[1].then"),
+        ({"by_case": [{**brief()["by_case"][0], "then": "word " * 25}, *brief()["by_case"][1:]]}, "by_case[1].then"),
         ({"trust": "word " * 780}, "write at most 700"),
         ({"why": brief()["why"][:3]}, "at least 4"),
         ({"do_next": ["Count."] * 6}, "at most 5"),

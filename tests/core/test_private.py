@@ -216,7 +216,7 @@ def test_working_alone_is_an_empty_reply(left: str, right: str) -> None:
     for debate in (fold([opened()]), debated(1, until="1.verdict.judge")):
         for text in (f"{left}Hm.{right}", f"{left}Hm.", f"Hm.\n{right}\n"):
             with pytest.raises(BadReply, match=r"private working alone.*write the reply after them"):
-                parse_reply(debate, debate.due[0], reply(text))
+                parse_reply(debate, debate.due[0], reply(text), None)
 
 
 @pytest.mark.parametrize(("left", "right"), READ.values(), ids=READ)
@@ -233,7 +233,7 @@ def test_a_ballot_is_read_without_its_working(left: str, right: str) -> None:
         "{2}\n\n{0}Hm.{1}",
     ):
         text = form.format(left, right, json.dumps(usual.ballot, indent=1))
-        event = parse_reply(debate, turn, reply(text))
+        event = parse_reply(debate, turn, reply(text), None)
         assert isinstance(event, Voted)
         assert (event.ballot, event.reply.text) == (usual.ballot, text)
 
@@ -287,6 +287,6 @@ def test_working_without_a_beginning_is_withdrawn() -> None:
 
 def test_it_is_kept_in_the_journal() -> None:
     """The record keeps a speech verbatim, its working too."""
-    event = parse_reply(fold([opened()]), fold([opened()]).due[0], reply("<think>Hm.</think>So."))
+    event = parse_reply(fold([opened()]), fold([opened()]).due[0], reply("<think>Hm.</think>So."), None)
     assert isinstance(event, Spoke)
     assert event.reply.text == "<think>Hm.</think>So."
