@@ -35,6 +35,12 @@ class Ran(NamedTuple):
 Run = Callable[..., Ran]
 
 
+@pytest.fixture(autouse=True)
+def nothing_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A secret that one test has learned from a file or a header is none in the next."""
+    monkeypatch.setattr("debate_orchestrator.util.redact._learned", set())
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory."""

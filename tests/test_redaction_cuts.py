@@ -110,7 +110,7 @@ def page(key: str, left: int) -> str:
         state="near match", similarity=0.9, passage=f"So it is {key[:left]} ... [...] and {key[:left]} ...",
         why="x" * (1_000 - left) + key, title=title, date="", text="",
     )  # fmt: skip
-    found = reader._believed(told.model_dump_json().encode(), "http://h/")
+    found = reader._checked(told.model_dump_json().encode(), "http://h/")
     assert found.title and found.why and found.passage.startswith("So it is ")
     return f"{found.title}\n{found.why}\n{found.passage}"
 

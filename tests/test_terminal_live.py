@@ -131,10 +131,10 @@ def test_replies_that_will_not_do() -> None:
         shown.happen(Rejected(turn="1.verdict.judge", complaints=(f"no JSON, {n}",), reply=reply))
     lines = shown.close()
 
-    assert "a reply that will not do: it is empty" in lines
+    assert "a reply that can't be taken: it is empty" in lines
     assert [line for line in lines if line.startswith("Judge Verdict")] == [
-        "Judge Verdict — Round 1: a reply that will not do: no JSON, 1",
-        "Judge Verdict — Round 1: a reply that will not do: no JSON, 2",
+        "Judge Verdict — Round 1: a reply that can't be taken: no JSON, 1",
+        "Judge Verdict — Round 1: a reply that can't be taken: no JSON, 2",
     ]
     assert lines.index("No reply counts here.") < lines.index("Round 1: no ballot counts.")
 
@@ -380,5 +380,5 @@ def test_a_sealed_ballot_that_does_not_count() -> None:
     secret = "'Researcher A, by far'"
 
     assert secret not in before and secret in after and secret in " ".join(sealed(say=say, seal=False))
-    assert before.count("a reply that will not do. It is asked for again.") == 1
-    assert before.count("a reply that will not do.") == 2
+    assert before.count("a reply that can't be taken. It is asked for again.") == 1
+    assert before.count("a reply that can't be taken.") == 2

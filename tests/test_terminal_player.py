@@ -195,4 +195,4 @@ def test_a_reply_that_was_asked_for_again_is_not_shown() -> None:
     play = Play([*before[:at], refused, asked(turn), *before[at:]], None)
 
     assert play.run()
-    assert "will not do" not in play.terminal.text and "Winner" in play.terminal.text
+    assert "can't be taken" not in play.terminal.text and "Winner" in play.terminal.text

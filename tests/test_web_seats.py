@@ -249,8 +249,12 @@ def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> Non
 
 
 def test_a_seat_reads_a_list_line_by_line(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """The list of issues that a person has heard has a line for each issue."""
-    _, links = begun(visitor, **{"cast.a": "human"}, issues="yes")
+    """A person who lists the issues has a link too. Who has heard the list sees a line for each issue."""
+    everyone = dict.fromkeys(("cast.a", "cast.b", "cast.judge"), "human")
+    _, links = begun(visitor, **everyone, issues="yes")
+    listed = {f"field/issues/{n}": f"Who pays for part {n}?" for n in range(1, 9)}
+    listed |= {f"field/cases/{n}": f"You run {n} services." for n in (1, 2)}
+    assert hand_in(stranger, links["Rapporteur"], **listed).status_code == 303
     turn_of(stranger, links["Researcher A"])
     page = stranger.get(links["Researcher A"]).text
 

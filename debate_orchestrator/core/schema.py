@@ -222,10 +222,8 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 def _schema(field: Field, terms: ShapeContext, *, conditional: bool | None = None) -> dict[str, Any]:
     """The schema of a field; `conditional` says whether it may be null, if its own conditions do not."""
     schema = _plain(field, terms)
-    if field.per_side:
-        schema = _object(dict.fromkeys(terms.sides, schema))
-    elif field.per_issue:
-        schema = _object(dict.fromkeys(terms.issues, schema))
+    if keys := field.keys(terms):
+        schema = _object(dict.fromkeys(keys, schema))
     if conditional is None:
         conditional = bool(field.only_if or field.unless or field.optional)
     if conditional and empty_value(field) is None:
@@ -412,7 +410,7 @@ def _list(field: Field, value: Any, terms: ShapeContext, where: str) -> list[str
 def _fits(field: Field, value: Any, terms: ShapeContext) -> bool:
     match field.kind:
         case "text":
-            return isinstance(value, str) and bool(value.strip()) and len(value) <= LONGEST and _brief(field, value)
+            return isinstance(value, str) and _text(field, value)
         case "url":
             return isinstance(value, str) and len(value) <= LONGEST_URL and _URL.fullmatch(value) is not None
         case "flag":
@@ -430,8 +428,9 @@ def _fits(field: Field, value: Any, terms: ShapeContext) -> bool:
     return False
 
 
-def _brief(field: Field, value: str) -> bool:
-    return field.words is None or len(value.split()) <= field.words
+def _text(field: Field, value: str) -> bool:
+    short = field.words is None or len(value.split()) <= field.words
+    return short and bool(value.strip()) and len(value) <= LONGEST
 
 
 def _number(field: Field, value: Any) -> bool:

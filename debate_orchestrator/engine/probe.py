@@ -178,8 +178,8 @@ class ProbeRun:
         return [ballot for ballot in self.ballots if ballot.path not in done]
 
     def estimate(self) -> estimate.CostEstimate:
-        """What the missing ballots are expected to take."""
-        expected = [estimate.estimate(*opening(ballot.case, ballot.judge)) for ballot in self.pending()]
+        """What the missing ballots are expected to take. A stand-in counts as the judge it stands for."""
+        expected = [estimate.estimate(*opening(ballot.case, ballot.judge), rehearsal=True) for ballot in self.pending()]
         return estimate.CostEstimate(
             bill=Costs(lines=tuple(line for ballot in expected for line in ballot.bill.lines)),
             unknown=tuple(dict.fromkeys(judge for ballot in expected for judge in ballot.unknown)),

@@ -61,11 +61,11 @@ def _aside(left_out: list[Piece]) -> Iterator[Line]:
     """The line that counts what is not shown."""
     ballots = sum(piece.kind == BALLOT for piece in left_out)
     heard = len(left_out) - ballots
-    said = [f"{heard} document{'s' * (heard != 1)} that you have read before"] if heard else []
-    said += [f"{ballots} earlier ballot{'s' * (ballots != 1)} of yours"] if ballots else []
-    if said:
+    counted = [f"{heard} document{'s' * (heard != 1)} that you have read before"] if heard else []
+    counted += [f"{ballots} earlier ballot{'s' * (ballots != 1)} of yours"] if ballots else []
+    if counted:
         yield Line("")
-        yield Line(f"({' and '.join(said)}: F2 shows them)")
+        yield Line(f"({' and '.join(counted)}: F2 shows them)")
 
 
 def _told(piece: Piece) -> Iterator[Line]:

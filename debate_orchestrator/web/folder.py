@@ -61,9 +61,9 @@ def names() -> list[str]:
 
 def _all_names() -> list[str]:
     """The debates here, the newest first. A link is none of them: it may lead anywhere."""
-    found = [one for one in os.listdir() if one.endswith(JOURNAL) and not is_link(one) and os.path.isfile(one)]
-    found.sort(key=lambda one: (-os.path.getmtime(one), one))
-    return [one.removesuffix(JOURNAL) for one in found]
+    found = [path for path in os.listdir() if path.endswith(JOURNAL) and not is_link(path) and os.path.isfile(path)]
+    found.sort(key=lambda path: (-os.path.getmtime(path), path))
+    return [path.removesuffix(JOURNAL) for path in found]
 
 
 def _has_address(name: str) -> bool:

@@ -103,18 +103,18 @@ def _problems(asking: Asking, text: str) -> list[str]:
 
 def seats(debate: DebateState) -> list[str]:
     """The seats that people have, every judge of a panel apart."""
-    all_seats = (seat for role in debate.format.seated for seat in (debate.judges if role == JUDGE else (role,)))
+    all_seats = (seat for role in debate.seated for seat in (debate.judges if role == JUDGE else (role,)))
     return [seat for seat in all_seats if filler(debate, seat) == model_spec.HUMAN]
 
 
 def heard(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
     """The speeches that the taker of a turn has heard, as they are shown to everybody who takes it."""
-    rules = debate.format
+    format = debate.format
     return [
         {
             "id": entry.turn.id,
-            "heading": rules.heading_of(entry.turn),
-            "side": entry.turn.seat if entry.turn.seat in rules.sides else "judge",
+            "heading": format.heading_of(entry.turn),
+            "side": entry.turn.seat if entry.turn.seat in format.sides else "judge",
             "body": "" if debate.shape(entry.turn) else html.speech(entry.text).html,
             "lines": entry.text.split("\n") if debate.shape(entry.turn) else [],
         }

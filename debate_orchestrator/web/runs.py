@@ -63,7 +63,7 @@ class Writing:
             return len(before)
         return next((n for n, (old, new) in enumerate(zip(before, self.shown, strict=False)) if old != new), 0)
 
-    def told(self, start: int = 0) -> dict[str, object]:
+    def fields(self, start: int = 0) -> dict[str, object]:
         """The event that sends it from that character on."""
         turn = self.turn.id
         return {"turn": turn, "heading": self.heading, "side": self.side, "start": start, "text": self.shown[start:]}
@@ -121,7 +121,7 @@ class Run:
             return []
         debate = self.current.state
         page = "".join(blocks.rendered(debate, block) for block in blocks.outline(debate))
-        writing = [message("text", one.told()) for one in self._writing.values() if self._may_show(one.turn)]
+        writing = [message("text", speech.fields()) for speech in self._writing.values() if self._may_show(speech.turn)]
         return [message("page", page), message("status", self.status(debate)), *writing]
 
     def status(self, debate: DebateState) -> str:
@@ -203,7 +203,7 @@ class Run:
             if writing.pieces:
                 start = writing.take()
                 if self._may_show(writing.turn):
-                    self.audience.tell("text", writing.told(start))
+                    self.audience.tell("text", writing.fields(start))
 
     def _may_show(self, turn: Turn) -> bool:
         """Whether what is written in a turn may be seen before the turns beside it are settled."""

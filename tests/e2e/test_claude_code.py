@@ -59,7 +59,7 @@ LISTED = {
     "unknowns": ["How many calls there will be in a year."],
 }
 SENTENCE = "Researcher A named the step on which it depends, and B's answer to it was that it might turn out otherwise."
-MOST_APPROVALS, MOST_CALLS, MOST_BYTES = 2, 30, 13_000
+MOST_APPROVALS, MOST_CALLS, MOST_BYTES = 2, 30, 13_500
 """What a debate of two rounds may take: permissions asked for, requests to the host's model, bytes that
 `debate` prints."""
 SECONDS = 150
@@ -213,7 +213,8 @@ def _turns_due_together_were_handed_out_in_one_message(script: Script, served: S
     model = [one["content"] for one in last["messages"] if one["role"] == "assistant"]
     handed = [turns for content in model if (turns := _handed(content))]
     assert handed == [[turn["turn"] for turn in one["turns"]] for one in script.printed if one.get("turns")]
-    pairs = [[f"{n}.{phase}.{side}" for side in "ab"] for n in (1, 2) for phase in ("challenge", "rebuttal")]
+    pairs = [["start.issues.rapporteur", "start.advice.rapporteur"]]
+    pairs += [[f"{n}.{phase}.{side}" for side in "ab"] for n in (1, 2) for phase in ("challenge", "rebuttal")]
     assert [turns for turns in handed if len(turns) > 1] == pairs
 
 

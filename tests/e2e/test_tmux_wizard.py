@@ -56,7 +56,7 @@ def test_from_the_first_question_to_the_report(columns: int, environment: dict[s
 
     assert "Traceback" not in last
     assert max(len(line) for text in screens[1:] for line in text.split("\n")) <= columns
-    assert "26calls,about10min,about$" in "".join("\n".join(screens).split())  # a terminal may break a line in a word
+    assert "27calls,about10min,about$" in "".join("\n".join(screens).split())  # a terminal may break a line in a word
     assert (here / "reports" / "rust.rehearsed.md").read_text(encoding="utf-8").startswith("# Debate Report")
     kept = (here / "reports" / "rust.answers.yaml").read_text(encoding="utf-8")
     assert "The team should stay with Go." in kept
