@@ -10,6 +10,7 @@ from typing import Any
 import puppets
 import pytest
 from conftest import Run, finish
+from reply_codes import coded
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.formats import loader
@@ -324,7 +325,9 @@ def test_a_debate_of_an_earlier_version_goes_on_without_advice(debate: Run, here
 
     written = {event.turn: event for event in read(str(shipped)).events if event.kind == "voted"}
     for due in ("final.brief.rapporteur", "final.brief-check.rapporteur", "final.brief-revised.rapporteur"):
-        Path(f"old.turns/{due}.reply.json").write_text(written[due].reply.text, encoding="utf-8")
+        asked = Path(f"old.turns/{due}.brief.md").read_text(encoding="utf-8")
+        reply = coded(asked, written[due].reply.text)
+        Path(f"old.turns/{due}.reply.json").write_text(reply, encoding="utf-8")
         told = debate("step", "old.journal.jsonl", "--json").json
         assert told["complaints"] == []
     assert told["status"] == "done"
