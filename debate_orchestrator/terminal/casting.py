@@ -98,21 +98,21 @@ def look(permissions: Permissions = NO_PERMISSIONS) -> Found:
     return Found(tuple(ways.result()), usual, best, permissions)
 
 
-def seats(rules: Format) -> tuple[str, ...]:
+def seats(format: Format) -> tuple[str, ...]:
     """The seats of a format for which a person chooses who fills them."""
-    return tuple(seat for seat in rules.seated if seat != CLERK)
+    return tuple(seat for seat in format.seated if seat != CLERK)
 
 
-def filled(rules: Format, who: Callable[[str], str]) -> Cast:
+def filled(format: Format, who: Callable[[str], str]) -> Cast:
     """The cast in which `who` tells who fills each seat, with as many judges as the format has."""
     return {
-        seat: [who(seat)] * rules.panel if seat == JUDGE and rules.panel > 1 else who(seat) for seat in seats(rules)
+        seat: [who(seat)] * format.panel if seat == JUDGE and format.panel > 1 else who(seat) for seat in seats(format)
     }
 
 
-def stand_ins(found: Found, rules: Format) -> Cast:
+def stand_ins(found: Found, format: Format) -> Cast:
     """A cast that rehearses."""
-    return filled(rules, lambda seat: model_spec.stand_in(found.best[seat]))
+    return filled(format, lambda seat: model_spec.stand_in(found.best[seat]))
 
 
 def is_free(cast: Mapping[str, Any]) -> bool:
@@ -136,21 +136,21 @@ class Estimates:
     def __init__(self) -> None:
         self._known: dict[str, Future[CostEstimate | None]] = {}
 
-    def of(self, given: Mapping[str, Any], rules: Format, changed: Callable[[], None]) -> Future[CostEstimate | None]:
+    def of(self, given: Mapping[str, Any], format: Format, changed: Callable[[], None]) -> Future[CostEstimate | None]:
         """The estimate of a debate with these answers, which name a cast; None where they would not do. `changed` is
         called when it is there."""
         counted = {key: given[key] for key in ESTIMATED if key in given}
-        key = json.dumps([rules.name, counted], sort_keys=True, default=str)
+        key = json.dumps([format.name, counted], sort_keys=True, default=str)
         if key not in self._known:
-            self._known[key] = in_background(lambda: self._worked_out(counted, rules))
+            self._known[key] = in_background(lambda: self._worked_out(counted, format))
             self._known[key].add_done_callback(lambda done: changed())
         return self._known[key]
 
-    def _worked_out(self, counted: Mapping[str, Any], rules: Format) -> CostEstimate | None:
-        positions = {side: f"{side}: {_PLACEHOLDER}" for side in rules.sides}
+    def _worked_out(self, counted: Mapping[str, Any], format: Format) -> CostEstimate | None:
+        positions = {side: f"{side}: {_PLACEHOLDER}" for side in format.sides}
         try:
             given = {**counted, "topic": _PLACEHOLDER, "positions": positions}
-            return estimate(start.make_opening(settings_from(given, rules, REPORT)))
+            return estimate(start.make_opening(settings_from(given, format, REPORT)))
         except DebateError:
             return None
 
@@ -201,15 +201,15 @@ class Casting:
 
     def _offered(self, found: Found, standing: Cast | None) -> list[tuple[str, str, Cast | None]]:
         """Name, meaning and cast of every choice for all seats at once, what was found first."""
-        rules = self._session.interview.format
+        format = self._session.interview.format
         offered: list[tuple[str, str, Cast | None]] = []
-        if standing and {*seats(rules)} <= set(standing):
+        if standing and {*seats(format)} <= set(standing):
             offered.append(("keep", in_words(standing), standing))
         if found.usual:
-            usual = filled(rules, lambda seat: found.usual[seat])
+            usual = filled(format, lambda seat: found.usual[seat])
             offered.append(("usual", in_words(usual), usual))
-        offered += [(who, about, filled(rules, lambda seat, who=who: who)) for who, about in found.ready()]  # type: ignore[misc]
-        return [*offered, (model_spec.REHEARSE, "", stand_ins(found, rules)), ("seats", "", None)]
+        offered += [(who, about, filled(format, lambda seat, who=who: who)) for who, about in found.ready()]  # type: ignore[misc]
+        return [*offered, (model_spec.REHEARSE, "", stand_ins(found, format)), ("seats", "", None)]
 
     def _for_all(self, typed: str) -> Cast:
         """A cast of one alone."""

@@ -193,9 +193,9 @@ class Live:
         return self._speeches[turn_id]
 
     def _new(self, turn: Turn) -> Speech:
-        rules, known = self._debate.format, self._debate.knows_marks
-        style = outcomes.side_style(self._debate, turn.seat) if turn.seat in rules.sides else JUDGE
-        return Speech(turn, rules.heading_of(turn), style, self._now(), rules.private, known=known)
+        format, known = self._debate.format, self._debate.knows_marks
+        style = outcomes.side_style(self._debate, turn.seat) if turn.seat in format.sides else JUDGE
+        return Speech(turn, format.heading_of(turn), style, self._now(), format.private, known=known)
 
     def _end_stage(self) -> None:
         """Prints what was heard in the stage under way."""

@@ -40,16 +40,16 @@ def side_style(debate: DebateState, side: str) -> str:
 def ballot(debate: DebateState, voted: Voted, width: int) -> list[Row]:
     """A ballot with scores: each side's bar, and each criterion for both sides. A mirrored ballot is shown in the
     terms of the sides as they are."""
-    rules, turn = debate.format, schedule.turn(debate, voted.turn)
-    seen = tally.unmirrored(debate, rules.shapes[turn.phase.reply], voted)
-    points = read_ballot(seen, rules.sides, debate.weights, rules.winner_of).scores
+    format, turn = debate.format, schedule.turn(debate, voted.turn)
+    seen = tally.unmirrored(debate, format.shapes[turn.phase.reply], voted)
+    points = read_ballot(seen, format.sides, debate.weights, format.winner_of).scores
     criteria = (
-        f"{rules.rubric.criteria[name].title} "
-        + " | ".join(decimals(Fraction(str(seen["scores"][side][name]))) for side in rules.sides)
+        f"{format.rubric.criteria[name].title} "
+        + " | ".join(decimals(Fraction(str(seen["scores"][side][name]))) for side in format.sides)
         for name in debate.criteria
     )
     return [
-        *_bars(debate, points, Fraction(str(rules.rubric.most)), width),
+        *_bars(debate, points, Fraction(str(format.rubric.most)), width),
         *paragraph("; ".join(criteria), min(width, WIDEST), "dim", indent=INDENT),
     ]
 

@@ -132,8 +132,8 @@ class Review:
     def _choices(self, step: Step, worded: dict[str, str]) -> tuple[tuple[str, str], ...]:
         if worded:
             return tuple(worded.items())
-        positions, rules = self.form.debate.opened.setup.positions, self.form.debate.format
-        meanings = {side: f"{rules.name_of(side)}: {one_line(positions[side])}" for side in self.form.sides}
+        positions, format = self.form.debate.opened.setup.positions, self.form.debate.format
+        meanings = {side: f"{format.name_of(side)}: {one_line(positions[side])}" for side in self.form.sides}
         meanings = self.texts.words | meanings
         return tuple((option, meanings.get(option, "")) for option in step.options(self.form.terms))
 

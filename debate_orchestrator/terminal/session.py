@@ -175,10 +175,10 @@ class SetupSession:
 
     def _provider(self, spec: str) -> registry.Provider:
         """The model, for a debate of which nothing is settled yet."""
-        rules = self.interview.format
-        positions = {side: f"{side}, to be settled" for side in rules.sides}
+        format = self.interview.format
+        positions = {side: f"{side}, to be settled" for side in format.sides}
         given = {"topic": "to be settled", "positions": positions, "cast": spec}
-        debate = fold([start.make_opening(settings_from(given, rules, REPORT))])
+        debate = fold([start.make_opening(settings_from(given, format, REPORT))])
         return registry.make_provider(spec, CurrentState(debate), self.found().permissions)
 
     def spent(self) -> str:
@@ -223,12 +223,12 @@ def moderating_model(given: Mapping[str, Any]) -> str | None:
     return next(callable_, None)
 
 
-def _cast_by_seat(draft: SetupState, rules: Format) -> SetupState:
+def _cast_by_seat(draft: SetupState, format: Format) -> SetupState:
     """The draft with its cast seat by seat, without seats that the format does not have."""
     cast = draft.given.get(_CAST)
     if isinstance(cast, str):
-        cast = dict.fromkeys(seats(rules), cast)
+        cast = dict.fromkeys(seats(format), cast)
     if not isinstance(cast, dict):
         return without_answers(draft, _CAST)
-    known = {seat: who for seat, who in cast.items() if seat in (*rules.seats_taken(rules.options), MODERATOR)}
+    known = {seat: who for seat, who in cast.items() if seat in (*format.seats_taken(format.options), MODERATOR)}
     return draft.model_copy(update={"given": draft.given | {_CAST: known}})

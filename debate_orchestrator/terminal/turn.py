@@ -311,10 +311,10 @@ class BallotForm(Form):
 
     def _part_name(self, part: str) -> str:
         """What a side, a criterion or a field is called."""
-        rules = self._at.debate.format
+        format = self._at.debate.format
         if part in self.terms.sides:
-            return rules.name_of(part)
-        return rules.rubric.criteria[part].title if part in self.terms.criteria else transcript.title(part)
+            return format.name_of(part)
+        return format.rubric.criteria[part].title if part in self.terms.criteria else transcript.title(part)
 
 
 class Person:

@@ -52,14 +52,14 @@ def rendered(debate: DebateState, block: Block) -> str:
     """The block as HTML."""
     if block.turn is None:
         return pages.render("block.html.j2", block=block, line=block.announcement)
-    turn, rules = block.turn, debate.format
+    turn, format = block.turn, debate.format
     answer = debate.answers[turn.id]
     values: dict[str, Any] = {"body": "", "scores": None, "fields": ()}
     if isinstance(answer, Voted):
         values |= _ballot(debate, turn, answer.ballot)
     else:
         values["body"] = html.speech(speech_rules.visible(debate, turn).text).html
-    heading = rules.heading_of(turn)
+    heading = format.heading_of(turn)
     return pages.render("block.html.j2", block=block, line=None, side=side(debate, turn), heading=heading, **values)
 
 
@@ -93,10 +93,10 @@ def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[
 def status(debate: DebateState, *, running: bool, stopping: bool, complaints: list[str]) -> str:
     """Where the debate stands, as HTML."""
     *_, stage = debate.stages
-    rules, total = debate.format, costs_of(debate).total
+    format, total = debate.format, costs_of(debate).total
     parts = [f"Round {stage[0].round} of {debate.rounds}"] if stage[0].round and debate.due else []
     parts += [", ".join(dict.fromkeys(turn.phase.title for turn in stage))] if debate.due else []
-    waiting = [rules.name_of(turn.seat) for turn in debate.due if filler(debate, turn.seat) == model_spec.HUMAN]
+    waiting = [format.name_of(turn.seat) for turn in debate.due if filler(debate, turn.seat) == model_spec.HUMAN]
     hosted = [turn.id for turn in debate.due if filler(debate, turn.seat) == model_spec.HOST]
     if total.calls:
         parts.append(f"${total.cost:.4f}" + (" and calls of unknown price" if total.unknown else ""))

@@ -96,12 +96,12 @@ class Desk:
         except DebateError as error:
             return self._form(sent, error.complaints)
         fields = {name: text for name, text in sent.items() if name not in ("agree", "risk")}
-        rules = format_check.load(prepared.settings.format)
+        format = format_check.load(prepared.settings.format)
         return self._page(
             "confirm.html.j2",
             settings=prepared.settings,
-            sides={side: rules.name_of(side) for side in rules.sides},
-            names={seat: rules.name_of(seat) for seat in prepared.settings.cast},
+            sides={side: format.name_of(side) for side in format.sides},
+            names={seat: format.name_of(seat) for seat in prepared.settings.cast},
             who=new_debate.who,
             derives=prepared.derives,
             expected=expected,
@@ -116,23 +116,23 @@ class Desk:
         """The form with what was sent, and every problem beside its field."""
         offered = self._offered[0]
         try:
-            rules = new_debate.rules_of(sent)
+            format = new_debate.chosen_format(sent)
         except DebateError as error:
             complaints, sent = error.complaints, {**sent, "format": new_debate.DEFAULT_FORMAT}
-            rules = new_debate.rules_of(sent)
-        fields = new_debate.more_fields(rules)
-        seats = {seat: new_debate.cast_options(seat, rules, offered) for seat in new_debate.seats(rules)}
+            format = new_debate.chosen_format(sent)
+        fields = new_debate.more_fields(format)
+        seats = {seat: new_debate.cast_options(seat, format, offered) for seat in new_debate.seats(format)}
         names = {"topic", "positions", "rounds", "format", "cast", *(field.name for field in fields)}
-        names |= {f"cast.{seat}" for seat in seats} | {f"positions.{side}" for side in rules.sides}
+        names |= {f"cast.{seat}" for seat in seats} | {f"positions.{side}" for side in format.sides}
         problems = new_debate.by_field(complaints, names.__contains__)
         return self._page(
             "new.html.j2",
             422 if complaints else 200,
             sent=sent,
-            rules=rules,
+            format=format,
             formats=new_debate.formats(),
             seats=seats,
-            chosen={seat: sent.get(f"cast.{seat}") or new_debate.default_of(seat, rules, offered) for seat in seats},
+            chosen={seat: sent.get(f"cast.{seat}") or new_debate.default_of(seat, format, offered) for seat in seats},
             fields=fields,
             open=any(sent.get(field.name) or problems.get(field.name) for field in fields),
             problems=problems,
@@ -158,7 +158,7 @@ class Desk:
         complaints = run.complaints if run else []
         running, stopping = live is not None, live is not None and live.stopping
         body = await asyncio.to_thread(lambda: [blocks.rendered(state, block) for block in blocks.outline(state)])
-        rules = state.format
+        format = state.format
         name, first = request.path_params["name"], contents.entries[0].hash
         files = DebateFiles.of_journal(path)
         hearers = [seat for seat in state.askable if will_hear(state, seat)] if state.due else []
@@ -166,17 +166,17 @@ class Desk:
             "debate.html.j2",
             name=name,
             setup=state.opened.setup,
-            sides={side: rules.name_of(side) for side in rules.sides},
+            sides={side: format.name_of(side) for side in format.sides},
             state=state,
             running=running,
             stopping=stopping,
             body=body,
             status=blocks.status(state, running=running, stopping=stopping, complaints=complaints),
             seats=[
-                (rules.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(first, seat)}")
+                (format.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(first, seat)}")
                 for seat in people.seats(state)
             ],
-            hearers=[(seat, rules.name_of(seat) if seat in rules.sides else "the judges") for seat in hearers],
+            hearers=[(seat, format.name_of(seat) if seat in format.sides else "the judges") for seat in hearers],
             closable=state.due and can_end_early(state),
             judged=bool(state.judges) and state.complete,
             review=reviewing.link(self._tokens, name, first),

@@ -68,7 +68,7 @@ def look() -> Offered:
     return Offered(tuple((found | dict.fromkeys(usual.values(), "the default")).items()), usual)
 
 
-def rules_of(sent: Mapping[str, str]) -> Format:
+def chosen_format(sent: Mapping[str, str]) -> Format:
     """The format that was chosen. Raises BadFormat or BadSettings."""
     return format_check.load(sent.get("format") or DEFAULT_FORMAT)
 
@@ -78,12 +78,12 @@ def formats() -> list[tuple[str, str]]:
     return [(name, format_check.load(name).title) for name in resources.format_names()]
 
 
-def seats(rules: Format) -> tuple[str, ...]:
+def seats(format: Format) -> tuple[str, ...]:
     """The seats for which a person chooses who fills them."""
-    return tuple(seat for seat in rules.seated if seat != CLERK)
+    return tuple(seat for seat in format.seated if seat != CLERK)
 
 
-def cast_options(seat: str, rules: Format, offered: Offered) -> tuple[tuple[str, str], ...]:
+def cast_options(seat: str, format: Format, offered: Offered) -> tuple[tuple[str, str], ...]:
     """Who may take a seat, as the values and the words of a list."""
     stand_in = model_spec.stand_in(offered.usual.get(seat) or discovery.unlimited(JUDGE if seat == JUDGE else "a"))
     models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in offered.models)
@@ -98,14 +98,14 @@ def who(spec: str) -> str:
     return "a stand-in" if model_spec.kind(spec) == model_spec.REHEARSE else model_spec.public_name(spec)
 
 
-def default_of(seat: str, rules: Format, offered: Offered) -> str:
+def default_of(seat: str, format: Format, offered: Offered) -> str:
     """Who takes a seat unless another is chosen."""
-    return offered.usual.get(seat) or dict(cast_options(seat, rules, offered)).popitem()[0].replace(
+    return offered.usual.get(seat) or dict(cast_options(seat, format, offered)).popitem()[0].replace(
         model_spec.HUMAN, model_spec.stand_in(discovery.unlimited(JUDGE if seat == JUDGE else "a"))
     )
 
 
-def more_fields(rules: Format) -> list[FormField]:
+def more_fields(format: Format) -> list[FormField]:
     """The fields of the settings that most people leave as they are."""
     found = []
     for name, text in SETTING_TEXTS.items():
@@ -115,9 +115,9 @@ def more_fields(rules: Format) -> list[FormField]:
         if kind == "flag":
             kind, options = "choice", [("", "default"), ("yes", "yes"), ("no", "no")]
         elif name == "strictness":
-            kind, options = "choice", [("", "default"), *((mode, mode) for mode in rules.rubric.strictness)]
+            kind, options = "choice", [("", "default"), *((mode, mode) for mode in format.rubric.strictness)]
         elif name == "first":
-            kind, options = "choice", [("", "default"), *((side, rules.name_of(side)) for side in rules.sides)]
+            kind, options = "choice", [("", "default"), *((side, format.name_of(side)) for side in format.sides)]
         if kind:
             found.append(FormField(name, name.replace("_", " ").capitalize(), text.help, kind, tuple(options)))
     return found
@@ -137,14 +137,14 @@ def _kind(name: str) -> str:
     return "lines" if any(get_origin(part) is tuple for part in parts) else ""
 
 
-def given(sent: Mapping[str, str], rules: Format, offered: Offered) -> dict[str, Any]:
+def given(sent: Mapping[str, str], format: Format, offered: Offered) -> dict[str, Any]:
     """What was sent as answers: the keys of an answers file, and values of the types that it would have."""
     answers: dict[str, Any] = {"topic": sent.get("topic", "").strip(), "format": sent.get("format") or DEFAULT_FORMAT}
-    positions = {side: text for side in rules.sides if (text := sent.get(f"positions.{side}", "").strip())}
+    positions = {side: text for side in format.sides if (text := sent.get(f"positions.{side}", "").strip())}
     if positions:
         answers["positions"] = positions
-    answers["cast"] = {seat: _cast(sent, seat, rules, offered) for seat in seats(rules)}
-    for name in ("rounds", *(field.name for field in more_fields(rules))):
+    answers["cast"] = {seat: _cast(sent, seat, format, offered) for seat in seats(format)}
+    for name in ("rounds", *(field.name for field in more_fields(format))):
         text = sent.get(name, "").strip()
         if not text:
             continue
@@ -163,11 +163,11 @@ def given(sent: Mapping[str, str], rules: Format, offered: Offered) -> dict[str,
     return answers
 
 
-def _cast(sent: Mapping[str, str], seat: str, rules: Format, offered: Offered) -> list[str]:
+def _cast(sent: Mapping[str, str], seat: str, format: Format, offered: Offered) -> list[str]:
     """Who takes a seat: the models that were typed, else the one that was chosen, as often as the format has judges."""
     typed = [line.strip() for line in sent.get(f"other.{seat}", "").splitlines() if line.strip()]
-    chosen = sent.get(f"cast.{seat}") or default_of(seat, rules, offered)
-    return typed or [chosen] * (rules.panel if seat == JUDGE else 1)
+    chosen = sent.get(f"cast.{seat}") or default_of(seat, format, offered)
+    return typed or [chosen] * (format.panel if seat == JUDGE else 1)
 
 
 def _number(name: str, text: str) -> Any:
@@ -193,14 +193,14 @@ class Prepared(NamedTuple):
 
 def prepare(sent: Mapping[str, str], offered: Offered) -> Prepared:
     """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written."""
-    rules = rules_of(sent)
-    answers = given(sent, rules, offered)
-    settings = settings_from(answers, rules, answers["output"])
-    speakers = [spec for seat in seats(rules) for spec in settings.cast.get(seat, ())]
-    rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats(rules)})
+    format = chosen_format(sent)
+    answers = given(sent, format, offered)
+    settings = settings_from(answers, format, answers["output"])
+    speakers = [spec for seat in seats(format) for spec in settings.cast.get(seat, ())]
+    rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats(format)})
     settings = start.rehearsed(settings) if rehearsal else settings
     if not settings.positions and not any(map(model_spec.is_called, speakers)):
-        settings = settings.model_copy(update={"positions": plain_positions(settings.topic, rules.sides)})
+        settings = settings.model_copy(update={"positions": plain_positions(settings.topic, format.sides)})
     files = folder.free_files(settings.topic, _REHEARSED if rehearsal else "")
     start.check_settings(settings, files)
     output = f"{files.report.removesuffix('.md').removesuffix(_REHEARSED)}.md" if rehearsal else files.report
@@ -214,8 +214,8 @@ def expected(prepared: Prepared) -> str:
     if not prepared.rehearsal and not any(map(model_spec.is_called, model_spec.specs_of(settings.cast))):
         return "nothing: no model is called"
     if not settings.positions:
-        rules = format_check.load(settings.format)
-        settings = settings.model_copy(update={"positions": plain_positions(settings.topic, rules.sides)})
+        format = format_check.load(settings.format)
+        settings = settings.model_copy(update={"positions": plain_positions(settings.topic, format.sides)})
     found = estimate(start.make_opening(settings)).sentence()
     return f"nothing: it is a rehearsal. The real debate: {found}" if prepared.rehearsal else found
 

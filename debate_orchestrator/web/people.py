@@ -109,12 +109,12 @@ def seats(debate: DebateState) -> list[str]:
 
 def heard(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
     """The speeches that the taker of a turn has heard, as they are shown to everybody who takes it."""
-    rules = debate.format
+    format = debate.format
     return [
         {
             "id": entry.turn.id,
-            "heading": rules.heading_of(entry.turn),
-            "side": entry.turn.seat if entry.turn.seat in rules.sides else "judge",
+            "heading": format.heading_of(entry.turn),
+            "side": entry.turn.seat if entry.turn.seat in format.sides else "judge",
             "body": "" if debate.shape(entry.turn) else html.speech(entry.text).html,
             "lines": entry.text.split("\n") if debate.shape(entry.turn) else [],
         }

@@ -106,8 +106,7 @@ class Reviews:
         return f"{request.url.path}?{own_query(self._tokens, case.entries[0].hash, name)}"
 
     def _filed(self, case: _Case, name: str) -> bool:
-        found = review_files.gather_reviews(case.ballots, case.entries)
-        return name in {review.reviewer for review in found.counted}
+        return review_files.is_filed(case.ballots, name, case.form, case.entries)
 
     def _begin(self, request: Request, case: _Case, sent: Mapping[str, str]) -> Response:
         """Takes the vote before reading, which stands from then on, and leads to the reviewer's own address."""
@@ -158,7 +157,7 @@ class Reviews:
         criteria = form.debate.format.rubric.criteria
         scored = any("scores" in shape for shape in (*form.rounds.values(), form.final))
         nothing = {("why",): ""} if problems else {}  # an empty reason is a problem too
-        typed, rules = nothing | form_fields.entered(sent), form.debate.format
+        typed, format = nothing | form_fields.entered(sent), form.debate.format
 
         def worded(step: fields.Step) -> tuple[str, str]:
             wording = reviews.worded(form, step.place, step.about)
@@ -178,13 +177,13 @@ class Reviews:
                 for name in (form.terms.criteria if scored else ())
             ],
             questions=form_fields.questions(
-                case.shape(_ASKED), form.terms, rules, typed, checked=bool(problems), worded=worded
+                case.shape(_ASKED), form.terms, format, typed, checked=bool(problems), worded=worded
             ),
         )
 
     def _page(self, request: Request, case: _Case, step: str, code: int = 200, **values: Any) -> Response:
         debate, here = case.form.debate, request.url.path
-        rules, setup = debate.format, debate.opened.setup
+        format, setup = debate.format, debate.opened.setup
         name = values.get("name", "")
         return html_response(
             "review.html.j2",
@@ -195,7 +194,7 @@ class Reviews:
             form_token=request.path_params["token"],
             texts=reviews.review_texts(),
             topic=setup.topic,
-            positions=[(side, rules.name_of(side), setup.positions[side]) for side in case.form.sides],
+            positions=[(side, format.name_of(side), setup.positions[side]) for side in case.form.sides],
             draft=f"review {case.entries[-1].hash[:16]} {name}",
             **{"sent": {}, "problems": [], **values},
         )

@@ -106,8 +106,8 @@ class Seats:
         problems: list[str],
         remarks: list[str] | None = None,
     ) -> Response:
-        seat, rules = request.path_params["seat"], state.format
-        side = seat if seat in rules.sides else JUDGE
+        seat, format = request.path_params["seat"], state.format
+        side = seat if seat in format.sides else JUDGE
         values: dict[str, Any] = {"heard": [], "task": "", "limits": "", "questions": None}
         if asking is not None:
             shaped = asking.debate.shape(asking.turn) is not None
@@ -123,10 +123,10 @@ class Seats:
             form_token=request.path_params["token"],
             here=request.url.path,
             setup=state.opened.setup,
-            name=rules.name_of(seat),
+            name=format.name_of(seat),
             side=side,
             position=state.opened.setup.positions.get(seat, ""),
-            heading=rules.heading_of(asking.turn) if asking else "",
+            heading=format.heading_of(asking.turn) if asking else "",
             turn=asking.turn.id if asking else "",
             draft=f"{request.path_params['name']} {asking.turn.id} {asking.brief.digest[:16]}" if asking else "",
             state=state,
