@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import puppets
-import reply_codes
 from dealing import Deal, Hand
 
 from debate_orchestrator.core.events import Event, Noted, Opened, Rejected, Reply
@@ -16,7 +16,6 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.start import make_opening
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
-from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.setup.settings import settings_from
@@ -72,8 +71,7 @@ def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterato
     said = say(waiting) if say else None
     if said is None:
         said = puppets.reply(waiting, rounds=debate.rounds, strict=debate.opened.setup.strictness == "strict")
-    task = brief(debate, turn).messages[-1].parts[-1] if debate.opened.reply_key else ""
-    text = reply_codes.coded(task, said)
+    text = said if isinstance(said, str) else json.dumps(said)
     for attempt in range(2):
         reply = Reply(text=text, brief=str(attempt) * 64, by="host")
         try:

@@ -311,7 +311,7 @@ def test_settings_that_no_debate_can_go_by(format: str, given: dict[str, Any], p
 
 def test_a_debate_of_an_earlier_version_goes_on_without_advice(debate: Run, here: Path) -> None:
     """A shipped journal whose format has no advice, cut before its brief, asks for that brief in its own shape, without
-    a word of advice, takes the reply that it got then, and its report is told with the old fields."""
+    a word of advice, takes the reply that it got then with the code, and its report is told with the old fields."""
     shipped = resources.folder("examples") / "friday-deploys" / "debate-report.journal.jsonl"
     lines = shipped.read_text(encoding="utf-8").splitlines(keepends=True)
     cut = next(n for n, line in enumerate(lines) if '"turn": "final.brief.rapporteur"' in line.replace('":"', '": "'))
@@ -324,7 +324,8 @@ def test_a_debate_of_an_earlier_version_goes_on_without_advice(debate: Run, here
 
     written = {event.turn: event for event in read(str(shipped)).events if event.kind == "voted"}
     for due in ("final.brief.rapporteur", "final.brief-check.rapporteur", "final.brief-revised.rapporteur"):
-        Path(f"old.turns/{due}.reply.json").write_text(written[due].reply.text, encoding="utf-8")
+        files = {"brief": f"old.turns/{due}.brief.md", "reply": f"old.turns/{due}.reply.json"}
+        puppets.hand_in(files, written[due].reply.text)
         told = debate("step", "old.journal.jsonl", "--json").json
         assert told["complaints"] == []
     assert told["status"] == "done"

@@ -123,7 +123,7 @@ def test_a_judge_reads_the_debate_and_no_hint() -> None:
         asked = "\n".join(part for message in brief(debate, turn).messages for part in message.parts)
         debate = apply(
             debate,
-            read_reply(debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief="", by="rehearse")),
+            read_reply(debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief="", by="rehearse"), None),
         )
 
         assert turn.id == "2.verdict.judge" and debate.complete

@@ -54,8 +54,12 @@ def main(weakness: str, worths: str, log: str = "", seconds: str = "0") -> None:
         "justification": "So it seems, as far as I can weigh what each of them showed.",
         "unsupported_claims": [],
     }
-    ballot |= dict(re.findall(r'^Put "(\w+)": "(\w+)" into the object', brief, re.MULTILINE))
-    print(json.dumps(ballot | {key: {"a": "This.", "b": "That."} for key in ("strongest", "weakest")}))
+    ballot |= {key: {"a": "This.", "b": "That."} for key in ("strongest", "weakest")}
+    for first, code, last in re.findall(
+        r'^Put "(\w+)": "(\w+)" first into the object, and "(\w+)"', brief, re.MULTILINE
+    ):
+        ballot = {first: code} | ballot | {last: code}
+    print(json.dumps(ballot))
 
 
 def scores(weakness: str, speeches: dict[str, str], worths: dict[str, float]) -> dict[str, float]:

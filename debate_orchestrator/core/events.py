@@ -100,10 +100,10 @@ class FoundPage(Value):
 class Recorded(Value):
     """What a recorded debate made of a reply."""
 
-    complaints: tuple[str, ...] = ()
+    complaints: Annotated[tuple[str, ...], FREE] = ()
     """Why it could not be used; empty if it could."""
-    ballot: dict[str, Any] | None = None
-    changes: tuple[str, ...] = ()
+    ballot: Annotated[dict[str, Any] | None, FREE] = None
+    changes: Annotated[tuple[str, ...], FREE] = ()
     """As in `Voted`; None and empty for a speech."""
 
 

@@ -26,6 +26,8 @@ from debate_orchestrator.util.sanitize import normalized, one_line
 ENDING, DRAFT = ".yaml", ".draft.yaml"
 MOST = 1_000
 """Ballots that are read of one folder."""
+MOST_BY_LINK = 300
+"""Reviews that may be begun by the link to a debate, whose ballots are then all read: far fewer than `MOST`."""
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
 _HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs/reviewing.md has its form.\n"
 
@@ -58,6 +60,16 @@ def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
     if len(names) > MOST:
         left_out.append(f"{name_of(folder)}: {len(names):,} ballots are too many; the first {MOST:,} are read.")
     return GatheredReviews(counted=tuple(counted), left_out=tuple(left_out))
+
+
+def is_filed(folder: str, reviewer: str, form: ReviewForm, entries: Sequence[Entry]) -> bool:
+    """Whether the ballot of that reviewer lies in a folder and counts. No other file is read."""
+    path = path_of(folder, reviewer)
+    if is_link(folder) or not os.path.lexists(path):
+        return False
+    with suppress(BadFile):
+        return _read(path, os.path.basename(path), form, entries).reviewer == reviewer
+    return False
 
 
 def _read(path: str, name: str, form: ReviewForm, entries: Sequence[Entry]) -> Review:
@@ -130,11 +142,16 @@ def file(folder: str, value: Mapping[str, Any]) -> str:
 
 
 def begin(folder: str, value: Mapping[str, Any]) -> bool:
-    """Keeps the first draft of a reviewer; False where that name has a draft or a ballot, which then stays as it is."""
+    """Keeps the first draft of a reviewer; False where that name has a draft or a ballot, which then stays as it is.
+    BadFile where so many have begun that no more may by the link: those who have can go on, and all of their ballots
+    are read, with others that the user takes."""
     draft, ballot = (path_of(folder, value["reviewer"], ending) for ending in (DRAFT, ENDING))
     if os.path.lexists(draft) or os.path.lexists(ballot):
         return False
     make_folder(folder)
+    if sum(name.endswith(ENDING) for name in os.listdir(folder)) >= MOST_BY_LINK:
+        problem = f"{MOST_BY_LINK} reviews of this debate have begun, and no more may by this link."
+        raise BadFile(problem, hint="tell the person who sent you the link, who can take your ballot as a file")
     write_new(draft, to_yaml(value))
     return True
 

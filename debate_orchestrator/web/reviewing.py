@@ -106,8 +106,7 @@ class Reviews:
         return f"{request.url.path}?{own_query(self._tokens, case.entries[0].hash, name)}"
 
     def _filed(self, case: _Case, name: str) -> bool:
-        found = review_files.gather_reviews(case.ballots, case.entries)
-        return name in {review.reviewer for review in found.counted}
+        return review_files.is_filed(case.ballots, name, case.form, case.entries)
 
     def _begin(self, request: Request, case: _Case, sent: Mapping[str, str]) -> Response:
         """Takes the vote before reading, which stands from then on, and leads to the reviewer's own address."""
