@@ -142,5 +142,5 @@ def test_the_conversation_offers_a_person(person: Person) -> None:  # noqa: F811
     """Who argues and who judges may be the person at the terminal."""
     _, shown = person(keys=(TOPIC, "seats", "human", "human", "rehearse", "", CTRL_C))
 
-    assert "human you, or somebody beside you, at this terminal" in shown
+    assert "human you, or a person beside you, at this terminal" in shown
     assert "judge" in shown
