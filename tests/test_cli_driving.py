@@ -100,6 +100,7 @@ def test_own_briefs_are_replaced_in_silence(debate: Run) -> None:
     refused = brief.read_text(encoding="utf-8")
     again = debate("resume", "r.journal.jsonl")
     assert ran.code == again.code == 3 and "could not be used" in refused
+    assert "the reply is not JSON: 'I think A won.'" in ran.err
     assert "was not the brief" not in ran.err + again.err and not [*brief.parent.glob("*edited*")]
 
     brief.write_text("My notes.", encoding="utf-8")

@@ -374,7 +374,7 @@ def test_a_refused_reply_makes_room(debate: Run, opened: dict[str, Any]) -> None
     again = debate("step", J, "--json")
 
     kept = Path("report.turns/1.opening.a.reply.refused-1.md")
-    assert f"It was kept as {kept}." in refused.json["complaints"][0]
+    assert f"It was kept as {kept}: correct it and save it as " in refused.json["complaints"][0]
     assert kept.read_text(encoding="utf-8") == " \n" and not place.exists()
     assert (again.code, again.json["missing"]) == (0, [f"1.opening.a: no reply at {place} yet."])
 

@@ -224,6 +224,25 @@ def test_a_short_form_asks_what_only_a_person_knows() -> None:
         assert value is not None and check(shape, value, TERMS) == []
 
 
+def test_the_final_form_asks_for_an_unresolved_question() -> None:
+    """The final ballot's first unresolved question is among the six, and no second one is asked for."""
+    shape = loader.load("adversarial").shapes["final"]
+    first: Place = ("unresolved_questions", "1")
+    for entered in ({}, {first: "Does it scale?"}):
+        asked = fields.shortened(fields.steps(shape, TERMS, entered), "unresolved_questions")
+        assert first in [step.place for step in asked] and len(asked) <= fields.MOST_ASKED
+        assert ("unresolved_questions", "2") not in [step.place for step in asked]
+
+
+def test_an_empty_form_holds_no_sample_rows() -> None:
+    """A list that may be empty is empty in the form to be filled in by hand; one that needs rows shows as many."""
+    row: Shape = {"seat": Field(kind="choice"), "claim": Field(kind="text")}
+    shape: Shape = {"claims": Field(kind="list", fields=row), "tests": Field(kind="list", least=2, fields=row)}
+
+    sample = {"seat": "a | b", "claim": ""}
+    assert fields.empty_form(shape, TERMS) == {"claims": [], "tests": [sample, sample]}
+
+
 def test_a_list_that_is_all_there_is() -> None:
     """Where nothing must be answered the form is not shortened: the dissent record would be empty."""
     every = fields.steps(loader.load("adversarial").shapes["dissent"], TERMS, {})

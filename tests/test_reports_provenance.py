@@ -34,7 +34,7 @@ def test_a_rehearsal_in_part() -> None:
     one = told(rounds=1, cast={"a": (REAL,), "b": (REAL,), "judge": (REAL, STAND_IN)})
 
     assert one.provenance[0] == "Rehearsed in part: stand-ins spoke for Judge 2."
-    assert one.run.rehearsed
+    assert one.run.rehearsed and closing_line(one, "r.md").startswith("Debate rehearsed in part. Report")
 
 
 def test_people_are_told() -> None:

@@ -50,7 +50,8 @@ def test_what_a_judge_needs() -> None:
     text = shown(due("1.verdict.judge"), "1.verdict.judge")
 
     assert "Score each researcher from 1 to 10 on each criterion." in text
-    assert "A form asks for all of that, field by field." in text
+    assert "A form asks for these: Scores, " in text and "Winner" in text and "`more` at its end" in text
+    assert "all of that" not in text
     assert "JSON" not in text and "additionalProperties" not in text
 
 

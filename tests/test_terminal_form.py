@@ -297,12 +297,13 @@ def test_a_form_that_can_not_be_read(here: Path) -> None:
 
 def test_the_final_verdict_and_the_dissent_record(here: Path) -> None:
     """Whatever the shape is, its form ends in a reply that will do; the dissent record is asked whole."""
-    final = ("consensus", "The middle.", "Why it is so.", "a", "The cost.", "Act.", "")
+    final = ("consensus", "The middle.", "Why it is so.", "a", "Is it cheaper?", "Act.", "")
     verdict, _ = filled(here, *final, turn="final.verdict.judge")
     row = ("It is cheaper.", "It is.", "It is not.", "unresolved", "1, 2", "")
     dissent, _ = filled(here, *row, "", turn="final.dissent.judge")
 
     assert verdict["converged_on"] == "The middle." and verdict["follow_up"] == "Act."
     assert verdict["strength"] == "consensus"  # it is computed, and not asked for
-    assert verdict["strongest_argument"] == {"seat": "a", "argument": "The cost.", "why": NOTHING}
+    assert verdict["strongest_argument"] == {"seat": "a", "argument": NOTHING, "why": NOTHING}
+    assert verdict["unresolved_questions"] == ["Is it cheaper?"]
     assert dissent["rows"][0]["turns"] == ["1.opening.a", "1.opening.b"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from web_visitor import Visitor, visiting
+from web_visitor import Visitor, plain, visiting
 
 from debate_orchestrator import fold, read_journal, render
 from debate_orchestrator.providers import discovery
@@ -56,6 +56,55 @@ def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
     shown = visitor.text(address)
     for said in ("ROUND 1 OF 1", "Opening Statement — Researcher A", "Argument quality", "FINAL VERDICT"):
         assert said in shown
+
+
+@pytest.mark.parametrize(
+    ("topic", "position"),
+    [
+        ("Is a monolith simpler to run?", ""),
+        ("Is it time to leave?", ""),
+        ("Remote work", "It is right that: Remote work"),
+    ],
+)
+def test_positions_are_worked_out_without_a_model(visitor: Visitor, topic: str, position: str) -> None:
+    """A topic of any form that can be affirmed or denied needs no positions, with stand-ins and with people."""
+    for seats in ({}, dict.fromkeys(("cast.a", "cast.b", "cast.judge"), "human")):
+        shown = visitor.send(
+            "/new", {**SETUP, **seats, "topic": topic, "issues": "no", "brief": "no", "action": "cost"}
+        )
+        assert shown.status_code == 200 and position in plain(shown.text)
+
+
+def test_positions_that_no_model_can_derive_are_asked_for(visitor: Visitor) -> None:
+    """The problem stands beside the positions, and says what to do in the form."""
+    answer = visitor.send("/new", {**SETUP, "topic": "What should we eat?", "action": "start"})
+
+    assert answer.status_code == 422 and "write out what each side argues" in plain(answer.text)
+    assert "debate ask" not in answer.text and os.listdir() == []
+
+
+def test_a_finished_page_says_what_was_decided(visitor: Visitor) -> None:
+    """Above the speeches, without opening the report: what is recommended, and who argued better."""
+    address = started(visitor)
+
+    state = fold(read_journal(f"{NAME}.journal.jsonl").events)
+    standing = visitor.get(address).text.partition('id="status"')[2].partition("</div>")[0]
+    assert folder.outcome(state) in plain(standing)
+
+
+def test_the_end_early_control_follows_the_debate(visitor: Visitor) -> None:
+    """It is on the page of a debate that runs, hidden until a speech is made; the status says when it can be shown."""
+    answer = visitor.send("/new", {**SETUP, "cast.b": "human", "rounds": "3", "action": "start"})
+    address = answer.headers["location"]
+    visitor.until(address, "Waiting for Researcher B")
+
+    page = visitor.get(address).text
+
+    assert "<details data-close>" in page and "data-closable" in page
+    first = visitor.send("/new", {**SETUP, "cast.a": "human", "rounds": "3", "action": "start"}).headers["location"]
+    visitor.until(first, "Waiting for Researcher A")
+    page = visitor.get(first).text
+    assert "<details data-close hidden>" in page and "data-closable" not in page
 
 
 def test_a_second_debate_of_a_topic_has_a_name_of_its_own(visitor: Visitor) -> None:

@@ -75,7 +75,7 @@ def _newest(found: list[str], unfinished: Unfinished | None) -> str:
     if unfinished is None:
         remark(f"Using {name_of(found[-1])}, the newest debate of this folder.")
         return found[-1]
-    rehearsal = None
+    rehearsal = what = ""
     for path in reversed(found):
         try:
             debate = fold(journal.read(path).events)
@@ -86,9 +86,11 @@ def _newest(found: list[str], unfinished: Unfinished | None) -> str:
         if not any(model_spec.kind(spec) == model_spec.REHEARSE for specs in debate.cast.values() for spec in specs):
             remark(f"Using {name_of(path)}, the newest debate of this folder that is not finished.")
             return path
-        rehearsal = rehearsal or path
-    if rehearsal is not None:
-        remark(f"Using {name_of(rehearsal)}, a rehearsal: no other debate of this folder waits.")
+        if not rehearsal:
+            rehearsal = path
+            what = "a rehearsal" if model_spec.is_rehearsal(debate.cast) else "a debate with stand-ins"
+    if rehearsal:
+        remark(f"Using {name_of(rehearsal)}, {what}: no other debate of this folder waits.")
         return rehearsal
     remark(f"Using {name_of(found[-1])}, the newest debate of this folder: none of them waits for this command.")
     return found[-1]

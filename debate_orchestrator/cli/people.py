@@ -33,14 +33,13 @@ def people_errors(
             f"cast: {seats}: a human needs a terminal, and there is none. Try: seat `host`. Then `debate open` and "
             "`debate step` write briefs to files and read replies from files, which people can write by hand."
         ]
-    if problem := host_problem(cast):
-        return [problem]
     if events:
         return [
             f"cast: {seats}: a human can't share the terminal with --events, which prints what they must not see yet. "
             "Leave --events out: the journal gets the same events as they happen, for a program to follow."
         ]
-    return []
+    problem = host_problem(cast)
+    return [problem] if problem else []
 
 
 def connect_person(seats: Mapping[str, Provider], drafts: str) -> Person | None:

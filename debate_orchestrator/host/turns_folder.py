@@ -103,9 +103,9 @@ class TurnsFolder:
 
     def refuse(self, place: TurnFiles, complaints: list[str]) -> list[str]:
         """Moves a reply that can't be taken aside, so that another can be awaited in its place. Returns the complaints
-        with its new name."""
+        with its new name, and how to go on."""
         kept = self._move_aside(place.reply, "refused")
-        return [*complaints[:-1], f"{complaints[-1]} It was kept as {kept}."]
+        return [*complaints[:-1], f"{complaints[-1]} It was kept as {kept}: correct it and save it as {place.reply}."]
 
     def spend(self, place: TurnFiles) -> None:
         """Puts away a brief and the reply that was taken, so that the same turn can be asked for again."""

@@ -23,6 +23,8 @@ _HEADS = {
     "REPLY": "The last reply",
     "PAGES": "Pages",
 }
+ALL_ASKED = "A form asks for all of that, field by field."
+"""What is said of a form that asks for every field."""
 _ITEM = re.compile(r"\s*(?:[-*]|\d+\.) ")
 
 
@@ -35,15 +37,15 @@ class Piece(NamedTuple):
     body: str
 
 
-def pieces(brief: Brief, nonce: str) -> list[Piece]:
-    """All that a brief holds, in its order, without the shape in which machines reply."""
+def pieces(brief: Brief, nonce: str, form: str = ALL_ASKED) -> list[Piece]:
+    """All that a brief holds, in its order; in place of the shape in which machines reply, what the `form` asks for."""
     found = list(_parsed(_unexplained(brief.system, nonce), nonce))
     for message in brief.messages:
         for part in message.parts:
             if message.role == "assistant":
                 found.append(Piece("own.words", "You said", part))
             else:
-                found += _parsed(_shapeless(part, brief), nonce)
+                found += _parsed(_shapeless(part, brief, form), nonce)
     return found
 
 
@@ -111,7 +113,7 @@ def _unexplained(system: str, nonce: str) -> str:
     return "\n\n".join(paragraph for paragraph in paragraphs if nonce not in paragraph or paragraph.startswith("<<< "))
 
 
-def _shapeless(part: str, brief: Brief) -> str:
+def _shapeless(part: str, brief: Brief, form: str) -> str:
     """A part without the JSON Schema of the reply, and without the paragraph that asks for it: a form does that."""
     if brief.json_schema is None:
         return part
@@ -119,7 +121,7 @@ def _shapeless(part: str, brief: Brief) -> str:
     if not found:
         return part
     asked = before.rstrip().rpartition("\n\n")
-    return f"{asked[0] or asked[2]}\n\nA form asks for all of that, field by field.{after}"
+    return f"{asked[0] or asked[2]}\n\n{form}{after}"
 
 
 def _spelled(body: str) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import tally, transcript
-from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core import schedule, tally, transcript
+from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.schema import (
     MOST_ITEMS,
     Field,
@@ -112,7 +113,7 @@ def completed(shape: Shape, terms: ShapeContext, entered: Entered) -> dict[Place
 
 def empty_form(shape: Shape, terms: ShapeContext) -> dict[str, Any]:
     """A structured reply to be filled in by hand: of a choice all its options, of a number null, of a text nothing. A
-    field that depends on another is null; a list has one item, as far as it has fields."""
+    field that depends on another is null; a list has as many items as it needs at least."""
     return {name: _empty(field, terms) for name, field in fields_asked(shape, terms).items()}
 
 
@@ -127,7 +128,8 @@ def _empty(field: Field, terms: ShapeContext) -> Any:
         case "record":
             return empty_form(field.fields, terms)
         case "list":
-            return [empty_form(field.fields, terms)] if field.fields else []
+            item = empty_form(field.fields, terms) if field.fields else ""
+            return [item] * int(field.least or 0)
         case "choice" if not field.optional:
             return " | ".join(field.of or terms.sides)
         case "flag" if not field.optional:
@@ -155,7 +157,7 @@ def shortened(questions: Iterable[Step], first: str = "") -> list[Step]:
     asked for every side or for none. All questions where only items of lists are asked for."""
     questions = list(questions)
     needed = [step for step in questions if step.default is None or step.field.per_issue]
-    texts = [step for step in questions if step.default == NOT_GIVEN]
+    texts = [step for step in questions if step.default == NOT_GIVEN or step.place == (first, "1")]
     if all(any(part.isdigit() for part in step.place) for step in (*needed, *texts)):
         return questions
     texts.sort(key=lambda step: (len(step.place) > 1, step.place[0] != first))
@@ -164,6 +166,24 @@ def shortened(questions: Iterable[Step], first: str = "") -> list[Step]:
         places = [step.place for step in of_field]
         wanted += places if len(wanted) + len(places) <= MOST_ASKED else []
     return [step for step in questions if step.place in wanted]
+
+
+def short_form(debate: DebateState, turn: Turn) -> Callable[[Iterable[Step]], list[Step]] | None:
+    """What picks the questions of a judge's short form; None for other seats. Advice is asked for where a round follows
+    that hears it, and an unresolved question in the final form, since the closing line of the debate has it."""
+    if turn.role != JUDGE:
+        return None
+    heard = turn.round is not None and turn.round < debate.rounds
+    final = "unresolved_questions" if "unresolved_questions" in (debate.shape(turn) or {}) else ""
+    return partial(shortened, first="feedback" if heard else final)
+
+
+def asked_at_first(debate: DebateState, turn: Turn) -> list[str]:
+    """The fields that the form of a structured turn asks for unless the person wants more."""
+    every, short = steps(debate.shape(turn) or {}, schedule.terms(debate, turn), {}), short_form(debate, turn)
+    given = computed(debate, turn, {})
+    asked = [step.place[0] for step in (short(every) if short else every) if step.place not in given]
+    return [transcript.title(name) for name in dict.fromkeys(asked)]
 
 
 def read(step: Step, terms: ShapeContext, text: str) -> Any:

@@ -176,6 +176,17 @@ def _found(where: str, text: str, code: Code | None) -> list[Found]:
         hint = "reply with the JSON object alone" + (f", and {ESCAPE}" if code else "")
         raise BadReply(problem, hint=hint) from None
     if not found and code is not None:
+        if not _holds_object(text):
+            problem = f"{where}: the reply is not JSON: {short_repr(text.strip(), 40)}."
+            hint = f"reply with one JSON object alone, with {code.entry} first in it, and {code.end_entry} last"
+            raise BadReply(problem, hint=hint)
         problem = f"{where}: no JSON object in the reply has the code of this turn twice."
         raise BadReply(problem, hint=f"put {code.entry} first into the object, and {code.end_entry} last")
     return found
+
+
+def _holds_object(text: str) -> bool:
+    try:
+        return isinstance(find_object(text)[0], dict)
+    except ValueError:
+        return "{" in text

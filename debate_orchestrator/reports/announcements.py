@@ -14,7 +14,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
-from debate_orchestrator.reports.provenance import stand_ins
+from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
@@ -122,7 +122,8 @@ def announced_stages(debate: DebateState) -> list[StageAnnouncements]:
 
 def _rehearsed(debate: DebateState) -> Iterator[Announcement]:
     if names := stand_ins(debate, debate.opened.cast):
-        text = f"Rehearsal: stand-ins speak for {', '.join(names)}, and what they say means nothing."
+        kind = "Rehearsed in part" if rehearsed_in_part(debate, debate.opened.cast) else "Rehearsal"
+        text = f"{kind}: stand-ins speak for {', '.join(names)}, and what they say means nothing."
         yield Announcement("rehearsal", text, "warning")
 
 

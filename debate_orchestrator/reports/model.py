@@ -468,7 +468,8 @@ def closing_line(report: ReportModel, path: str | None) -> str:
     document = "Transcript" if report.bare else "Report"
     if report.status == "paused":
         return f"Debate paused. {document} so far written to {path}." if path else "Debate paused."
-    sentences = ["Debate rehearsed." if report.run.rehearsed else "Debate complete."]
+    rehearsed = "Debate rehearsed in part." if report.run.in_part else "Debate rehearsed."
+    sentences = [rehearsed if report.run.rehearsed else "Debate complete."]
     sentences += [f"{document} written to {path}."] if path else []
     sentences += [brief.recommendation_line(report.brief)] if report.brief else []
     if not report.bare and report.verdict is None:

@@ -193,10 +193,16 @@ def _rehearsal(debate: DebateState) -> str:
     names = [name for cast in (debate.opened.cast, debate.cast) for name in stand_ins(debate, cast)]
     if not names:
         return ""
-    specs = {*_specs(debate, debate.opened.cast).values(), *_specs(debate, debate.cast).values()}
-    if not any(model_spec.is_called(spec) or spec == model_spec.HUMAN for spec in specs):
+    if not rehearsed_in_part(debate, debate.opened.cast, debate.cast):
         return "Rehearsed: stand-ins spoke, and no model was called."
     return f"Rehearsed in part: stand-ins spoke for {', '.join(dict.fromkeys(names))}."
+
+
+def rehearsed_in_part(debate: DebateState, *casts: Mapping[str, tuple[str, ...]]) -> bool:
+    """Whether people, models or programs speak beside stand-ins in these casts."""
+    specs = {spec for cast in casts for spec in _specs(debate, cast).values()}
+    others = any(model_spec.is_called(spec) or spec == model_spec.HUMAN for spec in specs)
+    return others and any(model_spec.kind(spec) == model_spec.REHEARSE for spec in specs)
 
 
 def stand_ins(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> list[str]:
@@ -265,6 +271,8 @@ class RunReport(Part):
     more than one of these. Of a debate that is judged again, it tells of the judges alone."""
     rehearsed: bool
     """Whether stand-ins spoke at all."""
+    in_part: bool = Field(default=False, exclude=True)
+    """Whether people, models or programs spoke beside them."""
     cast: dict[str, tuple[str, ...]]
     """Seat to who fills it, as far as that is shown: of a program its name alone."""
     models: dict[str, tuple[str, ...]]
@@ -291,6 +299,7 @@ def run_report(debate: DebateState) -> RunReport:
     return RunReport(
         kind=_kind(debate),
         rehearsed=bool(_rehearsal(debate)),
+        in_part=rehearsed_in_part(debate, opened.cast, debate.cast),
         cast={seat: tuple(map(model_spec.public_name, specs)) for seat, specs in debate.cast.items()},
         models={seat: tuple(names) for seat, names in models.items()},
         role_names={role: debate.format.name_of(role) for role in debate.seated},

@@ -53,6 +53,13 @@ class Pair(NamedTuple):
     b: str
 
 
+_YES_OR_NO = re.compile(
+    r"(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|may|might|must|need)\b(?!.*\bor\b)",
+    re.IGNORECASE,
+)
+"""How a question begins whose answer is yes or no."""
+
+
 class ShouldQuestion(NamedTuple):
     """What a question asks about."""
 
@@ -65,6 +72,22 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     topic = _OR_NOT.sub("?", one_line(topic))
     pair = _of_should(topic) or _of_choice(topic) or _of_other_question(topic) or _of_statement(topic)
     return {} if pair is None else {side: pair._asdict()[side] for side in sides}
+
+
+def worded_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
+    """Side to its position, plain where that can be made and otherwise a sentence around the topic, for where no model
+    derives them; empty if the topic asks for more than yes or no, or there are not two sides."""
+    topic, sides = one_line(topic), tuple(sides)
+    if found := plain_positions(topic, sides):
+        return found
+    asks = topic.endswith(("?", "？", "؟"))
+    if len(sides) != 2 or not topic or (asks and not _YES_OR_NO.match(topic)):
+        return {}
+    if asks:
+        pair = (f'The answer to "{topic}" is yes.', f'The answer to "{topic}" is no.')
+    else:
+        pair = (f"It is right that: {topic}", f"It is not right that: {topic}")
+    return dict(zip(sides, pair, strict=True))
 
 
 def _of_should(topic: str) -> Pair | None:

@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterator
 
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.brief_pieces import BALLOT, Piece, limits, pieces
+from debate_orchestrator.prompting.brief_pieces import ALL_ASKED, BALLOT, Piece, limits, pieces
 from debate_orchestrator.prompting.brief_pieces import tasks as tasks_of
 from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.prompting.fields import asked_at_first, short_form
 from debate_orchestrator.terminal.prompt import Line
 from debate_orchestrator.util.sanitize import sanitize
 
@@ -28,7 +29,7 @@ def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Pi
         lines += [Line(f"You argue: {position}")]
     left_out: list[Piece] = []
     tasks: list[str] = []
-    for piece in pieces(brief, debate.opened.nonce):
+    for piece in pieces(brief, debate.opened.nonce, _form(debate, turn)):
         if not piece.kind:
             tasks += tasks_of(piece.body, short=debate.shape(turn) is None)
         elif piece in known or piece.kind == BALLOT:
@@ -46,11 +47,18 @@ def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Pi
 def whole(debate: DebateState, turn: Turn, brief: Brief) -> str:
     """All of a brief, readable, as a text."""
     lines = [Line(_heading(debate, turn), True)]
-    for piece in pieces(brief, debate.opened.nonce):
+    for piece in pieces(brief, debate.opened.nonce, _form(debate, turn)):
         lines += [Line(""), *_told(piece)]
     if length := limits(turn):
         lines += [Line(""), Line(f"Length: {length}")]
     return "\n".join(line.text for line in lines) + "\n"
+
+
+def _form(debate: DebateState, turn: Turn) -> str:
+    """What the form of a turn asks for."""
+    if debate.shape(turn) is None or short_form(debate, turn) is None:
+        return ALL_ASKED
+    return f"A form asks for these: {', '.join(asked_at_first(debate, turn))}. `more` at its end asks for the rest."
 
 
 def _heading(debate: DebateState, turn: Turn) -> str:

@@ -19,7 +19,7 @@ from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.brief_pieces import Piece, limits, pieces
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.prompting.fields import Place, Step, computed, hint, label, shortened
+from debate_orchestrator.prompting.fields import Place, Step, computed, hint, label, short_form
 from debate_orchestrator.storage.files import make_folder
 from debate_orchestrator.terminal import briefing
 from debate_orchestrator.terminal.drafts import Drafts, Keeping
@@ -215,8 +215,6 @@ class BallotForm(Form):
         entered = at.drafts.entered(at.brief)
         keeping = Keeping[Mapping[Place, str]](lambda values: at.drafts.keep_entered(at.brief, values))
         shape, terms = at.debate.shape(at.turn) or {}, schedule.terms(at.debate, at.turn)
-        heard = at.turn.round is not None and at.turn.round < at.debate.rounds
-        short = partial(shortened, first="feedback" if heard else "") if at.turn.role == JUDGE else None
         super().__init__(
             at.prompter,
             shape,
@@ -225,7 +223,7 @@ class BallotForm(Form):
             entered,
             self._worded,
             name=self._part_name,
-            short=short,
+            short=short_form(at.debate, at.turn),
             computed=partial(computed, at.debate, at.turn),
         )
         self._at = at

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import decision, schedule, speech_rules, transcript
+from debate_orchestrator.core import decision, schedule, speech_rules, tally, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.fold import admits
 from debate_orchestrator.core.phases import ISSUES, JUDGE, Turn
 from debate_orchestrator.core.state import DebateState, filler
-from debate_orchestrator.reports import wording
+from debate_orchestrator.reports import brief, wording
 from debate_orchestrator.reports.announcements import Announcement, announced_stages
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import OutOfTurn
 from debate_orchestrator.web import pages
 
 
@@ -90,16 +92,32 @@ def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[
     return {"scores": scores, "fields": fields}
 
 
+def outcome(debate: DebateState) -> list[str]:
+    """What a complete debate came to: the recommendation, and what was decided."""
+    report, verdict = brief.brief_report(debate), tally.verdict(debate)
+    found = [brief.recommendation_line(report)] if report else []
+    return [*found, wording.outcome_line(verdict, debate.format)] if verdict else found
+
+
+def can_end_early(debate: DebateState) -> bool:
+    """Whether the debate can be ended before all of its rounds."""
+    if debate.closed_after is not None:
+        return False
+    try:
+        return admits(debate, schedule.early_end(debate))
+    except OutOfTurn:
+        return False
+
+
 def status(debate: DebateState, *, running: bool, stopping: bool, complaints: list[str]) -> str:
     """Where the debate stands, as HTML."""
     *_, stage = debate.stages
-    format, total = debate.format, costs_of(debate).total
+    format = debate.format
     parts = [f"Round {stage[0].round} of {debate.rounds}"] if stage[0].round and debate.due else []
     parts += [", ".join(dict.fromkeys(turn.phase.title for turn in stage))] if debate.due else []
     waiting = [format.name_of(turn.seat) for turn in debate.due if filler(debate, turn.seat) == model_spec.HUMAN]
     hosted = [turn.id for turn in debate.due if filler(debate, turn.seat) == model_spec.HOST]
-    if total.calls:
-        parts.append(f"${total.cost:.4f}" + (" and calls of unknown price" if total.unknown else ""))
+    parts += [cost] if (cost := pages.money(costs_of(debate).total)) else []
     if debate.complete:
         word = "Writing the report" if running else "Complete"
     elif running:
@@ -112,6 +130,8 @@ def status(debate: DebateState, *, running: bool, stopping: bool, complaints: li
         parts=parts,
         waiting=waiting if running else (),
         hosted=hosted if not running else (),
+        outcome=outcome(debate) if debate.complete else (),
+        closable=can_end_early(debate),
         ended_early=wording.ended_early(debate) if debate.complete else None,
         closing=debate.closed_after is not None and not debate.complete,
         complaints=complaints,

@@ -27,7 +27,7 @@ from debate_orchestrator.web import blocks, folder, new_debate, people, reviewin
 from debate_orchestrator.web.guard import DESK
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.replies import form, go_to, html_response, own_page, report_page
-from debate_orchestrator.web.runs import Runs, can_end_early, question
+from debate_orchestrator.web.runs import Runs, question
 from debate_orchestrator.web.tokens import Tokens
 
 
@@ -177,7 +177,7 @@ class Desk:
                 for seat in people.seats(state)
             ],
             hearers=[(seat, format.name_of(seat) if seat in format.sides else "the judges") for seat in hearers],
-            closable=state.due and can_end_early(state),
+            closable=blocks.can_end_early(state),
             judged=bool(state.judges) and state.complete,
             review=reviewing.link(self._tokens, name, first),
             reviewers=[

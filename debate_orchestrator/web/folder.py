@@ -19,6 +19,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile, DebateError, short_repr
 from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.web import pages
 
 _AROUND = 120
 """Characters that are shown on each side of what was searched for."""
@@ -103,8 +104,7 @@ def listed() -> list[Listed]:
         except (DebateError, OSError) as error:
             rows.append(Listed(name, name, "", "", "", "", trouble=str(error)))
             continue
-        total = costs_of(debate).total
-        cost = f"${total.cost:.2f}" if total.calls else ""
+        cost = pages.money(costs_of(debate).total)
         setup, date = debate.opened.setup, contents.entries[0].at[:10]
         topic, marks = one_line(setup.topic), tuple(_marks(debate))
         rows.append(Listed(name, topic, debate.format.title, date, outcome(debate), cost, marks))

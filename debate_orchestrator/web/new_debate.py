@@ -12,7 +12,7 @@ from debate_orchestrator.core.settings import SOURCED, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers import discovery, pricing
-from debate_orchestrator.setup.plain_positions import plain_positions
+from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
 from debate_orchestrator.setup.settings import settings_from
 from debate_orchestrator.storage.paths import DebateFiles
@@ -200,7 +200,9 @@ def prepare(sent: Mapping[str, str], offered: Offered) -> Prepared:
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats(format)})
     settings = start.rehearsed(settings) if rehearsal else settings
     if not settings.positions and not any(map(model_spec.is_called, speakers)):
-        settings = settings.model_copy(update={"positions": plain_positions(settings.topic, format.sides)})
+        settings = settings.model_copy(update={"positions": worded_positions(settings.topic, format.sides)})
+        if not settings.positions:
+            raise BadSettings("positions: write out what each side argues. No model takes part that could derive it.")
     files = folder.free_files(settings.topic, _REHEARSED if rehearsal else "")
     start.check_settings(settings, files)
     output = f"{files.report.removesuffix('.md').removesuffix(_REHEARSED)}.md" if rehearsal else files.report
@@ -215,7 +217,8 @@ def expected(prepared: Prepared) -> str:
         return "nothing: no model is called"
     if not settings.positions:
         format = format_check.load(settings.format)
-        settings = settings.model_copy(update={"positions": plain_positions(settings.topic, format.sides)})
+        guessed = worded_positions(settings.topic, format.sides) or dict.fromkeys(format.sides, settings.topic)
+        settings = settings.model_copy(update={"positions": guessed})
     found = estimate(start.make_opening(settings)).sentence()
     return f"nothing: it is a rehearsal. The real debate: {found}" if prepared.rehearsal else found
 

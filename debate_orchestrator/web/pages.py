@@ -8,8 +8,10 @@ from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
+from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.numbers import plural
 
 STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
 """The files that pages load, and their types."""
@@ -18,6 +20,16 @@ STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; ch
 def render(template: str, **values: Any) -> str:
     """A template of `web/templates` as HTML. Every value is escaped that is not HTML already."""
     return _environment().get_template(template).render(values)
+
+
+def money(total: CostLine) -> str:
+    """What calls have cost, as every page says it; empty before the first call."""
+    if not total.calls:
+        return ""
+    unknown = f"{plural(total.unknown, 'call')} of unknown price"
+    if total.unknown == total.calls:
+        return unknown
+    return f"at least ${total.cost:.2f}, and {unknown}" if total.unknown else f"${total.cost:.2f}"
 
 
 @cache

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core import decision, schedule
 from debate_orchestrator.core.events import QUESTION, Event, QuestionAsked
-from debate_orchestrator.core.fold import CurrentState, admits, fold
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import PrivateFilter
 from debate_orchestrator.core.state import DebateState
@@ -288,13 +288,3 @@ def question(debate: DebateState, text: str, to: str) -> Event:
         return QuestionAsked(question=text, to=(to,) if to else hearers)
     except ValidationError:
         raise BadSettings(f"question: it must have 1 to {QUESTION:,} characters.") from None
-
-
-def can_end_early(debate: DebateState) -> bool:
-    """Whether the debate can be ended before all of its rounds."""
-    if debate.closed_after is not None:
-        return False
-    try:
-        return admits(debate, schedule.early_end(debate))
-    except OutOfTurn:
-        return False

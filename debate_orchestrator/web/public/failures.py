@@ -64,7 +64,8 @@ def limit_reached(name: str, per_visitor: int, seconds: float) -> Refusal:
 def queue_full(waiting: int, seconds: float | None) -> Refusal:
     """The refusal of a debate because too many wait already."""
     when = f"in about {minutes(seconds)}" if seconds else "in some minutes"
-    sentence = with_hint(f"{waiting} debates wait already, and no more are taken now.", f"the same again {when}")
+    wait = "One debate waits" if waiting == 1 else f"{waiting} debates wait"
+    sentence = with_hint(f"{wait} already, and no more are taken now.", f"the same again {when}")
     return Refusal(503, {"": [sentence]}, retry_after=seconds or 300)
 
 

@@ -14,7 +14,7 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.api import find_risks, open_debate
-from debate_orchestrator.setup.plain_positions import plain_positions
+from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.settings import Settings, settings_from
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import model_spec
@@ -35,11 +35,6 @@ LONGEST_TOPIC = 300
 """Characters of a topic or a position."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _FIELDS = frozenset({"topic", "position.a", "position.b", "cast", "rounds"})
-_YES_OR_NO = re.compile(
-    r"(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|may|might|must|need)\b(?!.*\bor\b)",
-    re.IGNORECASE,
-)
-"""How a question begins whose answer is yes or no."""
 _PLACES = {"topic": "topic", "positions": "position.a", "rounds": "rounds"}
 """Setting to the field of the form that it comes from."""
 _TRIES = 10
@@ -141,7 +136,7 @@ class Site:
         if positions and len(positions) < len(rules.sides):
             problems["position.a" if "a" not in positions else "position.b"] = ["Say what this side argues, too."]
         elif not positions and texts["topic"] and not problems:
-            positions = _positions(texts["topic"], rules.sides)
+            positions = worded_positions(texts["topic"], rules.sides)
             if not positions and not cast.rehearsal:
                 sentence = "It is not clear from the topic what each side is to argue. Say it here, in a sentence each."
                 problems["position.a"] = [sentence]
@@ -208,20 +203,6 @@ class Site:
             await self.limits.settle(name, charged(run.current.state))
         except LimitsUnavailable as error:
             self.log(f"{error} What {name} has left of its cap stays reserved.")
-
-
-def _positions(topic: str, sides: tuple[str, ...]) -> dict[str, str]:
-    """What the two sides argue, from the topic alone; empty where it asks for more than yes or no."""
-    if found := plain_positions(topic, sides):
-        return dict(found)
-    asks = topic.endswith(("?", "？", "؟"))
-    if len(sides) != 2 or (asks and not _YES_OR_NO.match(topic)):
-        return {}
-    if asks:
-        pair = (f'The answer to "{topic}" is yes.', f'The answer to "{topic}" is no.')
-    else:
-        pair = (f"It is right that: {topic}", f"It is not right that: {topic}")
-    return dict(zip(sides, pair, strict=True))
 
 
 def charged(debate: DebateState) -> float:

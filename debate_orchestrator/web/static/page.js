@@ -17,7 +17,12 @@ if (debate) {
   };
   stream.addEventListener("page", (event) => { debate.replaceChildren(); writing.clear(); place(JSON.parse(event.data)); });
   stream.addEventListener("block", (event) => place(JSON.parse(event.data)));
-  stream.addEventListener("status", (event) => { document.getElementById("status").innerHTML = JSON.parse(event.data); });
+  const status = document.getElementById("status");
+  const close = document.querySelector("[data-close]");
+  stream.addEventListener("status", (event) => {
+    status.innerHTML = JSON.parse(event.data);
+    if (close) { close.hidden = !status.querySelector("[data-closable]"); }
+  });
   stream.addEventListener("text", (event) => {
     const { turn, heading, side, start, text } = JSON.parse(event.data);
     if (!writing.has(turn)) {
@@ -35,8 +40,8 @@ if (debate) {
   });
   stream.addEventListener("over", () => { stream.close(); location.reload(); });
   stream.addEventListener("error", () => {
-    if (stream.readyState !== EventSource.CLOSED) { return; } // it connects again by itself
-    document.getElementById("status").textContent = "This page no longer follows the debate. Load it anew.";
+    const again = stream.readyState !== EventSource.CLOSED; // then it connects again by itself
+    status.textContent = again ? "Connection lost, trying again." : "This page no longer follows the debate. Load it anew.";
   });
 }
 
@@ -51,6 +56,9 @@ if (changes) {
     const there = page.querySelector("[data-changes]");
     if (!there || there.dataset.turn !== changes.dataset.turn) { stream.close(); location.replace(location.pathname); }
   };
+  let failures = 0; // the stream of a paused debate ends at once, and is opened again: that is no failure
+  stream.addEventListener("error", () => { failures += 1; if (failures > 1) { changes.textContent = "Connection lost, trying again."; } });
+  stream.addEventListener("open", () => { failures = 0; changes.textContent = ""; });
   stream.addEventListener("change", look);
   stream.addEventListener("here", look);
 }
