@@ -18,7 +18,6 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report, closing_line
 from debate_orchestrator.setup.settings import settings_from
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
 
 RULES: Format = loader.load("adversarial")
@@ -328,9 +327,9 @@ def test_settings_that_no_debate_can_go_by(format: str, given: dict[str, Any], p
 
 
 def test_a_debate_of_an_earlier_version_goes_on_without_advice(debate: Run, here: Path) -> None:
-    """A shipped journal whose format has no advice, cut before its brief, asks for that brief in its own shape, without
+    """A journal whose format has no advice, cut before its brief, asks for that brief in its own shape, without
     a word of advice, takes the reply that it got then with the code, and its report is told with the old fields."""
-    shipped = resources.folder("examples") / "friday-deploys" / "debate-report.journal.jsonl"
+    shipped = Path(__file__).parent / "earlier" / "friday-deploys.journal.jsonl"
     lines = shipped.read_text(encoding="utf-8").splitlines(keepends=True)
     cut = next(n for n, line in enumerate(lines) if '"turn": "final.brief.rapporteur"' in line.replace('":"', '": "'))
     Path("old.journal.jsonl").write_text("".join(lines[:cut]), encoding="utf-8")

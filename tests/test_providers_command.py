@@ -330,13 +330,15 @@ def test_what_can_not_be_run(tmp_path: Path) -> None:
 
 def test_a_whole_debate(program: Callable[[str], str], tmp_path: Path) -> None:
     """A debate of one round between programs runs to its end: each is told all that it needs."""
-    said = {"winner": puppets.ballot(rounds=1), "strength": puppets.final(), "rows": puppets.dissent()}
+    replies = {"winner": puppets.ballot(rounds=1), "strength": puppets.final(), "rows": puppets.dissent()}
     script = f"""
 import json, sys
-text, said = sys.stdin.read(), json.loads({json.dumps(json.dumps(said))})
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from reply_codes import coded
+text, replies = sys.stdin.read(), json.loads({json.dumps(json.dumps(replies))})
 schema = text.rpartition("(a JSON Schema):")[2]
-kind = next((one for one in ("rows", "strength", "winner") if f'"{{one}}"' in schema), None) if schema != text else None
-print(json.dumps(said[kind]) if kind else "This is what I say.")
+named = [name for name in ("rows", "strength", "winner") if schema != text and f'"{{name}}"' in schema]
+print(coded(text, replies[named[0]]) if named else "This is what I say.")
 """
     spec = program(script)
     begun = opening(rounds=1, cast={"a": (spec,), "b": (spec,), "judge": (spec,)})
