@@ -10,6 +10,7 @@ from typing import Any
 import puppets
 import pytest
 from conftest import Run, finish
+from web_visitor import TOKENS, visiting
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.formats import loader
@@ -134,6 +135,23 @@ def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str
     page = Path("r.html").read_text(encoding="utf-8").partition('id="brief"')[2]
     changed, found, rest = page.partition("The debate turned the advice round.")
     assert found and rest.count('id="t-start.advice.rapporteur"') == 1 and changed.count("start.advice") == 0
+
+
+def test_reviewers_read_no_advice(debate: Run, opened: dict[str, Any]) -> None:
+    """What a reviewer judges by has the list of issues, and neither the advice before the debate nor the brief, in the
+    file that `ballot` writes as in the browser."""
+    told = finish(debate, opened, say, rounds=1)
+    assert debate("ballot", told["journal"], "--read", "blind.md").code == 0
+    text = Path("blind.md").read_text(encoding="utf-8")
+
+    with visiting(enter=False) as reviewer:
+        link = f"/review/r/{TOKENS.review(read(told['journal']).entries[0].hash)}"
+        fields = {"action": "begin", "reviewer": "ada", "seen": "no", "before": "undecided"}
+        began = reviewer.send(link, fields, token=link.rpartition("/")[2])
+        page = reviewer.text(began.headers["location"])
+
+    for shown in (text, page):
+        assert "Question 1?" in shown and "Move at once." not in shown and "Advice" not in shown
 
 
 def test_the_rapporteur_sees_the_result_and_no_ballot(debate: Run, opened: dict[str, Any]) -> None:

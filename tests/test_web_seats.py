@@ -319,6 +319,35 @@ def test_the_floor_and_an_early_end(visitor: Visitor, stranger: Visitor) -> None
     assert state().closed_after is not None
 
 
+def test_an_early_end_waits_for_the_speech_under_way(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """The phase that a person has open is under way: it is finished, with the other side's turn, and then judged."""
+    address, links = begun(visitor, **{"cast.a": "human"}, rounds="3")
+    link = links["Researcher A"]
+    while turn_of(stranger, link) != "2.constructive.a":
+        hand_in(stranger, link, text=SPEECH)
+
+    assert visitor.send(f"{address}/close").status_code == 303
+    assert hand_in(stranger, link, text=f"{SPEECH} The second round.").status_code == 303
+
+    visitor.until(address, "Complete")
+    assert {"2.constructive.a", "2.constructive.b"} <= set(state().answers)
+    assert state().closed_after == "2.constructive." and "The second round." in visitor.text(address)
+
+
+def test_a_reply_that_comes_too_late_is_shown_to_its_writer(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """It is not taken, and stands on the page, from which it can be copied."""
+    _, links = begun(visitor, **{"cast.a": "human"})
+    (link,) = links.values()
+    turn = turn_of(stranger, link)
+    hand_in(stranger, link, text=SPEECH)
+
+    fields = {"turn": turn, "text": "A better <b>opening</b>."}
+    late = stranger.send(link, fields, token=link.rpartition("/")[2])
+
+    assert late.status_code == 422 and people.NOT_WAITING in plain(late.text)
+    assert "A better &lt;b&gt;opening&lt;/b&gt;." in late.text
+
+
 def test_a_judge_chooses_for_each_issue() -> None:
     """Every issue has a field to choose in. All of them answered are taken; all left empty skip the issues; some left
     empty are complained about."""

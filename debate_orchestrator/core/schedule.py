@@ -16,6 +16,7 @@ from debate_orchestrator.core.events import EndedEarly, Rejected
 from debate_orchestrator.core.phases import ISSUES, JUDGE, MIRRORED, NO_DECISION, Slot, Turn
 from debate_orchestrator.core.schema import ShapeContext
 from debate_orchestrator.core.state import CalendarPosition, DebateState, Stage
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
 
 ISSUES_SETTLED = "The list of issues can be changed only right after the rapporteur's turn."
@@ -170,8 +171,10 @@ def last_place(debate: DebateState, *, asked: bool = False) -> str | None:
 
 
 def early_end(debate: DebateState) -> EndedEarly:
-    """The event that ends a debate early now."""
-    return EndedEarly(after=last_place(debate))
+    """The event that ends a debate early now. A phase in which a person writes is under way: what they write would be
+    lost otherwise."""
+    writing = any(brief.by == model_spec.HUMAN for turn in debate.due for brief in debate.asked.get(turn.id, ()))
+    return EndedEarly(after=last_place(debate, asked=writing))
 
 
 def can_change_issues(debate: DebateState) -> bool:

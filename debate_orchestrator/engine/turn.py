@@ -179,6 +179,10 @@ class _Call:
         queue = self._provider if isinstance(self._provider, Queued) else None
         if queue is not None and not await queue.admitted(self._request, self._runner.stop):
             return False
+        if self._turn not in self._runner.debate.due:  # the debate was ended early meanwhile
+            if queue is not None:
+                queue.withdraw(self._request)
+            return False
         try:
             await self._write_intent()
         except BaseException:

@@ -72,13 +72,16 @@ def _ended(text: str) -> str:
 
 
 def blind_speeches(report: ReportModel) -> list[tuple[str, list[TurnReport]]]:
-    """What a reviewer reads: headings with the turns under them that are no judge's."""
+    """What a reviewer reads: headings with the turns under them that are neither a judge's nor of the decision brief,
+    since those who judge see no advice."""
     rounds = [
         (f"Round {round_report.number}", (*round_report.speeches, *round_report.forced))
         for round_report in report.rounds
     ]
     parts = [(BEFORE, report.before), *rounds, (AFTER, report.after)]
-    kept = [(name, [turn for turn in turns if not turn.seat.startswith(JUDGE)]) for name, turns in parts]
+    kept = [
+        (name, [turn for turn in turns if not (turn.of_brief or turn.seat.startswith(JUDGE))]) for name, turns in parts
+    ]
     return [(name, turns) for name, turns in kept if turns]
 
 

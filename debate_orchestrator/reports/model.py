@@ -12,7 +12,7 @@ from debate_orchestrator.core import decision, schedule, speech_rules, tally, tr
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Spoke, Voted
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.phases import CLERK, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
+from debate_orchestrator.core.phases import BRIEF, CLERK, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
@@ -289,6 +289,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         words=shown.words if fields is None or shown.declined else _words(shape, fields),
         most_words=turn.phase.most_words,
         dropped=shown.dropped,
+        of_brief=turn.phase.option == BRIEF,
         cut=shown.cut,
         declined=shown.declined,
         concedes=turn.id in debate.conceding,

@@ -101,6 +101,8 @@ class TurnReport(Part):
     """The limit of words; null where there is none."""
     dropped: int = 0
     """Words over that limit, which were not heard."""
+    of_brief: bool = Field(default=False, exclude=True)
+    """Whether it is of the decision brief: the brief itself, or the rapporteur's advice before the debate."""
     cut: bool = False
     """Whether a limit of tokens cut it short."""
     declined: bool = False

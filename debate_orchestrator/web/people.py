@@ -101,6 +101,12 @@ def _problems(asking: Asking, text: str) -> list[str]:
     return []
 
 
+def written(sent: Mapping[str, str]) -> str:
+    """What a form holds of a reply, as text: the speech, or the fields that were filled in."""
+    fields = ((name.removeprefix("field/"), text) for name, text in sent.items() if name.startswith("field/"))
+    return sent.get("text", "") or "\n".join(f"{name}: {text}" for name, text in fields if text)
+
+
 def seats(debate: DebateState) -> list[str]:
     """The seats that people have, every judge of a panel apart."""
     all_seats = (seat for role in debate.seated for seat in (debate.judges if role == JUDGE else (role,)))

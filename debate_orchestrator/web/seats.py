@@ -70,7 +70,8 @@ class Seats:
             if request.method != "POST":
                 return await self._page(request, state, run, asking, {}, [])
             if asking is None or run is None or sent.get("turn") != asking.turn.id:
-                return await self._page(request, state, run, asking, {}, [people.NOT_WAITING])
+                late = people.written(sent)
+                return await self._page(request, state, run, asking, {}, [people.NOT_WAITING], late=late)
             return await self._take(request, state, run, asking, sent)
 
     async def _take(
@@ -92,9 +93,9 @@ class Seats:
             return await self._page(request, state, run, asking, sent, error.complaints)
         return go_to(request.url.path)
 
-    async def _page(self, *arguments: Any) -> Response:
+    async def _page(self, *arguments: Any, late: str = "") -> Response:
         """What `_rendered` makes, while other requests are served: what was heard may be long."""
-        return await asyncio.to_thread(self._rendered, *arguments)
+        return await asyncio.to_thread(self._rendered, *arguments, late=late)
 
     def _rendered(
         self,
@@ -105,7 +106,10 @@ class Seats:
         sent: Mapping[str, str],
         problems: list[str],
         remarks: list[str] | None = None,
+        *,
+        late: str = "",
     ) -> Response:
+        """The page; `late` is what was handed in for a turn that waits no longer."""
         seat, format = request.path_params["seat"], state.format
         side = seat if seat in format.sides else JUDGE
         values: dict[str, Any] = {"heard": [], "task": "", "limits": "", "questions": None}
@@ -134,6 +138,7 @@ class Seats:
             sent=sent,
             problems=problems,
             remarks=remarks or [],
+            late=late,
             **values,
         )
 
