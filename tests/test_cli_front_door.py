@@ -108,7 +108,7 @@ def test_what_goes_on_takes_what_waits(debate: Run) -> None:
         assert "Using real.journal.jsonl, the newest debate of this folder that is not finished." in debate(verb).err
     assert "`debate step real.journal.jsonl` continues it" in debate("check", "real.journal.jsonl").err
     Path("real.journal.jsonl").unlink()
-    assert "Using tried.journal.jsonl, a rehearsal" in debate("step").err
+    assert "Using tried.journal.jsonl, a debate with stand-ins" in debate("step").err
     Path("tried.journal.jsonl").unlink()
     assert "Using debate-report.rehearsed.journal.jsonl" in debate("step").err
     assert "none of them waits for this command" in debate("resume").err
@@ -199,10 +199,41 @@ def test_no_debate_here(debate: Run) -> None:
     """An empty folder, and a journal that is not there, are told with what to do."""
     assert "There is no debate in this folder. Try: `debate` begins one" in debate("report").err
     debate(TOPIC, *ONE, "--quiet")
-    ran = debate("check", "nope.jsonl")
+    near, far = debate("check", "debate-report.rehearse.journal.jsonl"), debate("check", "nope.jsonl")
 
-    assert ran.code == 2
-    assert "No such file: 'nope.jsonl'. Try: debate-report.rehearsed.journal.jsonl" in ran.err
+    assert near.code == far.code == 2
+    assert "Try: debate-report.rehearsed.journal.jsonl" in near.err
+    assert "No such file: 'nope.jsonl'." in far.err and "debate-report" not in far.err
+
+
+def test_near_names_are_suggested(debate: Run) -> None:
+    """A misspelt seat, answers file or recorded debate is answered with the one that was probably meant."""
+    Path("plan.yaml").write_text("topic: Tabs?", encoding="utf-8")
+
+    assert "Try: human." in debate("run", TOPIC, "--a", "humann").err
+    assert "Try: rehearse." in debate("run", TOPIC, "--model", "rehearsal").err
+    assert "plan.yml: there is no such file. Did you mean plan.yaml?" in debate("run", "--answers", "plan.yml").err
+    nonsense = debate("demo", "nonsense")
+    assert nonsense.code == 2 and "`debate demo --list`" in nonsense.err
+
+
+def test_an_opened_debate_is_found(debate: Run, answers: Path) -> None:
+    """`open` ends with what to do next; `floor` and `close` then take the debate of the folder, and say which."""
+    opened = debate("open", "--answers", str(answers))
+    assert opened.err.count("Next: ") == 1 and "`debate step report.journal.jsonl`" in opened.err
+
+    asked, closed = debate("floor", "What would it cost?"), debate("close")
+    assert asked.code == 0 and "No speech has been made yet" in closed.err
+    assert "Using report.journal.jsonl" in asked.err and "Using report.journal.jsonl" in closed.err
+
+
+def test_a_rehearsal_is_not_judged_again(debate: Run) -> None:
+    """A replay of a rehearsal ends with the real debate; a complete journal has nothing in flight."""
+    debate(TOPIC, *ONE, "--quiet")
+    replayed = debate("replay", "--no-pace")
+
+    assert "judges it again" not in replayed.err and "`debate answers --from debate-report.rehearsed" in replayed.err
+    assert debate("check", "--json").json["in_flight"] == []
 
 
 @pytest.mark.parametrize(

@@ -152,9 +152,7 @@ def test_leaving(here: Path) -> None:
     left: list[str] = []
     one.attends(lambda: left.append("left"), None, lambda debate, event: None)
 
-    with pytest.raises(
-        Paused, match=r"^1\.challenge\.a: left before it was handed in\. What was written is kept.*`debate resume`"
-    ):
+    with pytest.raises(Paused, match=r"^1\.challenge\.a: left before it was handed in\.$"):
         asked(one, debate, "1.challenge.a")
     with pytest.raises(Paused):
         asked(one, debate, "1.challenge.b")

@@ -40,7 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
             line = next(line for line in text.split("\n") if line.startswith("# cast: {"))
             text = text.replace(line, to_yaml({"cast": arguments.model}).strip())
         print(text, end="")
-    next_step("save this as answers.yaml, edit it, then `debate run --answers answers.yaml`.")
+    run, opened = (f"`debate {verb} --answers answers.yaml`" for verb in ("run", "open"))
+    next_step(f"save this as answers.yaml, edit it, then {run}; for an agent host {opened}.")
     return 0
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
+from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import at_terminal, page, print_json, remark, say
 from debate_orchestrator.cli.settings import read_standard_input
 from debate_orchestrator.core.fold import fold
@@ -37,7 +38,7 @@ EXAMPLE = "debate ballot debate-report.journal.jsonl --as ada"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="the newest debate of the folder by default")
     parser.add_argument("--as", dest="name", metavar="NAME", help="the name you sign with")
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--form", action="store_true", help="print an empty form to fill in elsewhere; asks nothing")
@@ -62,7 +63,7 @@ class _Case(NamedTuple):
 
 def run(arguments: argparse.Namespace) -> int:
     """Raises BadSettings if the debate is not finished, since a ballot counts for the debate as it stands."""
-    path = arguments.journal
+    path = journal_named(arguments.journal)
     entries = journal.read(path).entries
     debate = fold(entry.event for entry in entries)
     if not debate.complete:

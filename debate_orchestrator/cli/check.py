@@ -67,7 +67,7 @@ def _facts(path: str, contents: JournalContents) -> dict[str, Any]:
         "torn_bytes": contents.torn,
         "complete": not due,
         "due": due,
-        "in_flight": [turn for turn in debate.asked if turn not in debate.answers],
+        "in_flight": [turn for turn in due if turn in debate.asked],
         "prompts": "as recorded" if debate.opened.prompts == _installed_prompts(debate) else "changed since",
         "head": contents.entries[-1].hash,
     }

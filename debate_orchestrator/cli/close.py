@@ -6,6 +6,7 @@ import argparse
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.floor import status, waiting_journal
+from debate_orchestrator.cli.journals import is_unfinished, journal_named
 from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import CurrentState, fold
@@ -17,11 +18,14 @@ EXAMPLE = "debate close debate-report.journal.jsonl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument(
+        "journal", metavar="JOURNAL", nargs="?", help="by default the newest of the folder that is not finished"
+    )
     flags.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    arguments.journal = journal_named(arguments.journal, unfinished=is_unfinished)
     with waiting_journal(arguments.journal) as journal:
         current = CurrentState(fold(journal.events))
         record_event(journal, current, schedule.early_end(current.state))

@@ -27,6 +27,7 @@ EXAMPLE = "debate demo --to demo-report.md"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="list the debates that ship with the package")
     parser.add_argument("--name", metavar="NAME", help="which of them to replay")
+    parser.add_argument("named", nargs="?", help=argparse.SUPPRESS)
     flags.add_replay(parser)
     flags.add_json(parser)
 
@@ -35,9 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
     journals = {path.parent.name: path for path in sorted(resources.folder("examples").glob(f"*/*{JOURNAL}"))}
     if arguments.list:
         return _print_list(journals, as_json=arguments.json)
+    arguments.name = arguments.name or arguments.named
     name = arguments.name or (_FIRST if _FIRST in journals else next(iter(journals), ""))
     if name not in journals:
-        raise BadSettings(f"--name must be one of {', '.join(journals)}, and not {short_repr(name)}.")
+        hint = f"`debate demo --name {next(iter(journals), 'NAME')}`, or `debate demo --list`"
+        raise BadSettings(f"There is no recorded debate {short_repr(name)} among {', '.join(journals)}.", hint=hint)
     pace = check_arguments(arguments)
     quiet = arguments.quiet or arguments.json
     if not quiet:
@@ -66,6 +69,8 @@ def _print_list(journals: dict[str, Path], *, as_json: bool) -> int:
         report = build_report(read(path).entries)
         rounds = f"{plural(report.rounds_completed, 'round')}, " * bool(report.rounds_completed)
         decided = report.verdict.decided if report.verdict else "no verdict"
-        say(f"{name}: {one_line(report.topic)}\n    {rounds}{_words(str(path)):,} words. {decided}.")
+        count = _words(str(path))
+        length = f"{rounds}{count:,} words. " if count else rounds.replace(", ", ". ")
+        say(f"{name}: {one_line(report.topic)}\n    {length}{decided}.")
     next_step("`debate demo --name NAME` replays one.")
     return 0

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.journals import is_unfinished, journal_named
 from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import QUESTION, QuestionAsked
@@ -23,7 +24,9 @@ EXAMPLE = 'debate floor debate-report.journal.jsonl "What would it cost?" --to a
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL")
+    parser.add_argument(
+        "journal", metavar="JOURNAL", nargs="?", help="by default the newest of the folder that is not finished"
+    )
     parser.add_argument("question", metavar="QUESTION")
     about = "a, b or judge; may be repeated; all with turns left by default"
     parser.add_argument("--to", metavar="SEAT", action="append", help=about)
@@ -31,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    arguments.journal = journal_named(arguments.journal, unfinished=is_unfinished)
     with waiting_journal(arguments.journal) as journal:
         current = CurrentState(fold(journal.events))
         event = _question(arguments.question, tuple(dict.fromkeys(arguments.to or _hearers(current.state))))

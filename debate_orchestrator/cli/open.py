@@ -7,12 +7,13 @@ import argparse
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import check_settings, new_debate, setup_lines, with_positions
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
-from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.output import next_step, remark
 from debate_orchestrator.cli.settings import read_settings
 from debate_orchestrator.cli.step import print_step
 from debate_orchestrator.host.step import take_step
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.commands import command
 
 EXAMPLE = "debate open --answers debate.yaml --json"
 
@@ -32,4 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     with new_debate(settings, files, derived) as debate, terminated_like_interrupted():
         folder = TurnsFolder(files.turns, remark)
         result = take_step(debate.journal, debate.current, folder, {}, begun=True, permissions=permissions)
-        return print_step(result, debate, arguments, setup=setup_lines(arguments, settings, files))
+        code = print_step(result, debate, arguments, setup=setup_lines(arguments, settings, files))
+        if result.turns and not arguments.json:
+            next_step(f"write each reply to its file, then `{command('step', files.journal)}`.")
+        return code

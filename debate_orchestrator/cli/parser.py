@@ -77,7 +77,13 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     if unknown:
         verb_parser = getattr(arguments, "verb_parser", parser)
         known = re.findall(r"(?<=[\[ ])--[a-z-]+", verb_parser.format_usage())
-        errors = (f"unrecognized argument: {word}{_suggestion(word.partition('=')[0], known)}" for word in unknown)
+        errors = (
+            f"unknown flag {word}{_suggestion(word.partition('=')[0], known)}"
+            if word.startswith("-")
+            else f"{word} is one argument too many"
+            for word in unknown
+            if word.startswith("-") or not any(other.startswith("-") for other in unknown)  # else it may be its value
+        )
         verb_parser.error("; ".join(errors))
     if rest:
         arguments.given = [*arguments.given, *rest]
@@ -169,7 +175,7 @@ def _add_setup_flags(parser: argparse.ArgumentParser) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Suggests a verb for one that does not exist."""
+    """Prints what is wrong first, and then where the usage is; suggests a verb for one that does not exist."""
 
     def error(self, message: str) -> NoReturn:
         if found := re.match(r"argument VERB: invalid choice: (.*) \(choose from (.*)\)\Z", message, re.DOTALL):
@@ -178,7 +184,8 @@ class _Parser(argparse.ArgumentParser):
                 self.exit(2, f"{self.prog}: there is no verb {word}{near}\n")
             hint = f'. A topic is quoted: `debate "{word} ..."`'
             message = f"there is no verb {word}; expected one of {', '.join(VERBS)}{hint}"
-        super().error(message)
+        verb = self.prog.removeprefix("debate").strip()
+        self.exit(2, f"debate: {message}\nTry: `debate {verb + ' ' if verb else ''}--help`.\n")
 
 
 def _suggestion(word: str, names: Sequence[str]) -> str:

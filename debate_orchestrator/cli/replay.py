@@ -22,6 +22,7 @@ from debate_orchestrator.reports.model import build_report, closing_line
 from debate_orchestrator.reports.review_files import gather_reviews
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.sanitize import one_line
@@ -47,6 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         debate = fold(read(arguments.journal).events)
         if debate.due:
             next_step(f"`{next_command(debate, arguments.journal)}` continues it.")
+        elif any(model_spec.kind(spec) == model_spec.REHEARSE for spec in model_spec.specs_of(debate.cast)):
+            next_step(f"`{command('answers --from', arguments.journal)}` prints the answers of the real debate.")
         else:
             next_step(f"`{command('judge', arguments.journal)}` judges it again.")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -112,6 +113,15 @@ def _place_of_key(path: str | None, key: str) -> str:
     return f"{name_of(path)}:{line}" if line else name_of(path)
 
 
+def _near_file(path: str) -> str:
+    """The answers file beside it with a similar name; empty where there is none."""
+    folder, name = os.path.split(path)
+    found = os.listdir(folder or os.curdir) if os.path.isdir(folder or os.curdir) else []
+    names = [other for other in found if other.endswith((".yaml", ".yml", ".json"))]
+    near = difflib.get_close_matches(name, names, 1)
+    return name_of(os.path.join(folder, near[0])) if near else ""
+
+
 def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
     """The content of the file that --answers names; empty without the flag. Standard input is read once and kept in
     the arguments. Raises BadFile."""
@@ -120,6 +130,8 @@ def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
         if path and os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
             hint = "Try: `--answers -` to read standard input."
             raise BadFile(f"{name_of(path)} is a pipe or a device, not a file. {hint}")
+        if path and not os.path.lexists(path) and (near := _near_file(path)):
+            raise BadFile(f"{name_of(path)}: there is no such file. Did you mean {near}?")
         return read_mapping(path) if path else {}
     if not hasattr(arguments, "piped"):
         arguments.piped = read_standard_input()

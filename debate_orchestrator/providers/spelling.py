@@ -9,12 +9,17 @@ from collections.abc import Mapping
 from debate_orchestrator.providers import pricing, registry
 from debate_orchestrator.util import model_spec
 
+_ALONE = (model_spec.HUMAN, model_spec.HOST, model_spec.REHEARSE)
+"""Specs that are a kind alone."""
+
 
 def meant(spec: str) -> str:
     """What to write in place of a spec of no known kind: its kind spelt right, or the vendor's model of that name."""
     name = model_spec.rest(spec)
     if name and (kinds := difflib.get_close_matches(model_spec.kind(spec), registry.ENTRIES, 1, 0.75)):
         return f"{kinds[0]}:{name}"
+    if not name and (seats := difflib.get_close_matches(spec, _ALONE, 1, 0.75)):
+        return seats[0]
     for vendor, named_alike in {"anthropic": r"claude-.*", "openai": r"gpt-\w[\w.-]*"}.items():
         if (near := _near(vendor, spec)) or re.fullmatch(named_alike, spec):
             return f"{vendor}:{near or spec}"

@@ -384,8 +384,9 @@ class Person:
                 self._prompter.tell("", waiting)
             self.left = True
             self._leave()
-            kept = "What was written is kept, and offered again when the debate is resumed (`debate resume`)."
-            raise Paused(f"{turn.id}: left before it was handed in. {kept}") from None
+            kept = " What was written is kept, and offered again when the debate is resumed (`debate resume`)."
+            written = os.path.exists(self._drafts.place(brief))
+            raise Paused(f"{turn.id}: left before it was handed in.{kept if written else ''}") from None
 
     async def _call(self, at: PersonTurn) -> None:
         """Calls the person of a seat to the keyboard, if several share it; nothing that another wrote is seen."""

@@ -17,12 +17,13 @@ from debate_orchestrator.setup.kept_answers import KeptAnswers
 from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.session import Ask, Propose, SetupState, with_answers
-from debate_orchestrator.setup.settings import MODERATOR, Settings, typed
+from debate_orchestrator.setup.settings import MODERATOR, Settings, rapporteur_note, typed
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.casting import Casting, in_words, seats, stand_ins
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
 from debate_orchestrator.terminal.session import Changes, SetupSession
 from debate_orchestrator.util import resources
+from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back, Later
@@ -329,7 +330,11 @@ class Wizard(SetupSession):
                 if isinstance(settled.get(_CONTEXT), list | tuple) and settled[_CONTEXT]
                 else []
             )
-            self.prompter.tell("", block, *context, *([""] if wrong else []), *wrong)
+            note = rapporteur_note(self.settings(), self.interview.format) if files else ""
+            if note:
+                answers = command("run --answers", self.kept.path)
+                note = f"{note} To have one, leave, and then `{answers} --rapporteur MODEL`."
+            self.prompter.tell("", block, *context, *([note] if note else []), *([""] if wrong else []), *wrong)
             answer = self._begin(possible=not wrong)
             if answer == "later":
                 raise Later
