@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from conftest import Run
@@ -88,3 +89,18 @@ def test_every_format_is_run_to_its_end(debate: Run) -> None:
         assert ran.code == 0, ran.err
         assert {"winner", "label", "votes", "flips", "blind", "cost"} <= set(ran.json)
         assert ran.json["report"] == f"{name}.rehearsed.md"
+
+
+def test_own_briefs_are_replaced_in_silence(debate: Run) -> None:
+    """A judge's program that answers in prose is asked again with another brief, also by `resume`. None of these briefs
+    is called edited; one that a person changed is kept, and its new name is printed."""
+    cast = ("--a", "rehearse", "--b", "rehearse", "--judge", "command:echo I think A won.")
+    ran = debate("run", *POSITIONS, *cast, "--rounds", "1", "--output", "r.md")
+    brief = Path("r.turns/1.verdict.judge.brief.md")
+    refused = brief.read_text(encoding="utf-8")
+    again = debate("resume", "r.journal.jsonl")
+    assert ran.code == again.code == 3 and "could not be used" in refused
+    assert "was not the brief" not in ran.err + again.err and not [*brief.parent.glob("*edited*")]
+
+    brief.write_text("My notes.", encoding="utf-8")
+    assert "kept as r.turns/1.verdict.judge.brief.edited.md" in debate("resume", "r.journal.jsonl").err

@@ -85,13 +85,27 @@ def test_positions_are_derived_by_no_person(debate: Run) -> None:
 
 
 def test_who_is_people_errors() -> None:
-    """Only the seats of persons are named, and only without a terminal."""
-    cast = {"a": ("human",), "b": ("host",), "judge": ("anthropic:x", "human")}
+    """Only the seats of persons are named, and only without a terminal, or where the host has a seat too."""
+    cast = {"a": ("human",), "b": ("ollama:q",), "judge": ("anthropic:x", "human")}
 
     assert len(people_errors(cast)) == 1 and "cast: a, judge" in people_errors(cast)[0]
     assert people_errors(cast, terminal=True) == []
     assert all(len(people_errors(cast, terminal=there, events=True)) == 1 for there in (True, False))
     assert people_errors({"a": ("host",)}, terminal=False, events=True) == []
+    (beside,) = people_errors({"a": ("human",), "judge": ("host",)}, terminal=True)
+    assert "a is human and judge is host" in beside and "`human` for judge, or `host` for a" in beside
+
+
+def test_a_step_names_a_command_that_works(debate: Run) -> None:
+    """`debate step` in a debate with a person beside the host names the `resume` that seats the host for them."""
+    cast = {"a": ("human",), "b": ("host",), "judge": ("host",)}
+    JournalWriter.create("r.journal.jsonl", opening(cast=cast)).close()
+    refused = debate("step", "r.journal.jsonl")
+    assert refused.code == 2 and refused.err.count("`") == 4
+    assert "`debate resume r.journal.jsonl --a host`" in refused.err
+
+    assert debate("resume", "r.journal.jsonl", "--a", "host").code == 3
+    assert debate("step", "r.journal.jsonl", "--json").json["status"] == "waiting"
 
 
 @pytest.mark.parametrize("verb", ["run", "resume", "judge"])
@@ -142,5 +156,5 @@ def test_the_conversation_offers_a_person(person: Person) -> None:  # noqa: F811
     """Who argues and who judges may be the person at the terminal."""
     _, shown = person(keys=(TOPIC, "seats", "human", "human", "rehearse", "", CTRL_C))
 
-    assert "human you, or somebody beside you, at this terminal" in shown
+    assert "human you, or a person beside you, at this terminal" in shown
     assert "judge" in shown

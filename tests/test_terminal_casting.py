@@ -102,6 +102,16 @@ def test_what_can_not_be_asked(here: Path, monkeypatch: pytest.MonkeyPatch, name
     assert "cast" not in held.draft.given
 
 
+def test_a_host_and_a_person_share_no_debate(here: Path) -> None:
+    """Where one seat is a person's, `host` is refused at the question of another seat, and the other way round."""
+    held = held_by(TOPIC, "seats", "human", "host", "ollama:qwen", "host", "human", "no", found=FULL)
+
+    assert held.text.count("a is human and b is host, which can't be in one debate") == 1
+    assert held.text.count("a is human and judge is host, which can't be in one debate") == 1
+    assert held.draft.given["cast"]["judge"] == "human"
+    assert "a is host" in held_by(TOPIC, "seats", "host", "human", found=FULL).text
+
+
 def test_a_model_that_is_not_ready_is_taken_with_a_word(here: Path) -> None:
     """A model whose server is known and lacks its key is taken, and what is missing is said."""
     held = hold(TOPIC, "anthropic:claude-opus-5-5", found=NOBODY)

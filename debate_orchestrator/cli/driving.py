@@ -103,7 +103,8 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
     on_event: OnEvent = ignore if quiet else progress
     on_event = json_events or (screen.live.on_event if screen else on_event)
     rehearses = any(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs)
-    on_brief = BriefFiles(TurnsFolder(files.turns, remark)) if rehearses else None
+    folder = TurnsFolder(files.turns, screen.live.message if screen else remark)
+    on_brief = BriefFiles(folder, journal) if rehearses else None
     try:
         on_text = None if quiet else progress.on_text
         asyncio.run(run_with_controls(journal, debate.current, seats, on_event, screen, person, on_brief, on_text))

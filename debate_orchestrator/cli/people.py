@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from debate_orchestrator.cli.output import at_terminal
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.providers.registry import Personal, Provider
+from debate_orchestrator.setup.settings import host_problem
 from debate_orchestrator.util.model_spec import HUMAN
 
 if TYPE_CHECKING:
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 def people_errors(
     cast: Mapping[str, Iterable[str]], *, terminal: bool | None = None, events: bool = False
 ) -> list[str]:
-    """An error if people have seats and there is no terminal to ask them at, or if `events` are printed at that
-    terminal: they hold ballots that a judge must not see, and speeches that come before the person's own.
+    """An error if people have seats and there is no terminal to ask them at, if the host has a seat beside them, or if
+    `events` are printed at that terminal: they hold ballots that a judge must not see, and speeches that come before
+    the person's own.
 
     `terminal` says whether there is one; None looks."""
     seats = ", ".join(seat for seat, models in cast.items() if HUMAN in models)
@@ -31,6 +33,8 @@ def people_errors(
             f"cast: {seats}: a human needs a terminal, and there is none. Try: seat `host`. Then `debate open` and "
             "`debate step` write briefs to files and read replies from files, which people can write by hand."
         ]
+    if problem := host_problem(cast):
+        return [problem]
     if events:
         return [
             f"cast: {seats}: a human can't share the terminal with --events, which prints what they must not see yet. "

@@ -16,11 +16,13 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.host.laid_briefs import earlier_briefs
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief_file
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer
+from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import model_spec, sanitize
 
 _FIRST_SIGN, _NEXT_SIGNS = 15.0, 60.0
@@ -112,12 +114,13 @@ class JsonEvents:
 class BriefFiles:
     """Writes the brief of every turn to a folder, so that a rehearsal shows what a model would be sent."""
 
-    def __init__(self, folder: TurnsFolder):
-        self._folder = folder
+    def __init__(self, folder: TurnsFolder, journal: JournalWriter):
+        self._folder, self._journal = folder, journal
 
     def __call__(self, debate: DebateState, turn: Turn, brief: Brief) -> None:
         place = self._folder.place(turn.id, brief.wants)
-        self._folder.lay(place, brief_file(brief, debate, turn, os.path.basename(place.reply)))
+        name = os.path.basename(place.reply)
+        self._folder.lay(place, brief_file(brief, debate, turn, name), earlier_briefs(self._journal.events, turn, name))
 
 
 def spending_line(debate: DebateState) -> str:

@@ -12,7 +12,6 @@ from debate_orchestrator.cli.driving import finished, write_reports
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
 from debate_orchestrator.cli.output import print_errors, print_json, remark, say
-from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.core import decision
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
@@ -21,6 +20,8 @@ from debate_orchestrator.host.step import DueTurn, StepResult, take_step, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
 from debate_orchestrator.prompting.replies import LARGEST, decode
 from debate_orchestrator.reports.wording import ISSUES_CHANGED
+from debate_orchestrator.setup.settings import host_problem
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadReply, BadSettings
 from debate_orchestrator.util.sanitize import one_line
@@ -47,12 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     def changes(state: DebateState) -> list[Event]:
         """The changed list of issues. Raises BadSettings if a person has a seat, since a step asks nothing."""
-        if state.due and people_errors(state.cast, terminal=False):
+        people = [seat for seat, specs in state.cast.items() if model_spec.HUMAN in specs]
+        if state.due and people:
             resume = command("resume", arguments.journal)
-            raise BadSettings(
-                f"cast: a human has a seat, and `debate step` can't ask a person. Go on at a terminal with `{resume}`, "
-                f"or seat the host: `{resume} --a host`."
-            )
+            host = f"seat the host: `{resume} {' '.join(f'--{seat} host' for seat in people)}`"
+            # Beside a host, `resume` at a terminal comes no further than the host's next turn.
+            terminal = "" if host_problem(state.cast) else f"go on at a terminal with `{resume}`, or "
+            raise BadSettings("cast: a human has a seat, and `debate step` can't ask a person.", hint=terminal + host)
         if arguments.issues:
             return [changed_issues(in_new_order(current_issues(state), arguments.issues))]
         return []

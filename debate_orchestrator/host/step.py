@@ -20,6 +20,7 @@ from debate_orchestrator.engine.api import continued, must_be_callable, write_re
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import record_event
+from debate_orchestrator.host.laid_briefs import earlier_briefs
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, wait_for_replies
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
@@ -268,20 +269,10 @@ class _Stepper:
         reply = self.folder.place(turn.id, asked.wants).reply
         return brief_file(asked, debate, turn, os.path.basename(reply))
 
-    def _brief_laid_before(self, turn: Turn, asked: Brief) -> str:
-        """The brief of a turn as it was laid out last, where another is due now: since then a reply was refused, or the
-        list of issues changed. Empty where there was none, or the same."""
-        earlier = self.debate.asked.get(turn.id)
-        if not earlier or earlier[-1].brief == asked.digest:
-            return ""
-        last = max(n for n, event in enumerate(self.journal.events) if event == earlier[-1])
-        then = fold(self.journal.events[: last + 1])
-        return self._brief_file(_brief_in(then, turn), then, turn)
-
     def _lay(self, turn: Turn) -> DueTurn:
         asked = self._brief(turn)
         place = self.folder.place(turn.id, asked.wants)
-        earlier = self._brief_laid_before(turn, asked)
+        earlier = earlier_briefs(self.journal.events, turn, os.path.basename(place.reply))
         self._ask_once(turn, asked)
         if problem := self.folder.lay(place, self._brief_file(asked, self.debate, turn), earlier):
             self._refuse(turn.id, [problem])

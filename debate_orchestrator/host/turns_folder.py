@@ -52,17 +52,16 @@ class TurnsFolder:
         stem = os.path.join(self.folder, turn_id)
         return TurnFiles(turn_id, f"{stem}{_BRIEF}", f"{stem}.reply.{'json' if wants == 'json' else 'md'}")
 
-    def lay(self, place: TurnFiles, brief: str, earlier: str = "") -> str | None:
-        """Puts a brief in its place. The `earlier` brief of this turn is replaced; any other file there is moved aside,
+    def lay(self, place: TurnFiles, brief: str, earlier: Iterable[str] = ()) -> str | None:
+        """Puts a brief in its place. An `earlier` brief of this turn is replaced; any other file there is moved aside,
         since it may have been edited. A reply that was there before the brief answers something else: it is moved aside
         too, and the complaint about it is returned.
         Raises BadFile if the brief can't be written."""
         if self._is_laid(place, brief):
             return None
         make_folder(self.folder)
-        replaced = earlier.encode("utf-8", "backslashreplace")
         aside = self._move_aside(place.reply, "aside") if os.path.lexists(place.reply) else None
-        if kept := write_atomic(place.brief, brief, ours=lambda data: data == replaced):
+        if kept := write_atomic(place.brief, brief, ours=lambda data: data in map(_encoded, earlier)):
             self.tell(f"{place.brief} was not the brief that is due now: kept as {kept}.")
         if aside is None:
             return None
@@ -118,7 +117,7 @@ class TurnsFolder:
         if is_link(self.folder):
             return False
         try:
-            return read_regular(place.brief) == brief.encode("utf-8", "backslashreplace")
+            return read_regular(place.brief) == _encoded(brief)
         except OSError:
             return False
 
@@ -128,6 +127,10 @@ class TurnsFolder:
             return move_aside(path, why, first="-1")
         except OSError as error:
             raise BadFile(f"{path} can't be moved aside ({error_text(error)}).") from None
+
+
+def _encoded(brief: str) -> bytes:
+    return brief.encode("utf-8", "backslashreplace")
 
 
 def wait_for_replies(places: Iterable[TurnFiles], seconds: float) -> None:

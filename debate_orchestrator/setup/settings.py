@@ -180,6 +180,16 @@ def rapporteur_note(settings: Settings, format: Format) -> str:
     return f"There is no {missing} would come from a stand-in. `--rapporteur` names a model, or `human`, instead."
 
 
+def host_problem(cast: Mapping[str, Any]) -> str:
+    """Why a cast with a person and the host can't hold a debate; empty where it has not both: `debate step`, which
+    takes the host's replies, asks no person."""
+    people, hosts = ([seat for seat in cast if who in specs_of({seat: cast[seat]})] for who in (HUMAN, HOST))
+    if not people or not hosts:
+        return ""
+    problem = f"cast: {' and '.join(people)} is human and {' and '.join(hosts)} is host, which can't be in one debate."
+    return with_hint(problem, f"a model or `human` for {' and '.join(hosts)}, or `host` for {' and '.join(people)}")
+
+
 def judging_settings(given: Mapping[str, Any], format: Format, panel: int) -> Settings:
     """The settings of a debate of which only these are known, and that its panel has that size. Raises BadSettings with
     every problem."""

@@ -16,7 +16,7 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate
 from debate_orchestrator.providers import discovery, pricing, registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
-from debate_orchestrator.setup.settings import MODERATOR, settings_from
+from debate_orchestrator.setup.settings import MODERATOR, host_problem, settings_from
 from debate_orchestrator.storage.paths import REPORT
 from debate_orchestrator.terminal.prompt import Question
 from debate_orchestrator.util import model_spec
@@ -239,11 +239,12 @@ class Casting:
         while at < len(asked):
             seat = asked[at]
             try:
+                before = {other: cast[other] for other in asked[:at]}
                 if seat == JUDGE:
-                    panel = self._panel(found)
+                    panel = self._panel(found, before)
                     cast[seat] = panel if len(panel) > 1 else panel[0]
                 else:
-                    cast[seat] = self._one("seat", seat, found, who=interview.who(seat), **EXAMPLES)
+                    cast[seat] = self._one("seat", seat, found, before, who=interview.who(seat), **EXAMPLES)
                 at += 1
             except Back:
                 if at == 0:
@@ -251,15 +252,17 @@ class Casting:
                 at -= 1
         return cast
 
-    def _panel(self, found: Found) -> list[str]:
-        """One judge or several; back takes the last one away."""
+    def _panel(self, found: Found, before: Cast) -> list[str]:
+        """One judge or several, beside the seats chosen `before`; back takes the last one away."""
         judges: list[str] = []
         while len(judges) < MOST_JUDGES:
             try:
                 if not judges:
-                    judges.append(self._one("judge", JUDGE, found))
+                    judges.append(self._one("judge", JUDGE, found, before))
                     continue
-                another = self._one("panel", JUDGE, found, judges=", ".join(map(shown, judges)))
+                another = self._one(
+                    "panel", JUDGE, found, {**before, JUDGE: judges}, judges=", ".join(map(shown, judges))
+                )
                 if not another:
                     return judges
                 judges.append(another)
@@ -269,8 +272,9 @@ class Casting:
                 judges.pop()
         return judges
 
-    def _one(self, name: str, seat: str, found: Found, **values: str) -> str:
-        """Who fills one seat; empty where it is about one judge more and none is wanted."""
+    def _one(self, name: str, seat: str, found: Found, before: Cast, **values: str) -> str:
+        """Who fills one seat, beside those chosen `before`; empty where one judge more is asked for and none is
+        wanted."""
         session, wording = self._session, self._words.questions[name]
         choices = {"no": "That is all"} if name == "panel" else {}
         choices |= {found.usual[seat]: "as usual"} if seat in found.usual else {}
@@ -285,6 +289,8 @@ class Casting:
                     return ""
                 rehearses = answer == model_spec.REHEARSE
                 who = model_spec.stand_in(found.best[seat]) if rehearses else self._checked(seat, answer)
+                if problem := host_problem({**before, seat: [*before.get(seat, ()), who]}):
+                    raise BadSettings(problem)
                 session.recent.add("seat", who)
                 return who
             except BadSettings as error:
