@@ -216,12 +216,24 @@ def test_a_reply_is_taken_once(
     assert sorted(codes) == [303, 422]
 
 
+def test_a_seat_that_waits_sees_what_it_handed_in(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """Its page says that the speech was received and shows it, whose turn it is, and what the other side argues."""
+    _, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
+    link = links["Researcher A"]
+    hand_in(stranger, link, text=SPEECH)
+    waiting = stranger.until(link, "Received: Opening Statement")
+
+    assert SPEECH.strip() in waiting and "Round 1 of 1, Opening Statement: it is the turn of" in waiting
+    assert f"argues: {SETUP['positions.b']}" in stranger.text(links["Researcher A"])
+
+
 def test_an_empty_speech_is_refused(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
     """It is said what is wrong, and the turn waits on."""
     _, links = begun(visitor, **{"cast.b": "human"})
     (link,) = links.values()
 
-    assert hand_in(stranger, link, text=" ").status_code == 422
+    refused = hand_in(stranger, link, text=" ")
+    assert refused.status_code == 422 and "Your speech is empty." in plain(refused.text)
     assert turn_of(stranger, link) == "1.opening.b"
 
 

@@ -74,6 +74,16 @@ def test_filters_choose_debates(desk: Visitor, filters: Filters, expected: dict[
     assert {one.model: (one.won, one.lost, one.tied) for one in found} == expected
 
 
+def test_filters_that_say_nothing_are_told(desk: Visitor) -> None:
+    """A model is not offered as its own opponent, and a result without a model asks for one."""
+    page = desk.get("/tournaments/t?model=one").text
+    offered = page.partition('name="opponent"')[2].partition("</select>")[0]
+
+    assert re.findall(r'value="(\w+)"', offered) == ["three", "two"]
+    assert "Choose a model too" in desk.text("/tournaments/t?result=won")
+    assert "Choose a model too" not in desk.text("/tournaments/t?result=won&model=one")
+
+
 def test_elo_is_of_the_chosen_debates(desk: Visitor) -> None:
     """Elo counts the debates that topic, category and judge choose, and is not shown of one side or model alone."""
     column = '<th scope="col">Elo</th>'

@@ -104,6 +104,7 @@ class Desk:
             names={seat: format.name_of(seat) for seat in prepared.settings.cast},
             who=new_debate.who,
             derives=prepared.derives,
+            rehearsal=prepared.rehearsal,
             expected=expected,
             report=prepared.files.report,
             risks=[line.strip().removeprefix("- ") for line in lines],
@@ -165,6 +166,7 @@ class Desk:
         return self._page(
             "debate.html.j2",
             name=name,
+            local=request.url.hostname in ("127.0.0.1", "localhost", "::1"),
             setup=state.opened.setup,
             sides={side: format.name_of(side) for side in format.sides},
             state=state,

@@ -53,6 +53,8 @@ class Found(NamedTuple):
     before: str
     words: str
     after: str
+    marks: tuple[str, ...]
+    """What sets the debate apart, as in the list."""
 
 
 def names() -> list[str]:
@@ -130,26 +132,41 @@ def outcome(debate: DebateState) -> str:
 
 
 def search(words: str, most: int = 100) -> list[Found]:
-    """Where these words stand in the speeches and ballots of all debates here, at most `most` places."""
+    """Where all of these words stand in a speech or a question from the floor, in all debates here, at most `most`
+    places. Words that follow each other there are marked together."""
     found: list[Found] = []
-    wanted = re.compile(re.escape(one_line(words)), re.IGNORECASE)
     for name in names() if words.strip() else ():
         try:
             _, debate = load(f"{name}{JOURNAL}")
         except (DebateError, OSError):
             continue
-        for turn_id, answer in debate.answers.items():
-            turn = debate.turns[turn_id]
-            text = one_line(speech_rules.public(debate, answer.reply.text))
-            if not (place := wanted.search(text)) or not turn.speaking:
+        topic, marks = one_line(debate.opened.setup.topic), tuple(_marks(debate))
+        for turn, heading, text in _searched(debate):
+            if (place := _place(words, text)) is None:
                 continue
             before, after = text[max(0, place.start() - _AROUND) : place.start()], text[place.end() :][:_AROUND]
-            heading = debate.format.heading_of(turn)
-            topic = one_line(debate.opened.setup.topic)
-            found.append(Found(name, topic, turn_id, heading, before, place[0], after))
+            found.append(Found(name, topic, turn, heading, before, place[0], after, marks))
             if len(found) == most:
                 return found
     return found
+
+
+def _searched(debate: DebateState) -> Iterator[tuple[str, str, str]]:
+    """Turn, heading and text of what can be searched; a question from the floor has no turn."""
+    for turn_id, answer in debate.answers.items():
+        turn = debate.turns[turn_id]
+        if turn.speaking:
+            text = one_line(speech_rules.public(debate, answer.reply.text))
+            yield turn_id, debate.format.heading_of(turn), text
+    for asked in debate.questions:
+        yield "", "Question from the floor", one_line(asked.question)
+
+
+def _place(words: str, text: str) -> re.Match[str] | None:
+    """Where the words stand in a row, else the first of them if all are there; None where one is missing."""
+    places = [re.search(re.escape(word), text, re.IGNORECASE) for word in one_line(words).split()]
+    row = re.search(re.escape(one_line(words)), text, re.IGNORECASE)
+    return row or (places[0] if all(places) else None)
 
 
 def slug(topic: str) -> str:

@@ -128,6 +128,30 @@ def heard(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
     ]
 
 
+def taken(debate: DebateState, seat: str, name: str) -> list[dict[str, str]]:
+    """The turns of a seat that are on record, with its speeches as HTML, and what the names of their drafts begin with
+    in the debate of that name."""
+    format = debate.format
+    return [
+        {
+            "draft": f"{name} {turn.id} ",
+            "heading": format.heading_of(turn),
+            "body": "" if debate.shape(turn) else html.speech(speech_rules.visible(debate, turn).text).html,
+        }
+        for turn in schedule.settled(debate)
+        if turn.seat == seat
+    ]
+
+
+def standing(debate: DebateState) -> str:
+    """Which round it is and whose turn, in a sentence; empty once the debate is complete."""
+    if not debate.due:
+        return ""
+    number, names = debate.due[0].round, dict.fromkeys(debate.format.name_of(turn.seat) for turn in debate.due)
+    where = f"Round {number} of {debate.rounds}, " if number else ""
+    return f"{where}{debate.due[0].phase.title}: it is the turn of {' and '.join(names)}."
+
+
 def task(asking: Asking) -> str:
     """What the turn asks for, as HTML, without what is written for models alone."""
     parsed = brief_pieces.pieces(asking.brief, asking.debate.opened.nonce)

@@ -87,6 +87,10 @@ class Seats:
         remarks = await asyncio.to_thread(people.remarks, asking, text) if speech else []
         if remarks and sent.get("sure") != "yes":
             return await self._page(request, state, run, asking, sent, [], remarks)
+        if speech and not text.strip():
+            return await self._page(
+                request, state, run, asking, sent, ["Your speech is empty. Write it, then hand it in."]
+            )
         try:
             await run.people.hand_in(asking, text)
         except BadReply as error:
@@ -129,6 +133,11 @@ class Seats:
             setup=state.opened.setup,
             name=format.name_of(seat),
             side=side,
+            others=[
+                (format.name_of(side), state.opened.setup.positions[side]) for side in format.sides if side != seat
+            ],
+            standing=people.standing(state),
+            taken=people.taken(state, seat, request.path_params["name"]),
             position=state.opened.setup.positions.get(seat, ""),
             heading=format.heading_of(asking.turn) if asking else "",
             turn=asking.turn.id if asking else "",

@@ -98,6 +98,9 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
     found = selection.games(chosen, filters) if by_game else ()
     debates = list({game.debate.id: game.debate for game in found}.values()) if by_game else chosen
 
+    choices = selection.choices(rows)
+    choices["opponent"] = [model for model in choices["opponent"] if model != filters.model]
+
     def link(**changes: str) -> str:
         given = {name: value for name, value in filters._replace(**changes)._asdict().items() if value}
         return f"?{urlencode(given)}#debates"
@@ -105,7 +108,7 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
     return {
         "title": title(folder),
         "filters": filters._asdict(),
-        "choices": selection.choices(rows),
+        "choices": choices,
         "standings": standings,
         "rated": not (filters.side or filters.model or filters.opponent),
         "models": models if len(models) <= _MOST_MODELS else [],

@@ -63,6 +63,23 @@ if (changes) {
   stream.addEventListener("here", look);
 }
 
+// How long a speech is so far.
+for (const field of document.querySelectorAll("textarea[data-counted]")) {
+  const count = field.parentElement.querySelector("[data-count]");
+  const show = () => { count.textContent = `About ${field.value.split(/\s+/).filter(Boolean).length} words.`; };
+  field.addEventListener("input", show);
+  setTimeout(show); // after a draft was put back
+}
+
+// What was handed in and taken leaves this browser.
+const taken = document.querySelector("[data-taken]");
+if (taken) {
+  try {
+    const starts = JSON.parse(taken.dataset.taken).map((start) => `debate draft ${start}`);
+    for (const key of Object.keys(localStorage)) { if (starts.some((start) => key.startsWith(start))) { localStorage.removeItem(key); } }
+  } catch { /* this browser keeps nothing */ }
+}
+
 // Drafts: what is typed into a form is kept in this browser until it was taken.
 const store = { get: (key) => { try { return localStorage.getItem(key); } catch { return null; } },
   set: (key, value) => { try { localStorage.setItem(key, value); } catch { /* it is on the page all the same */ } } };
@@ -99,4 +116,16 @@ if (share && (navigator.share || navigator.clipboard)) {
       if (error.name !== "AbortError") { told.textContent = address; }
     }
   });
+}
+
+// Links that are sent to people.
+for (const link of document.querySelectorAll("[data-copy] a")) {
+  if (!navigator.clipboard) { break; }
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Copy link";
+  button.addEventListener("click", async () => {
+    try { await navigator.clipboard.writeText(link.href); button.textContent = "Copied"; } catch { button.textContent = "Not copied"; }
+  });
+  link.after(" ", button);
 }
