@@ -92,6 +92,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
                 remark(line)
         code = drive_to_report(debate, arguments, expected)
         if code == 0 and rehearse and not quiet:
+            remark(f"Every brief is in {files.turns}. With models it would take {expected}.")
             next_step(f"`{real_command(arguments, tuple(settings.cast))}` is the real debate.")
         return code
 
