@@ -171,7 +171,7 @@ class Recorded(NamedTuple):
     def step(self, folder: Path) -> Any:
         """What a step that has nothing to complain of tells."""
         ran = self.debate("step", f"{folder}/report.journal.jsonl", "--json")
-        assert (ran.code, ran.err) == (0, "")
+        assert (ran.code, ran.err) == (0, ""), ran.err
         return ran.json
 
     def same_events(self, folder: Path) -> bool:

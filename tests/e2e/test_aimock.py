@@ -18,7 +18,6 @@ from conftest import Run
 
 from debate_orchestrator.core.events import CallFailed, Spoke
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.state import turn_code
 from debate_orchestrator.storage.journal import read
 
 from .npm import program
@@ -37,22 +36,25 @@ SETUP = (
 )
 
 
-def _coded(turn: str, reply: dict[str, Any]) -> str:
-    return json.dumps({"code": turn_code("ab" * 16, turn)} | reply)
+CODE = "BCDFGH"
+
+
+def _coded(reply: dict[str, Any]) -> str:
+    return json.dumps({"code": CODE} | reply | {"end_code": CODE})
 
 
 SAID = {
     "# Your task: Opening Statement": "This is what is said, and this is why it is so, and why it matters.",
-    "# Your task: Judge Verdict": _coded("1.verdict.judge", puppets.ballot(rounds=1)),
-    "# Your task: Final Verdict": _coded("final.verdict.judge", puppets.final()),
-    "# Your task: Dissent Record": _coded("final.dissent.judge", puppets.dissent()),
+    "# Your task: Judge Verdict": _coded(puppets.ballot(rounds=1)),
+    "# Your task: Final Verdict": _coded(puppets.final()),
+    "# Your task: Dissent Record": _coded(puppets.dissent()),
 }
 
 
 @pytest.fixture(autouse=True)
-def known_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server says what it was told before the debate, so the codes have to be known by then."""
-    monkeypatch.setattr("debate_orchestrator.engine.start.secrets.token_hex", lambda size: "ab" * size)
+def known_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server says what it was told before the debate, so the code has to be known by then."""
+    monkeypatch.setattr("debate_orchestrator.prompting.reply_code._text", lambda *parts: CODE)
 
 
 @pytest.fixture(scope="module")
