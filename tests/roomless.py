@@ -38,7 +38,7 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
             await asyncio.sleep(0.3)
             if waited and len(waited) == before and not speaker.speaking:
                 nonlocal most
-                most = max(most, sum("waits in memory" in one for one in waited))
+                most = max(most, sum("kept in memory" in one for one in waited))
                 make_room()
         await driving
 

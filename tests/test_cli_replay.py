@@ -24,7 +24,7 @@ def test_played_live(verb: tuple[str, ...]) -> None:
         lines = viewer.glass.text.splitlines()
     assert any("█" in line for line in lines)
     assert "[JUDGE - FINAL VERDICT]" in lines
-    assert "Debate complete. Recommendation (65 % sure): " in viewer.glass.text
+    assert "Debate complete. Recommendation (70 % sure): " in viewer.glass.text
 
 
 @pytest.mark.parametrize("to", [(), ("--to=d.md",)])
