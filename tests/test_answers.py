@@ -144,7 +144,7 @@ NO_CASTS = [
 def test_what_is_no_cast() -> None:
     """A debater is one name, a panel up to nine, and no other seat can be filled."""
     for cast, named in NO_CASTS:
-        assert complaints(BASE | {"cast": cast}) == [named]
+        assert complaints(BASE | {"cast": cast}) == [named], cast
 
 
 @pytest.mark.parametrize("cost", [0, -1, -0.5, True, "2", "2.00", [2], 10**400, float("nan"), float("inf")])

@@ -146,7 +146,7 @@ TYPED_ANSWERS = [
 def test_what_an_answer_means() -> None:
     """Answers are taken by name, by number, and by a beginning that is the only one."""
     for step, text, value in TYPED_ANSWERS:
-        assert fields.read(step, TERMS, text) == value
+        assert fields.read(step, TERMS, text) == value, step
 
 
 REFUSED_ANSWERS = [

@@ -69,9 +69,9 @@ NO_LINKS = [
 def test_other_addresses_are_no_links() -> None:
     """Only pages of the web are linked, without users, breaks or anything hidden in their address."""
     for url in NO_LINKS:
-        assert links(link(url, "A page")) == []
-        assert link(url, "A page") == "A page"
-        assert links(link(url, "")) == []
+        assert links(link(url, "A page")) == [], url
+        assert link(url, "A page") == "A page", url
+        assert links(link(url, "")) == [], url
 
 
 def test_odd_addresses_stay_whole() -> None:
