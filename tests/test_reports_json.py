@@ -52,7 +52,7 @@ def test_the_schema_describes_and_requires_every_field() -> None:
             text = about.get("description", "")
             assert text or "$ref" in about, f"{name}.{field}"
             assert {"type": "null"} not in about.get("anyOf", []) or "null" in text.lower(), f"{name}.{field}"
-            assert "\n" not in text
+            assert "\n" not in text, name
     assert '"additionalProperties": false' not in json.dumps(schema())
     assert schema()["properties"]["schema"]["const"] == SCHEMA
 

@@ -79,8 +79,8 @@ def test_odd_addresses_stay_whole() -> None:
     for path in ["a)b", "a(b)c", "a b", "<a>", 'a"b', "a'b", "a\\b", "a`b", "a|b", "a]b[c", "&copy;"]:
         (found,) = links(link(f"https://example.org/{path}", "A page"))
 
-        assert found.startswith("https://example.org/")
-        assert not set(found) & set("()<>\"'`|[]\\; ")
+        assert found.startswith("https://example.org/"), path
+        assert not set(found) & set("()<>\"'`|[]\\; "), path
 
 
 def test_a_title_cannot_claim_another_host() -> None:

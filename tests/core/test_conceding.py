@@ -384,4 +384,4 @@ def test_a_speech_that_was_cut_has_no_last_line() -> None:
 def test_a_speech_full_of_tags_concedes_nothing() -> None:
     """Of a speech with more tags than are looked at, the last line does not count."""
     for tag in ("<b>x</b>", "<b>", "<x>", "</b>\n", "x<b> "):
-        assert not ends_with_line(f"😀 {tag * 20_000}So.\n\n{CONCEDE}", CONCEDE)
+        assert not ends_with_line(f"😀 {tag * 20_000}So.\n\n{CONCEDE}", CONCEDE), tag

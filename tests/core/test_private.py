@@ -234,8 +234,8 @@ def test_a_ballot_is_read_without_its_working(left: str, right: str) -> None:
     ):
         text = form.format(left, right, json.dumps(usual.ballot, indent=1))
         event = parse_reply(debate, turn, reply(text), None)
-        assert isinstance(event, Voted)
-        assert (event.ballot, event.reply.text) == (usual.ballot, text)
+        assert isinstance(event, Voted), form
+        assert (event.ballot, event.reply.text) == (usual.ballot, text), form
 
 
 def test_json_that_mentions_a_mark_is_read_whole() -> None:
