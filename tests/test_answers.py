@@ -78,7 +78,7 @@ def test_what_is_no_number_of_rounds() -> None:
     """No insistence makes another number, or no number, a number of rounds."""
     for rounds in NO_ROUNDS:
         for insist in [True, False]:
-            assert complaints(BASE | {"rounds": rounds, "insist": insist}) == ["rounds"]
+            assert complaints(BASE | {"rounds": rounds, "insist": insist}) == ["rounds"], (rounds, insist)
 
 
 @pytest.mark.parametrize("key", ["topik", "Topic", "round", "", "judge", 5, None, True, "x\ny\x1b"])
@@ -144,7 +144,7 @@ NO_CASTS = [
 def test_what_is_no_cast() -> None:
     """A debater is one name, a panel up to nine, and no other seat can be filled."""
     for cast, named in NO_CASTS:
-        assert complaints(BASE | {"cast": cast}) == [named]
+        assert complaints(BASE | {"cast": cast}) == [named], cast
 
 
 @pytest.mark.parametrize("cost", [0, -1, -0.5, True, "2", "2.00", [2], 10**400, float("nan"), float("inf")])
@@ -169,7 +169,7 @@ def test_what_is_no_choice() -> None:
     """A choice, a flag or a path that is none of its kind is refused by its key, once."""
     for key in ["strictness", "first", "output", "feedback", "insist", "one_agent"]:
         for value in [None, "", [], {}, 7, ["strict"], "\x00"]:
-            assert set(complaints(BASE | {key: value})) == {key}
+            assert set(complaints(BASE | {key: value})) == {key}, (key, value)
 
 
 # Sources
@@ -252,7 +252,7 @@ def test_what_is_left_open_is_true_or_false() -> None:
     """What a format leaves open is asked for by true or false, and nothing else."""
     for key in ["mirror", "each_round", "blind"]:
         for value in ["yes", 1, None, [], "true"]:
-            assert [one.partition(":")[0] for one in refused(OPEN, **{key: value})] == [key]
+            assert [one.partition(":")[0] for one in refused(OPEN, **{key: value})] == [key], (key, value)
 
 
 @pytest.mark.parametrize(

@@ -257,7 +257,7 @@ def test_no_judge_says_what_an_attack_says(name: str) -> None:
         got = parts(brief(debate, turn, again).messages[-1].parts[-1], CODE)
         must_be_as(got, wanted)
         *lines, quoted = [document.body.count("\n") for document in got.documents]
-        assert lines == [document.body.count("\n") for document in wanted.documents[:-1]]
+        assert lines == [document.body.count("\n") for document in wanted.documents[:-1]], attack
         assert quoted <= len(attack.text.splitlines()), "the former reply has the lines that it had"
 
 
@@ -275,7 +275,7 @@ def test_no_speech_is_a_vote(name: str) -> None:
     """Whatever a side writes, it has spoken: it has not voted, and given nothing up."""
     debate, turn = due(name, judging=False)
     for attack in ATTACKS:
-        assert isinstance(read(debate, turn, attack.text), Spoke)
+        assert isinstance(read(debate, turn, attack.text), Spoke), attack
         assert not speech_rules.says(
             debate, debate.format.lines.concede, turn, Reply(text=attack.text, brief="", by="host")
         )

@@ -87,8 +87,8 @@ def test_every_format_is_run_to_its_end(debate: Run) -> None:
         ran = debate("run", *POSITIONS, "--format", name, "--output", f"{name}.md", "--rehearse", "--json")
 
         assert ran.code == 0, ran.err
-        assert {"winner", "label", "votes", "flips", "blind", "cost"} <= set(ran.json)
-        assert ran.json["report"] == f"{name}.rehearsed.md"
+        assert {"winner", "label", "votes", "flips", "blind", "cost"} <= set(ran.json), name
+        assert ran.json["report"] == f"{name}.rehearsed.md", name
 
 
 def test_own_briefs_are_replaced_in_silence(debate: Run) -> None:

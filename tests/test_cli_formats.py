@@ -216,6 +216,6 @@ def test_a_format_is_made_of_its_own_files(debate: Run, here: Path, file: str) -
         ("formats", "new", "x", "--from=./mine"),
     ):
         ran = debate(*command)
-        assert ran.code == 2
-        assert f"./mine/{file}: this link leads out of the format's folder" in ran.err
+        assert ran.code == 2, command
+        assert f"./mine/{file}: this link leads out of the format's folder" in ran.err, command
     assert not list(here.glob("*.jsonl")) and not (here / "x").exists()

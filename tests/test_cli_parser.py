@@ -17,8 +17,8 @@ def test_every_verb_has_help_with_an_example(debate: Run) -> None:
     overview = debate("--help").out
 
     for verb in VERBS:
-        assert f"example: debate {verb}" in debate(verb, "--help").out
-        assert f"    {verb} " in overview
+        assert f"example: debate {verb}" in debate(verb, "--help").out, verb
+        assert f"    {verb} " in overview, verb
 
 
 def test_a_new_verb_is_a_module_and_a_line(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,8 +161,8 @@ def test_files_that_are_no_journal(debate: Run, here: Path, data: bytes | None, 
         Path("x.jsonl").write_bytes(data)
     for verb in ("check", "report", "replay", "step", "resume"):
         ran = debate(verb, "x.jsonl")
-        assert (ran.code, ran.err.count("\n")) == (2, 1)
-        assert expected in ran.err
+        assert (ran.code, ran.err.count("\n")) == (2, 1), verb
+        assert expected in ran.err, verb
 
 
 def test_a_locked_journal(debate: Run, finished: bytes) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from debate_orchestrator.core.events import Opened
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "debate_orchestrator"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -83,3 +85,11 @@ def test_what_docstrings_mention_is_there(names: dict[Path, set[str]], members: 
     for path in SOURCES:
         text = docstrings(path)
         assert missing(text, members) | (set(_SEE.findall(text)) - names[path] - set(members)) == set(), path
+
+
+def test_the_journals_page_names_the_fields_of_its_first_event() -> None:
+    """The row on `opened` in docs/journal.md names every field of that event, and no other."""
+    page = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith("| `opened` |"))
+
+    assert set(re.findall(r"`([a-z_]+)`", row)) == {"opened", *Opened.model_fields} - {"kind"}

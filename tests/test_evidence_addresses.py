@@ -79,7 +79,7 @@ def test_hostile_addresses_are_refused_before_any_connection() -> None:
         with pytest.raises(Blocked) as refusal:
             run(Fetcher(resolver=nobody).fetch(url))
 
-        assert why in refusal.value.why
+        assert why in refusal.value.why, url
 
 
 PLAIN_FORMS = [
@@ -103,8 +103,8 @@ PLAIN_FORMS = [
 def test_an_address_has_one_form() -> None:
     """What is let through is brought into one form, in ASCII, and that form is let through as it is."""
     for url, plain in PLAIN_FORMS:
-        assert str(parse(url)) == plain
-        assert str(parse(plain)) == plain
+        assert str(parse(url)) == plain, url
+        assert str(parse(plain)) == plain, url
 
 
 @pytest.mark.parametrize(

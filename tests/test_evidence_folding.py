@@ -36,7 +36,7 @@ DROPPED = [
 def test_what_says_nothing_is_dropped() -> None:
     """Case, spaces, kinds of quotes and dashes, invisible characters and encodings make no difference."""
     for one, other in DROPPED:
-        assert fold(one).text == fold(other).text
+        assert fold(one).text == fold(other).text, one
 
 
 KEPT = [
@@ -58,7 +58,7 @@ KEPT = [
 def test_what_says_something_stays() -> None:
     """Figures, signs, separators, accents and hyphens make a difference."""
     for one, other in KEPT:
-        assert fold(one).text != fold(other).text
+        assert fold(one).text != fold(other).text, one
 
 
 @given(st.text(), st.text())
@@ -148,7 +148,7 @@ def test_ends_inside_words_and_figures() -> None:
     for text, part, cut in ENDS:
         start = text.index(part)
 
-        assert (cut_before(text, start) or cut_after(text, start + len(part))) is cut
+        assert (cut_before(text, start) or cut_after(text, start + len(part))) is cut, text
 
 
 def test_wide_scripts_weigh_double() -> None:

@@ -43,8 +43,8 @@ def test_what_is_there_is_verified() -> None:
     for quote in VERIFIED:
         found = compare(quote, [TEXT])
 
-        assert (found.state, found.similarity, found.passage) == ("verified", 1.0, "")
-        assert found.why.startswith("the page holds the quote word for word")
+        assert (found.state, found.similarity, found.passage) == ("verified", 1.0, ""), quote
+        assert found.why.startswith("the page holds the quote word for word"), quote
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_a_changed_figure_is_never_a_match() -> None:
     for quote, why in CHANGED_FIGURES:
         found = compare(quote, [TEXT])
 
-        assert (found.state, found.passage) == ("not found", "")
-        assert why in found.why
+        assert (found.state, found.passage) == ("not found", ""), quote
+        assert why in found.why, quote
 
 
 @given(st.integers(0, 10**9), st.integers(0, 10**9), st.sampled_from(["", "-", ".", "0", "1", "1,", "2."]))
@@ -135,8 +135,8 @@ SHORT_QUOTES = ["", " ", "...", "the sea", "the sea rose", "a b c d e f g", "The
 def test_short_quotes_are_never_verified() -> None:
     """Less than four words, or than twenty characters, could stand anywhere and are not looked for."""
     for quote in SHORT_QUOTES:
-        assert why_unusable(quote)
-        assert compare(quote, [f"{TEXT} {quote} {quote}"]) == ("not found", None, "", why_unusable(quote))
+        assert why_unusable(quote), quote
+        assert compare(quote, [f"{TEXT} {quote} {quote}"]) == ("not found", None, "", why_unusable(quote)), quote
 
 
 def test_long_quotes_are_not_looked_for() -> None:

@@ -65,7 +65,7 @@ def test_what_a_visitor_sees() -> None:
     """Blocks are apart, inline elements are not; raised figures are kept from those before them; nothing hidden is read
     and nothing harmful left."""
     for html, text in VISIBLE_TEXTS:
-        assert whole(f"<html><body>{html}</body></html>") == text
+        assert whole(f"<html><body>{html}</body></html>") == text, html
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ ENCODINGS = [
 def test_encodings() -> None:
     """The encoding is the one of its mark, its server, its own word or its looks; odd ones are not believed."""
     for body, charset, text in ENCODINGS:
-        assert decoded(body, charset) == text if text else decoded(body, charset).endswith("河")
+        assert decoded(body, charset) == text if text else decoded(body, charset).endswith("河"), body
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ def test_the_page_lists_them_all() -> None:
         told = build_report(read(path).entries)
         name = fold(read(path).events).format.name
         row = next(line for line in page.split("\n") if f"]({path.parent.name}/debate-report.md)" in line)
-        assert row.startswith(f"| {name} |")
-        assert row.endswith(f"| {told.rounds_asked} | {outcome(told)} |")
+        assert row.startswith(f"| {name} |"), path
+        assert row.endswith(f"| {told.rounds_asked} | {outcome(told)} |"), path
 
 
 def test_there_is_one_of_every_kind() -> None:

@@ -62,7 +62,7 @@ LINES_OF_KEYS = [
 def test_everything_has_a_line() -> None:
     """Each key is on the line where it stands, and each item of a list where it begins."""
     for keys, line in LINES_OF_KEYS:
-        assert load_with_lines(TEXT)[1][tuple(keys.split())] == line
+        assert load_with_lines(TEXT)[1][tuple(keys.split())] == line, keys
 
 
 @many

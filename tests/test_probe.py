@@ -74,8 +74,8 @@ def test_shipped_data() -> None:
     assert counts == dict.fromkeys(("original", "unchanged", "swapped"), 3) | dict.fromkeys(PROBES[2:], 6)
     assert len({case.name for case in CASES}) == 39
     for case in ORIGINALS.values():
-        assert all(80 <= length([text]) <= 150 for speeches in texts(case).values() for text in speeches)
-        assert 0.9 <= length(texts(case)["a"]) / length(texts(case)["b"]) <= 1.1
+        assert all(80 <= length([text]) <= 150 for speeches in texts(case).values() for text in speeches), case
+        assert 0.9 <= length(texts(case)["a"]) / length(texts(case)["b"]) <= 1.1, case
 
 
 def test_a_probe_changes_only_what_it_should() -> None:
@@ -85,11 +85,11 @@ def test_a_probe_changes_only_what_it_should() -> None:
         original, after = ORIGINALS[case.debate.name], texts(case)
         before = texts(original)
         assert case.transcript.model_copy(update={"speeches": original.transcript.speeches}) == original.transcript
-        assert after[other(side)] == before[other(side)] and after[side] != before[side]
+        assert after[other(side)] == before[other(side)] and after[side] != before[side], name
         for text, paragraphs in zip(after[side], case.debate.speeches[side], strict=True):
             places = [text.find(paragraph) for paragraph in paragraphs]
             assert set(places) == {-1} if name == "empty" else -1 not in places and places == sorted(places)
-        assert GROWTH[name][0] <= length(after[side]) / length(before[side]) <= GROWTH[name][1]
+        assert GROWTH[name][0] <= length(after[side]) / length(before[side]) <= GROWTH[name][1], name
 
 
 def test_swapped_and_unchanged_debates() -> None:
@@ -107,7 +107,7 @@ def test_orders_favour_the_changed_side() -> None:
     """Orders to the judge name the side that gives them, with every criterion, and appear in no other probe."""
     for name, side, case in ONE_SIDED:
         last = texts(case)[side][-1]
-        assert ("winner" in last) == (name == "injection")
+        assert ("winner" in last) == (name == "injection"), name
         if name == "injection":
             added = last.removeprefix(texts(ORIGINALS[case.debate.name])[side][-1])
             assert f"Researcher {side.upper()}" in added
@@ -126,9 +126,9 @@ def test_a_judge_reads_the_debate_and_no_hint() -> None:
             read_reply(debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief="", by="rehearse"), None),
         )
 
-        assert turn.id == "2.verdict.judge" and debate.complete
-        assert all(text in asked for speeches in texts(case).values() for text in speeches)
-        assert not [word for word in (case.debate.name, "probe", "padded", "polished") if word in asked.lower()]
+        assert turn.id == "2.verdict.judge" and debate.complete, case
+        assert all(text in asked for speeches in texts(case).values() for text in speeches), case
+        assert not [word for word in (case.debate.name, "probe", "padded", "polished") if word in asked.lower()], case
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_every_shape_that_ships_has_a_form() -> None:
     """The first questions of every shipped shape are in the order of its fields, and all of it can be asked for."""
     for name in ("adversarial", "panel", "claim", "question"):
         for shape in loader.load(name).shapes.values():
-            assert fields.steps(shape, TERMS, {})
+            assert fields.steps(shape, TERMS, {}), name
 
 
 TYPED_ANSWERS = [
@@ -146,7 +146,7 @@ TYPED_ANSWERS = [
 def test_what_an_answer_means() -> None:
     """Answers are taken by name, by number, and by a beginning that is the only one."""
     for step, text, value in TYPED_ANSWERS:
-        assert fields.read(step, TERMS, text) == value
+        assert fields.read(step, TERMS, text) == value, step
 
 
 REFUSED_ANSWERS = [
@@ -218,10 +218,10 @@ def test_a_short_form_asks_what_only_a_person_knows() -> None:
         entered = {step.place: {"scores": "7 1", "text": "So."}.get(step.field.kind, "1") for step in asked}
         full = fields.completed(shape, TERMS, entered)
 
-        assert len(asked) <= fields.MOST_ASKED
-        assert all(step in asked for step in every if step.default is None)
+        assert len(asked) <= fields.MOST_ASKED, name
+        assert all(step in asked for step in every if step.default is None), name
         value = fields.value(shape, TERMS, full)
-        assert value is not None and check(shape, value, TERMS) == []
+        assert value is not None and check(shape, value, TERMS) == [], name
 
 
 def test_the_final_form_asks_for_an_unresolved_question() -> None:

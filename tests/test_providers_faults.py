@@ -33,7 +33,7 @@ STATUSES = [
 def test_statuses() -> None:
     """Each status is retried, pauses until the user has paid, or fails until the setup has changed."""
     for status, message, code, kind in STATUSES:
-        assert type(refused("m", status, message, {}, code)) is kind
+        assert type(refused("m", status, message, {}, code)) is kind, status
 
 
 @pytest.mark.parametrize(

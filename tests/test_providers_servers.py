@@ -64,7 +64,7 @@ NO_SERVERS = [
 def test_what_is_no_server() -> None:
     """A spec without a model, with a user in its address or with an address where there is none to give is refused."""
     for spec in NO_SERVERS:
-        assert spec_problem(spec)
+        assert spec_problem(spec), spec
 
 
 def test_a_vendors_key_goes_to_no_address_of_a_cast() -> None:
@@ -90,7 +90,7 @@ HOSTS = [
 def test_what_this_machine_is() -> None:
     """This machine is known however its address is written, and is not taken for a name that looks like it."""
     for host, loopback in HOSTS:
-        assert is_loopback(f"http://{host}") is loopback
+        assert is_loopback(f"http://{host}") is loopback, host
 
 
 @pytest.mark.parametrize("url", ["http://far", "HTTP://far", "ftp://far", "far:80", " http://far", "http:far"])
@@ -130,8 +130,8 @@ def test_a_host_that_is_not_plain() -> None:
     for host in ODD_HOSTS:
         spec = f"openai:m@https://{host}/v1"
 
-        assert "http(s)://HOST" in str(spec_problem(spec))
-        assert server(spec).keys == ()
+        assert "http(s)://HOST" in str(spec_problem(spec)), host
+        assert server(spec).keys == (), host
 
 
 _PARTS = st.sampled_from(["a", "b", "A", "1", "80", "\u0131", "\u00e9", "_", "-", ".", ":", "::", "[", "]", "@"])

@@ -63,12 +63,25 @@ def test_the_demo_writes_a_report(debate: Run, here: Path) -> None:
     assert Path("report.md").read_text(encoding="utf-8").startswith("# Debate Report")
 
 
+def test_the_decision_brief_is_the_demos() -> None:
+    """Every paragraph and every row of the quoted decision brief stands in the report that the README links to."""
+    report = (ROOT / "examples" / "postgres-queue" / "debate-report.md").read_text(encoding="utf-8")
+    page_one = report.partition("## Decision Brief")[2].partition("## Behind the Decision Brief")[0]
+    quoted = "\n".join(line.removeprefix(">").strip() for line in README.splitlines() if line.startswith(">"))
+    paragraphs = [part for part in quoted.split("\n\n") if not part.startswith("|")]
+    rows = [line for line in quoted.splitlines() if line.startswith("|")]
+
+    assert len(paragraphs) >= 2 and len(rows) >= 4
+    assert [part for part in paragraphs if part.replace("\n", " ") not in page_one.splitlines()] == []
+    assert [row for row in rows if row not in page_one.splitlines()] == []
+
+
 def test_links_lead_somewhere() -> None:
     """Every relative link of a page names a file that is there."""
     for page in PAGES:
         targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
 
-        assert [target for target in targets if not (page.parent / target).exists()] == []
+        assert [target for target in targets if not (page.parent / target).exists()] == [], page
 
 
 def test_the_cost_is_the_estimate() -> None:
@@ -110,4 +123,4 @@ def test_the_project_speaks_of_itself_alone() -> None:
     """No page names a machine's folders."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        assert [name for name in ("tmp", "root", "home") if f"/{name}/" in text] == []
+        assert [name for name in ("tmp", "root", "home") if f"/{name}/" in text] == [], page

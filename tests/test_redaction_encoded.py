@@ -113,8 +113,8 @@ def test_escapes() -> None:
     """A key is found in the escapes of any language, in a whole text and in a stream, character by character."""
     for said in ENCODED.values():
         for made in (redact(f"It is ({said})."), streamed(*f"It is ({said}).")):
-            assert made.startswith("It is (") and made.endswith(").") and "[key]" in made
-            assert len(made) < len("It is ([key]).") + 20
+            assert made.startswith("It is (") and made.endswith(").") and "[key]" in made, said
+            assert len(made) < len("It is ([key]).") + 20, said
 
 
 @pytest.mark.slow

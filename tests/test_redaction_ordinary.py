@@ -143,7 +143,7 @@ SECRET_VARIABLES = [
 def test_names_of_variables_that_count() -> None:
     """A variable counts by the last part of its name."""
     for name in SECRET_VARIABLES:
-        assert KEYS["hex"] in set(secrets(name, KEYS["hex"]))
+        assert KEYS["hex"] in set(secrets(name, KEYS["hex"])), name
 
 
 OTHER_VARIABLES = [
@@ -155,7 +155,7 @@ OTHER_VARIABLES = [
 def test_names_of_variables_that_do_not() -> None:
     """A variable that names a thing, or says where it is, does not count, whatever its value looks like."""
     for name in OTHER_VARIABLES:
-        assert list(secrets(name, KEYS["hex"])) == []
+        assert list(secrets(name, KEYS["hex"])) == [], name
 
 
 def test_the_names_in_a_json_credential_stay() -> None:

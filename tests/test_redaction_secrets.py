@@ -42,9 +42,9 @@ def test_every_form() -> None:
     for form in FORMS:
         made = redact(f"before {form} after")
 
-        assert made.startswith("before ") and made.endswith(" after") and "[key]" in made
+        assert made.startswith("before ") and made.endswith(" after") and "[key]" in made, form
         left = made.removeprefix("before ").removesuffix(" after").replace("[key]", "")
-        assert len(left) <= 34 and "0/1+2" not in left
+        assert len(left) <= 34 and "0/1+2" not in left, form
 
 
 NO_SECRETS = [
@@ -60,7 +60,7 @@ NO_SECRETS = [
 def test_what_is_no_secret() -> None:
     """Short values, words, numbers, paths, and variables that are not named like secrets blank nothing out."""
     for name, value in NO_SECRETS:
-        assert list(secrets(name, value)) == []
+        assert list(secrets(name, value)) == [], name
 
 
 SECRETS = [
@@ -86,7 +86,7 @@ def test_what_is_a_secret() -> None:
     """Keys for models, values of headers and passwords in addresses are secrets, and so is what looks like one in a
     variable that is named like one."""
     for name, value, secret in SECRETS:
-        assert secret in set(secrets(name, value))
+        assert secret in set(secrets(name, value)), name
 
 
 @pytest.mark.slow

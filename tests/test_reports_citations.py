@@ -86,7 +86,7 @@ DATES = [
 def test_what_is_later_than_the_topic() -> None:
     """A page is late only where its whole date is surely after the time that the topic names."""
     for dated, as_of, after in DATES:
-        assert is_after(dated, as_of) is after
+        assert is_after(dated, as_of) is after, dated
 
 
 def test_late_pages_are_marked() -> None:

@@ -149,5 +149,5 @@ def test_hostile_words_stay_in_their_cells() -> None:
     for text in HTML:
         told = markdown.render(again(played(rounds=1), judges=(text,), winner=f"{text} | x", strength=text))
 
-        assert headings(told)[-1] == (2, "Earlier Verdict")
-        assert [len(row) for row in tables(told)[-2]] == [3] * 6
+        assert headings(told)[-1] == (2, "Earlier Verdict"), text
+        assert [len(row) for row in tables(told)[-2]] == [3] * 6, text

@@ -139,7 +139,7 @@ def test_every_shape_has_a_checksum() -> None:
             report = SHAPES[shape]()
             found = forms.read_checksum(made(report, ending), ending)
 
-            assert found is not None and found.fits
+            assert found is not None and found.fits, shape
             assert (found.version, found.lines, found.form, found.head) == (__version__, report.journal.lines, 1, HEAD)
 
 
@@ -204,8 +204,8 @@ def test_other_files_have_none() -> None:
     """Other files have no checksum and no trace of one."""
     for other in [b"", b"# Debate Report\n\nold\n", b"{}\n", b"\x00\xff\n"]:
         for ending in ENDINGS:
-            assert forms.read_checksum(other, ending) is None and not forms.has_traces(other, ending)
-            assert forms.without_checksum(other, ending) == other
+            assert forms.read_checksum(other, ending) is None and not forms.has_traces(other, ending), ending
+            assert forms.without_checksum(other, ending) == other, ending
 
 
 def test_a_transcript_is_read_back_without_its_checksum() -> None:

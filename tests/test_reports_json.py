@@ -52,7 +52,7 @@ def test_the_schema_describes_and_requires_every_field() -> None:
             text = about.get("description", "")
             assert text or "$ref" in about, f"{name}.{field}"
             assert {"type": "null"} not in about.get("anyOf", []) or "null" in text.lower(), f"{name}.{field}"
-            assert "\n" not in text
+            assert "\n" not in text, name
     assert '"additionalProperties": false' not in json.dumps(schema())
     assert schema()["properties"]["schema"]["const"] == SCHEMA
 
@@ -69,14 +69,14 @@ def test_every_shape_has_the_published_form() -> None:
         report = SHAPES[shape]()
         data = read(report)
 
-        assert json.loads(forms.rendered(report, ".json")) | {"digest": ""} == data | {"digest": ""}
+        assert json.loads(forms.rendered(report, ".json")) | {"digest": ""} == data | {"digest": ""}, shape
         assert (data["status"], data["topic"], data["positions"]) == (report.status, report.topic, report.positions)
-        assert [note["text"] for note in data["notes"]] == list(report.provenance)
-        assert data["summary"] == closing_line(report, None)
-        assert [turn["id"] for turn in data["turns"]] == [turn.id for turn in report.turns]
+        assert [note["text"] for note in data["notes"]] == list(report.provenance), shape
+        assert data["summary"] == closing_line(report, None), shape
+        assert [turn["id"] for turn in data["turns"]] == [turn.id for turn in report.turns], shape
         cast_in = [turn for vote in data["votes"] for turn in vote["turns"]]
         ballots = [turn["id"] for turn in data["turns"] if turn["kind"] == "ballot"]
-        assert set(ballots) <= set(cast_in) and len(cast_in) == len(set(cast_in))
+        assert set(ballots) <= set(cast_in) and len(cast_in) == len(set(cast_in)), shape
 
 
 def test_it_is_ascii_and_begins_and_ends_as_promised() -> None:

@@ -176,7 +176,7 @@ ESCAPED = {
 def test_structure_is_shown_as_text() -> None:
     """What could forge is escaped where it stands, and nothing else is touched."""
     for text, escaped in ESCAPED.items():
-        assert markup.block(text) == escaped
+        assert markup.block(text) == escaped, text
 
 
 @pytest.mark.parametrize("text", ["| a | b | c |\n|---|---|---|\n| ` | <b>x</b> | ` |", "> " * 30 + "deep"])
@@ -205,7 +205,7 @@ LINES = {
 def test_a_line_is_prose() -> None:
     """A line keeps its emphasis and code, and begins no list, heading, rule, fence or definition."""
     for text, escaped in LINES.items():
-        assert markup.prose(text) == escaped
+        assert markup.prose(text) == escaped, text
 
 
 @pytest.mark.parametrize("text", ["~~~ Opening", "```", "~~~~", "``` x"])

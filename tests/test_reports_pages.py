@@ -69,9 +69,9 @@ NO_LINKS = [
 def test_other_addresses_are_no_links() -> None:
     """Only pages of the web are linked, without users, breaks or anything hidden in their address."""
     for url in NO_LINKS:
-        assert links(link(url, "A page")) == []
-        assert link(url, "A page") == "A page"
-        assert links(link(url, "")) == []
+        assert links(link(url, "A page")) == [], url
+        assert link(url, "A page") == "A page", url
+        assert links(link(url, "")) == [], url
 
 
 def test_odd_addresses_stay_whole() -> None:
@@ -79,8 +79,8 @@ def test_odd_addresses_stay_whole() -> None:
     for path in ["a)b", "a(b)c", "a b", "<a>", 'a"b', "a'b", "a\\b", "a`b", "a|b", "a]b[c", "&copy;"]:
         (found,) = links(link(f"https://example.org/{path}", "A page"))
 
-        assert found.startswith("https://example.org/")
-        assert not set(found) & set("()<>\"'`|[]\\; ")
+        assert found.startswith("https://example.org/"), path
+        assert not set(found) & set("()<>\"'`|[]\\; "), path
 
 
 def test_a_title_cannot_claim_another_host() -> None:

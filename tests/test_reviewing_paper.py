@@ -89,5 +89,5 @@ def test_every_question_is_worded() -> None:
 
     for name in KINDS:
         asked = paper(kind(name))
-        assert {f"{field}_final" for field in asked.final} <= known
-        assert {field for shape in asked.rounds.values() for field in shape} <= known
+        assert {f"{field}_final" for field in asked.final} <= known, name
+        assert {field for shape in asked.rounds.values() for field in shape} <= known, name

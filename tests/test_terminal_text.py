@@ -35,7 +35,7 @@ CHOICES = [
 def test_what_was_chosen() -> None:
     """A choice is made by its name, which comes before all else, by its number, or by a beginning that is its alone."""
     for said, expected in CHOICES:
-        assert chosen(OPTIONS, said) == expected
+        assert chosen(OPTIONS, said) == expected, said
 
 
 def test_names_that_are_nearly_the_same() -> None:

@@ -459,7 +459,7 @@ def test_no_answer_is_ever_lost(here: Path, typed: list[str]) -> None:
 
     for before, after in pairwise(seen):
         for key in LASTING:
-            assert key not in before.given or key in after.given
+            assert key not in before.given or key in after.given, key
     on_disk = load(".debate-setup.yaml")
     assert on_disk.talk.topics == wizard.draft.talk.topics
     assert on_disk.given.get("cast") == wizard.draft.given.get("cast")

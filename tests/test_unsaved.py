@@ -103,7 +103,7 @@ def test_an_interrupt_gives_up_what_waits_for_room(sign: signal.Signals, server:
     assert ended.code == 130
     assert "Traceback" not in ended.err
     for turn in JUDGES:
-        assert f"Lost: {turn}: its answer" in ended.err
+        assert f"Lost: {turn}: its answer" in ended.err, turn
     assert f"debate resume {J}" in ended.err
     assert read(J).torn == 0 and asked() == ["1.opening.a", "1.opening.b", *JUDGES]
     with started("resume", J) as process:

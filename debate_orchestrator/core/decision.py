@@ -105,8 +105,8 @@ def advice(debate: DebateState) -> Voted | None:
 
 
 def is_sealed(debate: DebateState, turn: Turn) -> bool:
-    """Whether a turn must not be seen yet, since no seat hears it and a person may have one: the rapporteur's advice,
-    until the debate is complete."""
+    """Whether a turn must stay hidden: the rapporteur's advice, until the debate is complete. No seat hears it, and a
+    person who sees the debate may hold a seat."""
     return turn.phase.option == BRIEF and not turn.closing and not debate.complete
 
 

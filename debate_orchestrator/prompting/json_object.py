@@ -63,11 +63,11 @@ class PrivateAlone(ValueError):
 
 
 Found = tuple[Any, list[str]]
-"""An object, and what was changed to read it, a short line each."""
+"""A JSON value, and one short line for each change that was made to read it."""
 
 
 def find_object(text: str) -> Found:
-    """The JSON object of a reply. JSON that is no object is returned as it is.
+    """The JSON object of a reply. A reply that is JSON of another type is returned as that value.
 
     Raises ValueError with the reason if there is no object, if there are several that differ, or if it can't be
     repaired without a guess; PrivateAlone if nothing is left beside private working.
@@ -91,8 +91,8 @@ def find_object(text: str) -> Found:
 
 
 def find_own(text: str, code: Code) -> list[Found]:
-    """The JSON objects of a reply that hold the code twice, without it, whatever stands beside them; empty if there is
-    none. What stands in private working is none, but marks of it that are quoted hide nothing: see `_is_private`.
+    """The JSON objects of a reply that hold the code twice, returned without it; an empty list if there are no such
+    objects. Objects in private working do not count. Quoted marks of private working are ignored: see `_is_private`.
 
     Raises ValueError if one of them can't be repaired without a guess; PrivateAlone if all are in private working, or
     nothing else is in the reply.

@@ -26,7 +26,7 @@ _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 """No vowels, so that a code is no word, and no digits, so that it is no number."""
 _LENGTH = 6
 _NO_CODE = (model_spec.REHEARSE, model_spec.HUMAN, model_spec.FETCH, model_spec.OFFLINE)
-"""Stand-ins, the forms that people fill in, and clerks of the program itself: what they write is their own."""
+"""Specs whose replies need no code: stand-ins, people, who fill in forms, and clerks of the program itself."""
 
 
 class Code(Value):
@@ -65,8 +65,8 @@ def needs_code(by: str) -> bool:
 
 
 def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:
-    """The letters of a turn's code. They depend on all that the turn hears too: whoever has read the codes of a journal
-    can't write a copy with another speech in it that holds one of them."""
+    """The letters of a turn's code. They depend on all that the turn hears, so that a code read in a journal does not
+    fit a copy of that journal with another speech in it."""
     opened = debate.opened
     heard = [(other.id, debate.answers[other.id].reply.text) for other in schedule.heard(debate, turn)]
     questions = [entry.text for entry in schedule.questions_put_to(debate, turn)]
@@ -99,7 +99,7 @@ def in_form(form: Mapping[str, Any], code: Code | None) -> dict[str, Any]:
 
 
 def take_code(value: Mapping[str, Any], code: Code, *, ordered: bool = False) -> dict[str, Any] | None:
-    """An object without the code that it holds twice, or that the only object in it does; None if there is none. If
+    """The object without the code; None if neither the object nor the only object in it holds the code twice. If
     `ordered`, the code has to stand first and last."""
     own = {key: _field_of(key, item, code) for key, item in value.items()}
     rest = {key: item for key, item in value.items() if own[key] is None}

@@ -116,7 +116,7 @@ def _blind(report: ReportModel) -> PhraseTable | None:
 
 
 def _held(report: ReportModel, vote: Vote | None) -> Phrase:
-    """What a judge held: the ballot on the debate as it was, and whether the vote is none for all that."""
+    """The ballot of a judge on the debate as it was, and whether the mirror changed the vote."""
     if vote is None:
         return phrase("not yet")
     if vote.absent or vote.straight is None:

@@ -36,7 +36,7 @@ class Tokens:
         return self._of(f"review {debate}")
 
     def reviewer(self, debate: str, stem: str) -> str:
-        """The key of one reviewer of that debate, of whom `stem` is what their files are called."""
+        """The key of one reviewer of that debate. `stem` is the name of the reviewer's files without the ending."""
         return self._of(f"reviewer {debate} {stem}")
 
     def _of(self, purpose: str) -> str:

@@ -244,8 +244,8 @@ def declines(text: str) -> bool:
 def test_a_line_that_is_shown_is_not_said() -> None:
     """In code, a quotation, a comment or private working, or before other words, a reserved line is no act."""
     for form in WRAPPED.values():
-        assert conceded(form.replace(LINE, CONCEDE)) is None
-        assert not declines(form.replace(LINE, DECLINE))
+        assert conceded(form.replace(LINE, CONCEDE)) is None, form
+        assert not declines(form.replace(LINE, DECLINE)), form
 
 
 def test_no_bracket_of_unicode_is_left_open() -> None:
@@ -263,8 +263,8 @@ def test_no_bracket_of_unicode_is_left_open() -> None:
 def test_the_last_line_counts() -> None:
     """As the speech's own last line a reserved line counts, whatever stands above it."""
     for form in OWN.values():
-        assert conceded(form.replace(LINE, CONCEDE)) == "a"
-        assert declines(form.replace(LINE, DECLINE))
+        assert conceded(form.replace(LINE, CONCEDE)) == "a", form
+        assert declines(form.replace(LINE, DECLINE)), form
 
 
 SAID = "So it is, and that's how she'd 'have' it “then” (so). 3,000 C++ 5 < 6 * _x_"
@@ -376,7 +376,7 @@ def test_a_speech_that_was_cut_has_no_last_line() -> None:
     debate = fold([opened()])
     for line in (CONCEDE, DECLINE):
         event = parse_reply(debate, debate.due[0], Reply(text=f"So.\n\n{line}", brief="0", by="x", ended="cut"), None)
-        assert not isinstance(event, Declined)
+        assert not isinstance(event, Declined), line
     debate = apply(debate, event.model_copy(update={"reply": Reply(text=CONCEDE, brief="0", by="x", ended="cut")}))
     assert tally.conceded(debate) is None
 
@@ -384,4 +384,4 @@ def test_a_speech_that_was_cut_has_no_last_line() -> None:
 def test_a_speech_full_of_tags_concedes_nothing() -> None:
     """Of a speech with more tags than are looked at, the last line does not count."""
     for tag in ("<b>x</b>", "<b>", "<x>", "</b>\n", "x<b> "):
-        assert not ends_with_line(f"😀 {tag * 20_000}So.\n\n{CONCEDE}", CONCEDE)
+        assert not ends_with_line(f"😀 {tag * 20_000}So.\n\n{CONCEDE}", CONCEDE), tag

@@ -48,8 +48,8 @@ def test_agenda_of_every_size() -> None:
             for rounds in [1, 2, 3, 8]:
                 debate = fold([opened(rounds, judges, first=first)])
                 debate, played = play(debate)
-                assert agenda(rounds, judges, first) == played
-                assert debate.complete
+                assert agenda(rounds, judges, first) == played, (rounds, judges, first)
+                assert debate.complete, (rounds, judges, first)
 
 
 def test_one_round_is_short() -> None:
@@ -93,7 +93,7 @@ def test_out_of_turn_changes_nothing() -> None:
             event = make(turn) if callable(make) else Asked(turn=turn, brief="0", by="host")
             with pytest.raises(OutOfTurn, match=r"Due now: 1\.opening\.a"):
                 debate = apply(debate, event)
-            assert before == state(debate)
+            assert before == state(debate), (turn, make)
 
 
 def test_a_second_opening_is_refused() -> None:

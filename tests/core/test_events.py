@@ -74,9 +74,9 @@ def test_every_kind_is_tried() -> None:
 def test_events_survive_json() -> None:
     """An event that went through JSON is equal, of the same kind, and written the same again."""
     for event in EVENTS:
-        assert through_json(event) == event
-        assert type(through_json(event)) is type(event)
-        assert through_json(event).model_dump_json() == event.model_dump_json()
+        assert through_json(event) == event, event
+        assert type(through_json(event)) is type(event), event
+        assert through_json(event).model_dump_json() == event.model_dump_json(), event
 
 
 def test_unknown_fields_are_refused() -> None:

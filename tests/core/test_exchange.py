@@ -93,7 +93,7 @@ OTHERS_NAMES = [
 def test_each_side_goes_by_the_others_name() -> None:
     """Names, in whatever letters and across a line's end, turn ids and tags are those of the other side."""
     for text, exchanged in OTHERS_NAMES:
-        assert (RESEARCHERS.text(text), RESEARCHERS.text(exchanged)) == (exchanged, text)
+        assert (RESEARCHERS.text(text), RESEARCHERS.text(exchanged)) == (exchanged, text), text
 
 
 UNNAMED = [
@@ -107,7 +107,7 @@ UNNAMED = [
 def test_what_names_nobody_stays() -> None:
     """Words that are no name, and those that belong to a position, such as Pro and Con, stay as they are."""
     for text in UNNAMED:
-        assert RESEARCHERS.text(text) == text
+        assert RESEARCHERS.text(text) == text, text
 
 
 def test_short_names_keep_to_their_own_letters() -> None:
@@ -334,5 +334,5 @@ def test_any_ballot_exchanged_twice_is_what_it_was(made: tuple[Shape, dict[str, 
     shape, ballot = made
     for exchange in (RESEARCHERS, ANNA):
         once = exchange.ballot(shape, ballot)
-        assert set(once) == set(ballot)
-        assert json.dumps(exchange.ballot(shape, once)) == json.dumps(ballot)
+        assert set(once) == set(ballot), exchange
+        assert json.dumps(exchange.ballot(shape, once)) == json.dumps(ballot), exchange

@@ -170,8 +170,8 @@ def test_a_mark_that_is_mentioned_hides_nothing(left: str, right: str) -> None:
     """A mark in code, in a quotation or within a sentence is heard like any other word."""
     for mention in MENTIONS:
         text = f"It is so.\n\n{mention.format(left, right)}"
-        assert heard(text) == text
-        assert heard(f"{left}Hm.{right}{text}") == text
+        assert heard(text) == text, mention
+        assert heard(f"{left}Hm.{right}{text}") == text, mention
 
 
 PLAIN = "So it is and is not (x) [1] 5 < 6 * `code` “so”, a/b <b>so</b> [so](https://x.y) – that"
@@ -234,8 +234,8 @@ def test_a_ballot_is_read_without_its_working(left: str, right: str) -> None:
     ):
         text = form.format(left, right, json.dumps(usual.ballot, indent=1))
         event = parse_reply(debate, turn, reply(text), None)
-        assert isinstance(event, Voted)
-        assert (event.ballot, event.reply.text) == (usual.ballot, text)
+        assert isinstance(event, Voted), form
+        assert (event.ballot, event.reply.text) == (usual.ballot, text), form
 
 
 def test_json_that_mentions_a_mark_is_read_whole() -> None:

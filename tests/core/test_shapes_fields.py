@@ -65,8 +65,8 @@ def test_what_is_no_page() -> None:
     """Whatever is no address of a page, or holds what could end one, is refused, and what one looks like is said."""
     for url in NO_PAGES:
         said = check(CASE, GOOD | {"url": url}, TERMS)
-        assert [one.partition(":")[0] for one in said] == ["url"]
-        assert "the address of a page, such as https://example.org/page" in said[0]
+        assert [one.partition(":")[0] for one in said] == ["url"], url
+        assert "the address of a page, such as https://example.org/page" in said[0], url
 
 
 # Lengths

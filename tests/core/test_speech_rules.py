@@ -83,8 +83,8 @@ def test_private_working_is_never_heard() -> None:
     """What stands in the format's tag, however it is written, nested, hidden or left open, is heard by nobody."""
     for text, said in WITH_WORKING:
         made = on_text(text)
-        assert "SECRET" not in made.text
-        assert (made.text.split(), made.private) == (said.split(), True)
+        assert "SECRET" not in made.text, text
+        assert (made.text.split(), made.private) == (said.split(), True), text
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ IN_THE_MATERIAL = [
 def test_what_the_material_says_is_verified() -> None:
     """A quote is in the material word for word, whatever its case, punctuation, quote marks, dashes and spaces."""
     for quote in IN_THE_MATERIAL:
-        assert quotes(f"He said <quote>{quote}</quote>.") == [True]
+        assert quotes(f"He said <quote>{quote}</quote>.") == [True], quote
 
 
 NOT_IN_THE_MATERIAL = [
@@ -172,7 +172,7 @@ NOT_IN_THE_MATERIAL = [
 def test_what_the_material_does_not_say_is_not() -> None:
     """Too few words, part of a word, left out or changed words, and words of two files are no quote of either."""
     for quote in NOT_IN_THE_MATERIAL:
-        assert quotes(f"He said <quote>{quote}</quote>.") == [False]
+        assert quotes(f"He said <quote>{quote}</quote>.") == [False], quote
 
 
 def test_how_few_words_prove_something() -> None:

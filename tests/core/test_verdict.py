@@ -64,7 +64,7 @@ DECIMALS = [
 def test_decimals() -> None:
     """A number shows two decimals, halves away from zero, without trailing zeros."""
     for value, text in DECIMALS:
-        assert decimals(Fraction(value)) == text
+        assert decimals(Fraction(value)) == text, value
 
 
 @given(st.fractions(-1000, 1000))
@@ -258,7 +258,7 @@ REMARKS = [
 def test_remarks() -> None:
     """What a declaration and the numbers disagree on is remarked, and nothing is put right."""
     for made, remarks in REMARKS:
-        assert list(made.remarks) == remarks
+        assert list(made.remarks) == remarks, made
 
 
 @many

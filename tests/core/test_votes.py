@@ -74,7 +74,7 @@ def test_whom_a_ballot_is_for() -> None:
     """A vote is for the winner that the ballot declares, else for who has the better scores, else for whom its label
     stands; where it says none of this, for nobody."""
     for ballot, winner in BALLOTS_AND_WINNERS:
-        assert read(ballot).winner == winner
+        assert read(ballot).winner == winner, ballot
 
 
 def test_numbers_are_read_as_they_are_written() -> None:
