@@ -182,6 +182,29 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     assert "Left standing although it was sent back" in Path("r.md").read_text(encoding="utf-8")
 
 
+def test_a_fault_that_was_never_sent_back_is_not_said_to_have_been(debate: Run, opened: dict[str, Any]) -> None:
+    """A reply without JSON does not use up the one time that a brief is sent back. A second draft with another fault is
+    taken, and the report says that the program found it."""
+    told, right = opened, puppets.brief()
+    headline = {"recommendation": right["recommendation"] | {"sure": 90}}
+    mark = {"why": [right["why"][0] | {"mark": "not argued", "side": "a"}, *right["why"][1:]]}
+    while "final.brief.rapporteur" not in [turn["turn"] for turn in told["turns"]]:
+        puppets.answer(told["turns"], say, rounds=1)
+        told = debate("step", told["journal"], "--json").json
+    for reply, complaint in (("No JSON at all.", "not JSON"), (puppets.brief(**headline), "one and the same advice")):
+        puppets.hand_in(told["turns"][0], reply)
+        refused = debate("step", told["journal"], "--json")
+        assert refused.code == 2 and complaint in refused.json["complaints"][0]
+        told = refused.json
+    puppets.hand_in(told["turns"][0], puppets.brief(**mark))
+    told = finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
+    text = Path("r.md").read_text(encoding="utf-8")
+    assert "Found by the program: why\\[1\\]" in text or "Found by the program: why[1]" in text
+    assert "sent back" not in text
+    found = build_report(read(told["journal"]).entries).brief
+    assert found is not None and found.shortcomings and not found.sent_back
+
+
 def test_a_brief_written_again_is_shown_what_the_program_found(debate: Run, opened: dict[str, Any]) -> None:
     """Where the check of a brief has findings, the brief for the next draft holds these, and what the program found in
     the last one."""

@@ -15,7 +15,7 @@ from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import count_words, one_line
 
 _FIRST = "postgres-queue"
 """The debate that is replayed where none is named."""
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _words(journal: str) -> int:
     """The words of all speeches."""
-    return sum(len(event.reply.text.split()) for event in read(journal).events if isinstance(event, Spoke))
+    return sum(count_words(event.reply.text) for event in read(journal).events if isinstance(event, Spoke))
 
 
 def _print_list(journals: dict[str, Path], *, as_json: bool) -> int:

@@ -11,9 +11,10 @@ from typing import Any
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, Phase, Turn
-from debate_orchestrator.core.schema import Shape, beyond_limits
+from debate_orchestrator.core.schema import SPARE_REPLY_FACTOR, Shape, beyond_limits
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words
 
 UNTOUCHED = "untouched"
@@ -24,8 +25,10 @@ NOT_ARGUED = "not argued"
 """The mark of a consideration that no side put forward: it is the rapporteur's own."""
 _NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
 """A number that was written before a question."""
-SPARE = 1.1
-"""How far a brief may go beyond the words it was asked for before it is sent back."""
+
+
+_ONCE = "A reply is sent back for this once only. What stays as it is stands in the report."
+"""The last complaint about a reply with shortcomings, by which that reply is known."""
 
 
 class IssueList(Value):
@@ -156,7 +159,7 @@ def _length_problems(shape: Shape, phase: Phase, brief: Mapping[str, Any]) -> It
     # The last row repeats the recommendation, and is not counted again.
     default = (brief.get("by_case") or [{}])[-1].get("then", "")
     words = _words(shape, brief) - count_words(default)
-    if phase.words and words > SPARE * phase.words:
+    if phase.words and words > SPARE_REPLY_FACTOR * phase.words:
         yield f"the reply: it has {words} words; write at most {phase.words}, and drop what carries least."
 
 
@@ -177,6 +180,24 @@ def left_standing(debate: DebateState) -> list[str]:
     """What is wrong with the decision brief as it was written last; empty if there is none (yet)."""
     written = decision_brief(debate)
     return [] if written is None else shortcomings(debate, debate.turns[written.turn], written.ballot)
+
+
+def complaints(turn: Turn, found: Sequence[str]) -> list[str]:
+    """The complaints with which a reply is sent back for its shortcomings."""
+    return [*(f"{turn.id}: {shortcoming}" for shortcoming in found), _ONCE]
+
+
+def was_sent_back(debate: DebateState, turn: Turn) -> bool:
+    """Whether a reply to the turn was sent back for its shortcomings, not because it could not be used."""
+    return any(_ONCE in reply.complaints for reply in debate.rejected.get(turn.id, ()))
+
+
+def sent_back(debate: DebateState) -> list[str]:
+    """What of that its writer was told of before."""
+    written = decision_brief(debate)
+    replies = debate.rejected.get(written.turn, ()) if written else ()
+    before = {complaint.partition(": ")[2] for reply in replies for complaint in reply.complaints}
+    return [shortcoming for shortcoming in left_standing(debate) if shortcoming in before]
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
@@ -209,7 +230,7 @@ def _dissent_problems(reason: Mapping[str, Any], rows: Sequence[Mapping[str, Any
     several: a single speech makes many points, and so do two that many rows cite."""
     number, turns = reason.get("dissent_row"), set(reason["turns"])
     if number is not None and not 1 <= number <= len(rows):
-        yield f"dissent_row {number:g}: the dissent record has {len(rows)} rows."
+        yield f"dissent_row {number:g}: the dissent record has {plural(len(rows), 'row')}."
         return
     if number is None:
         citing = [at for at, row in enumerate(rows, 1) if len(turns) > 1 and turns <= set(row.get("turns") or ())]

@@ -16,6 +16,7 @@ from pydantic import Field as ModelField
 
 from debate_orchestrator.core.values import Text, Value
 from debate_orchestrator.util.errors import short_repr
+from debate_orchestrator.util.sanitize import count_words
 
 LONGEST = 20_000
 """Characters that one text of a structured reply may have."""
@@ -29,8 +30,8 @@ LONGEST_OPTION = 200
 """Characters that an option of a choice may have."""
 LARGEST = 1_000_000
 """The largest absolute value that a number in a reply may have."""
-SPARE_WORDS = 4
-"""By how many words a text may go beyond those it was asked for before it is sent back."""
+SPARE_TEXT_WORDS, SPARE_REPLY_FACTOR = 4, 1.1
+"""How far a text, and a whole brief, may go beyond the words asked for before it is sent back: words, and a factor."""
 _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 
 
@@ -279,8 +280,8 @@ def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: s
         elif field.kind == "record" and isinstance(held, Mapping):
             found += beyond_limits(field.fields, held, f"{place}.")
         elif field.asked_words is not None and isinstance(held, str):
-            words = len(held.split())
-            if words > SPARE_WORDS + field.asked_words:
+            words = count_words(held)
+            if words > SPARE_TEXT_WORDS + field.asked_words:
                 found.append(f"{place}: it has {words} words; write at most {field.asked_words}.")
     return found
 
@@ -429,7 +430,7 @@ def _fits(field: Field, value: Any, terms: ShapeContext) -> bool:
 
 
 def _text(field: Field, value: str) -> bool:
-    short = field.words is None or len(value.split()) <= field.words
+    short = field.words is None or count_words(value) <= field.words
     return short and bool(value.strip()) and len(value) <= LONGEST
 
 

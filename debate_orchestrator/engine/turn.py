@@ -128,7 +128,7 @@ class TurnRunner:
 
     def _parse(self, turn: Turn, reply: Reply, code: Code | None, *, last: bool) -> Answer:
         try:
-            return replies.parse_reply(self.debate, turn, reply, code)
+            return replies.parse_reply(self.debate, turn, reply, code, last=last)
         except BadReply as error:
             dispensable = not self.needs_ballots and turn.judging
             kept = self.whole_panel and turn.judging

@@ -24,7 +24,7 @@ from debate_orchestrator.host.laid_briefs import earlier_briefs
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, wait_for_replies
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
-from debate_orchestrator.prompting.reply_code import code_for
+from debate_orchestrator.prompting.reply_code import code_for, needs_code
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.announcements import Announcer
@@ -33,7 +33,7 @@ from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, sanitize
-from debate_orchestrator.util.errors import BadReply, OutOfTurn, short_repr
+from debate_orchestrator.util.errors import BadFile, BadReply, OutOfTurn, short_repr
 
 _WRAPPER = re.compile(
     r"\A\s*\[(?:sub)?agent hand-?back\b[^\]\n]*\]?|^[ \t]*agentId: ?[\w-]+(?=[^\n]*(?:\n[^\n]*){0,5}\Z)",
@@ -158,6 +158,7 @@ class _Stepper:
     def step(self, given: Mapping[str, str], *, one_agent: bool, begun: bool) -> StepResult:
         announcer = Announcer()
         before = [] if begun else announcer.new(self.debate)
+        self._check_secret()
         self._note(one_agent)
         for turn_id, text in given.items():
             try:
@@ -181,6 +182,18 @@ class _Stepper:
             missing=tuple(self.folder.missing(TurnFiles(turn.turn, turn.brief, turn.reply) for turn in missing)),
             turns=turns,
         )
+
+    def _check_secret(self) -> None:
+        """Raises BadFile, before any file is moved, if the codes in the briefs laid out can't be known here."""
+        if reply_secret.is_there():
+            return
+        for turn in self._due_at_host():
+            coded = self.debate.shape(turn) is not None and needs_code(filler(self.debate, turn.seat))
+            if coded and turn.id in self.waiting and os.path.lexists(self.folder.place(turn.id, "json").brief):
+                reply_secret.kept_secret()  # the next step with this state folder lays the brief out again
+                problem = f"{turn.id}: the secret from which the code in its brief follows is not in the state folder."
+                hint = "set XDG_STATE_HOME to the folder of the earlier steps; without it, step again for a new brief"
+                raise BadFile(problem, hint=hint)
 
     def _note(self, one_agent: bool) -> None:
         note = Noted(note="one agent")

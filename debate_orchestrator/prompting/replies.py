@@ -59,9 +59,12 @@ def _check_text(turn_id: str, text: str) -> None:
         raise BadReply(f"{turn_id}: the reply is empty.", hint="answer the turn's brief")
 
 
-def parse_reply(debate: DebateState, turn: Turn, reply: Reply, code: Code | None) -> Spoke | Declined | Voted:
-    """The event that a reply amounts to. `code` is that of the brief that it answers. Raises BadReply, with every
-    complaint, if it can't be used."""
+def parse_reply(
+    debate: DebateState, turn: Turn, reply: Reply, code: Code | None, *, last: bool = False
+) -> Spoke | Declined | Voted:
+    """The event that a reply amounts to. `code` is that of the brief that it answers. A reply after which no other is
+    asked for is the `last`: it is not sent back for its shortcomings alone. Raises BadReply, with every complaint, if
+    it can't be used."""
     recorded = reply.recorded
     if code is not None:
         code = code.model_copy(update={"text": reply.code or code.text}) if needs_code(reply.by) else None
@@ -83,12 +86,13 @@ def parse_reply(debate: DebateState, turn: Turn, reply: Reply, code: Code | None
         found = [(recorded.ballot, list(recorded.changes))]
     else:
         found = _found(turn.id, reply.text, code)
-    ballot, changes = _read(debate, turn, shape, found, whole=code is not None and recorded is None)
+    whole, improvable = code is not None and recorded is None, recorded is None and not last
+    ballot, changes = _read(debate, turn, shape, found, whole=whole, improvable=improvable)
     return Voted(turn=turn.id, ballot=ballot, reply=reply, changes=tuple(changes))
 
 
 def _read(
-    debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], *, whole: bool
+    debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], *, whole: bool, improvable: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """A structured reply in the shape asked for, from the objects that are it, and what was changed to read it."""
     terms, sides = schedule.terms(debate, turn), _sides(debate, turn)
@@ -108,9 +112,9 @@ def _read(
         complaints += [f"a text may end too early. Try: {ESCAPE}."] if whole else []
         raise BadReply([f"{turn.id}: {complaint}" for complaint in complaints])
     # Asked once only: what its writer leaves as it is has its shape, and the report says what is wrong with it.
-    first = turn.role == RAPPORTEUR and not debate.rejected.get(turn.id)
+    first = turn.role == RAPPORTEUR and improvable and not decision.was_sent_back(debate, turn)
     if first and (found := decision.shortcomings(debate, turn, ballot)):
-        raise Shortcomings([f"{turn.id}: {shortcoming}" for shortcoming in found])
+        raise Shortcomings(decision.complaints(turn, found))
     return ballot, changes
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from debate_orchestrator.core import decision, speech_rules, tally
-from debate_orchestrator.core.phases import BRIEF
+from debate_orchestrator.core.phases import BRIEF, CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.util.sanitize import one_line
@@ -24,6 +24,8 @@ MARKED: dict[str, str] = {
 """What each mark of a consideration means to a reader."""
 _SENTENCE = re.compile(r"\S.*?(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?]+[\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z])", re.DOTALL)
 """A sentence that another one follows."""
+_ENDS_IN_WORD = re.compile(r"[^.!?…。！？\s\"”’')\]*_`][\"”’')\]*_`]*$")
+"""A text that no full stop or other sign ends, inside quotation marks or brackets or before them."""
 _WHEN = re.compile(r"((?:[^\s:]+ ){0,5}[^\s:]+):\s+(?=\S)")
 """When a step is due, before what it is."""
 
@@ -146,7 +148,9 @@ class BriefReport(Part):
     advice: str | None
     """The turn of that advice, which was given before the debate; null where there is none."""
     shortcomings: tuple[str, ...]
-    """What in it its own table or the record does not bear out; it was asked for again because of that."""
+    """What in it its own table or the record does not bear out."""
+    sent_back: tuple[str, ...]
+    """Those of the shortcomings for which it was sent back to the rapporteur."""
 
 
 def issues_report(debate: DebateState) -> IssuesReport | None:
@@ -189,7 +193,7 @@ def brief_report(debate: DebateState) -> BriefReport | None:
         turn=turn,
         do=advice["do"],
         sure=advice["sure"],
-        why_not_more=advice["why_not_more"].rstrip(" .") + ".",
+        why_not_more=full_stop(advice["why_not_more"]),
         check_first=advice.get("check_first", ""),
         sides_with=sides_with,
         argued_better=winner,
@@ -208,6 +212,7 @@ def brief_report(debate: DebateState) -> BriefReport | None:
         changed=brief.get("changed", ""),
         advice=before.turn if before else None,
         shortcomings=tuple(decision.left_standing(debate)),
+        sent_back=tuple(decision.sent_back(debate)),
     )
 
 
@@ -229,10 +234,20 @@ def _judges_for(debate: DebateState) -> tuple[int, int] | None:
     return sum(vote.winner == verdict.winner for vote in cast), len(cast)
 
 
-def result_line(brief: BriefReport, names: Mapping[str, str], strength: str | None) -> str:
-    """Who argued better, what that is worth, and whether the advice follows it. `names` are those of the sides."""
+_NO_WINNER = {
+    TIE: "The judges saw neither side argue better",
+    CONSENSUS: "The debate ended in consensus, so neither side won",
+    NO_DECISION: "The judges came to no decision on who argued better",
+    None: "There is no verdict on who argued better",
+}
+"""The outcome of a debate that neither side won; None where there is no verdict."""
+
+
+def result_line(brief: BriefReport, names: Mapping[str, str], winner: str | None, strength: str | None) -> str:
+    """Who argued better, what that is worth, and whether the advice follows it. `names` are those of the sides, and
+    `winner` is a side, tie, consensus, or no decision; None without a verdict."""
     if brief.argued_better is None:
-        sentences = ["Neither side argued better in the judges' eyes"]
+        sentences = [_NO_WINNER[winner]]
     else:
         firmly = f" ({strength})" if strength else ""
         sentences = [f"{names[brief.argued_better]} argued better{firmly}"]
@@ -260,12 +275,18 @@ def step_parts(step: str) -> tuple[str, str]:
 
 def heading(text: str) -> str:
     """A heading that leads a paragraph, with a full stop after it."""
-    return one_line(text).rstrip(" .:") + "."
+    return full_stop(one_line(text).rstrip(" :"))
+
+
+def full_stop(text: str) -> str:
+    """The text with a full stop after its last word, unless a sign ends it."""
+    text = text.rstrip()
+    return f"{text}." if text and _ENDS_IN_WORD.search(text) else text
 
 
 def recommendation_line(brief: BriefReport) -> str:
     """The recommendation as a closing line names it."""
-    return f"Recommendation ({brief.sure} % sure): {one_line(brief.do).rstrip('.')}."
+    return f"Recommendation ({brief.sure} % sure): {full_stop(one_line(brief.do))}"
 
 
 def _text(debate: DebateState, text: str) -> str:

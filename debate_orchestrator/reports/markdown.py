@@ -12,6 +12,7 @@ from jinja2.runtime import Context
 
 from debate_orchestrator.core.phases import JUDGE, fill_label
 from debate_orchestrator.reports import brief, compare, markup, reviewers, sections, verdict_text, wording
+from debate_orchestrator.reports.brief import ConsiderationReport
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.markup import ParseBudget
 from debate_orchestrator.reports.model import ReportModel
@@ -111,6 +112,7 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
             "lead": brief.lead,
             "step_parts": brief.step_parts,
             "heading": brief.heading,
+            "shown_in": partial(_shown_in, report, anchors),
             "advice_link": _advice_link(report, anchors),
             "result_line": verdict_text.result_line(report),
             "contents": _contents(report),
@@ -196,6 +198,12 @@ def _links(report: ReportModel, anchors: dict[str, str], turns: list[str]) -> st
         rounds.setdefault(round, []).append(f"[{name}](#{anchors[turn]})")
     named = ((f"round {round}: " if round else "", links) for round, links in sorted(rounds.items()))
     return "; ".join(name + ", ".join(links) for name, links in named)
+
+
+def _shown_in(report: ReportModel, anchors: dict[str, str], reason: ConsiderationReport) -> str:
+    """Links to the turns that show a reason, and its row of the dissent record; empty where there is neither."""
+    row = f"row {reason.dissent_row} of the dissent record" if reason.dissent_row else ""
+    return ", ".join(filter(None, (_links(report, anchors, list(reason.turns)), row)))
 
 
 def _advice_link(report: ReportModel, anchors: dict[str, str]) -> str:

@@ -73,8 +73,10 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
 
 def result_line(report: ReportModel) -> str:
     """Who argued better, and whether the advice of the decision brief follows it; empty if there is no brief."""
-    strength = report.verdict.strength if report.verdict else None
-    return brief.result_line(report.brief, report.names, strength) if report.brief else ""
+    if report.brief is None:
+        return ""
+    winner, strength = (report.verdict.winner, report.verdict.strength) if report.verdict else (None, None)
+    return brief.result_line(report.brief, report.names, winner, strength)
 
 
 def outcome(report: ReportModel) -> Phrase:

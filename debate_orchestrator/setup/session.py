@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import AliasChoices, Field, ValidationError, field_validator
@@ -12,7 +14,7 @@ from debate_orchestrator.core.settings import Source
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.util.callbacks import Tell, ignore
-from debate_orchestrator.util.data import name_of, parse_mapping_with_lines, read_mapping, to_yaml
+from debate_orchestrator.util.data import name_of, parse_mapping, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.redact import redact_values
 
@@ -42,15 +44,24 @@ def save(path: str, draft: SetupState, tell: Tell = ignore, *, whole: bool = Tru
     """Keeps the conversation in its file. A file there that `save` did not write, or of which the draft is not the
     `whole`, is moved aside, and `tell` gets a sentence."""
     data = {**draft.given, "sources": dict(draft.sources), "setup": draft.talk.model_dump(mode="json")}
-    if kept := write_atomic(path, to_yaml(redact_values(data)), ours=_is_conversation if whole else lambda _: False):
+
+    def ours(there: bytes) -> bool:
+        return whole and _is_conversation(path, there)
+
+    if kept := write_atomic(path, _text(path, redact_values(data)), ours=ours):
         tell(f"{name_of(path)} was edited by hand: kept as {name_of(kept)}.")
 
 
-def _is_conversation(there: bytes) -> bool:
+def _text(path: str, data: Mapping[str, Any]) -> str:
+    """The data in the format that the name of the file says, as `read_mapping` reads it."""
+    return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n" if path.endswith(".json") else to_yaml(data)
+
+
+def _is_conversation(path: str, there: bytes) -> bool:
     """Whether a file is a conversation as `save` writes it, with nothing more, such as comments."""
     try:
-        data = parse_mapping_with_lines(there.decode(), "")[0]
-        return "setup" in data and to_yaml(data).encode() == there
+        data = parse_mapping(there.decode(), "")
+        return "setup" in data and _text(path, data).encode() == there
     except (BadFile, ValueError):
         return False
 

@@ -6,6 +6,7 @@ elsewhere can hold the code of a reply that is yet to come.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from contextlib import suppress
@@ -18,28 +19,47 @@ from debate_orchestrator.util.errors import BadFile
 
 _NAME = "reply.key"
 _BYTES = 32
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+"""What os.link fails with on filesystems without hard links."""
 
 
 def secret() -> bytes:
-    """The 32 bytes that later processes read too; a secret of this process where they can't be kept."""
+    """The 32 bytes that later processes read too; a secret of this process where they can't be kept. BadFile if the
+    file that keeps them is damaged."""
     try:
-        return kept_secret()
-    except BadFile:
+        return _read()
+    except OSError:
         return _of_this_process()
 
 
 def kept_secret() -> bytes:
-    """The 32 bytes that later processes read too. BadFile if they can't be kept."""
+    """The 32 bytes that later processes read too. BadFile if they can't be kept, or their file is damaged."""
+    try:
+        return _read()
+    except OSError as error:
+        problem = f"The secret for the codes of replies can't be kept for the next process ({_reason(error)})."
+        raise BadFile(problem, hint="set XDG_STATE_HOME to a folder that can be written") from None
+
+
+def is_there() -> bool:
+    """Whether an earlier process has made the secret."""
+    folder = state_folder()
+    return folder is not None and os.path.lexists(folder / _NAME)
+
+
+def _read() -> bytes:
     folder = state_folder()
     if folder is None:
-        raise _not_kept("no state folder is known")
+        raise OSError("no state folder is known")
     path = folder / _NAME
+    if not os.path.lexists(path):
+        _make(path)
     try:
-        if not os.path.lexists(path):
-            _make(path)
         found = read_regular(path, most=_BYTES)
     except OSError as error:
-        raise _not_kept(f"{path}: {error_text(error)}") from None
+        if error.errno != errno.EFBIG:
+            raise
+        found = b""
     if len(found) != _BYTES:
         problem = f"{path} does not hold {_BYTES} bytes, so the codes of replies can't be worked out."
         raise BadFile(problem, hint="remove that file, and another is made")
@@ -50,21 +70,30 @@ def _make(path: Path) -> None:
     """Writes a new secret. It is complete once it has its name, and one that another process made meanwhile stays."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = path.with_name(f"{_NAME}.{secrets.token_hex(8)}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(secrets.token_bytes(_BYTES))
-            file.flush()
-            os.fsync(handle)
+        _write(draft)
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
         with suppress(FileExistsError):
-            os.link(draft, path)
+            _write(path)
     finally:
-        os.unlink(draft)
+        draft.unlink(missing_ok=True)
 
 
-def _not_kept(reason: str) -> BadFile:
-    problem = f"The secret for the codes of replies can't be kept for the next process ({reason})."
-    return BadFile(problem, hint="set XDG_STATE_HOME to a folder that can be written")
+def _write(path: Path) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(secrets.token_bytes(_BYTES))
+        file.flush()
+        os.fsync(handle)
+
+
+def _reason(error: OSError) -> str:
+    return f"{error.filename}: {error_text(error)}" if error.filename else error_text(error)
 
 
 @cache

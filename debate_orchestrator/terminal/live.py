@@ -20,7 +20,7 @@ from debate_orchestrator.terminal.display import ALARM, JUDGE, Display, Row, pac
 from debate_orchestrator.terminal.keys import QuestionPrompt
 from debate_orchestrator.terminal.speeches import INDENT, Speech, Stage, column_width
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import count_words, one_line
 from debate_orchestrator.util.terminal_text import WIDEST
 
 _FOLDED = 24
@@ -220,7 +220,7 @@ class Live:
         self._announce()
         if not isinstance(event, events.Asked):
             heading = self._debate.format.heading_of(schedule.turn(self._debate, event.turn))
-            words = len(speech_rules.public(self._debate, event.reply.text).split())
+            words = count_words(speech_rules.public(self._debate, event.reply.text))
             self._say(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)
 
     def _ballot(self, voted: events.Voted) -> None:

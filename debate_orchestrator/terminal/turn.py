@@ -28,7 +28,7 @@ from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Promp
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import LARGEST, read_text
 from debate_orchestrator.util.errors import BadFile, BadReply, Paused
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import count_words, one_line
 from debate_orchestrator.util.terminal_text import Back
 
 Watch = Callable[[DebateState, Event], None]
@@ -301,7 +301,7 @@ class BallotForm(Form):
         return [text for text in (step.about, note) if text]
 
     def _status(self, step: Step, typed: str) -> Status:
-        words, most = len(typed.split()), step.field.words
+        words, most = count_words(typed), step.field.words
         over = most is not None and words > most
         counted = f", {words} words" + (f" of at most {most}" if most else "") if step.field.kind == "text" else ""
         notes = (self.keeping.trouble,) if self.keeping.trouble else self.prompter.line_keys

@@ -248,9 +248,10 @@ class Batches:
                         return id
             if candidates and not noted:
                 noted = True
+                which = candidates[0] if len(candidates) == 1 else f"one of {', '.join(candidates)}"
                 self._on_note(
-                    f"A batch of {batch.model} may have been created without an answer. It may be "
-                    f"{' or '.join(candidates)}, which is looked at when it ends."
+                    f"A batch of {batch.model} may have been created without an answer. It may be {which}. "
+                    "The results are looked at when a batch ends."
                 )
             if candidates:
                 await asyncio.sleep(seconds)

@@ -26,7 +26,7 @@ from debate_orchestrator.tournament.journal_rows import IMPORTED
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
 from debate_orchestrator.util.data import MOST, name_of, read_mapping, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr, suggest
-from debate_orchestrator.util.sanitize import normalized
+from debate_orchestrator.util.sanitize import count_words, normalized
 
 _MOST_AMOUNT = 1e15
 """The largest score, number of tokens or time that is taken."""
@@ -273,7 +273,7 @@ def _side_work(turns: list[dict[str, Any]]) -> Work:
         output=None if answer is None else int(answer),
         cost=total("cost"),
         seconds=None if milliseconds is None else milliseconds / 1000,
-        words=sum(len(content.split()) for content in contents) if contents else None,
+        words=sum(count_words(content) for content in contents) if contents else None,
     )
 
 

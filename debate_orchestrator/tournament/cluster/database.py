@@ -37,8 +37,12 @@ _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key"
 _LIVE = "SELECT id FROM procrastinate_workers WHERE last_heartbeat > now() - make_interval(secs => ({lease}))"
 LIVE = _LIVE.format(lease="SELECT lease FROM tournaments WHERE id = %(id)s")
 """Workers whose heartbeat is fresh by the lease of the tournament `id`."""
-LIVE_ANYWHERE = _LIVE.format(lease="SELECT max(lease) FROM tournaments")
-"""Workers whose heartbeat is fresh by the longest lease of all tournaments."""
+HAS_JOBS = """EXISTS (
+    SELECT FROM procrastinate_jobs WHERE queue_name = 'debates-' || tournaments.id AND status IN ('todo', 'doing')
+)"""
+"""Whether a row of `tournaments` has debates left."""
+LIVE_ANYWHERE = _LIVE.format(lease=f"SELECT max(lease) FROM tournaments WHERE {HAS_JOBS}")
+"""Workers whose heartbeat is fresh by the longest lease of the tournaments that have debates left."""
 
 
 def must_be_installed() -> None:

@@ -18,7 +18,7 @@ from debate_orchestrator.core.events import CallFailed, Event
 from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.tournament.cluster import queue
-from debate_orchestrator.tournament.cluster.database import Database, out_of_reach
+from debate_orchestrator.tournament.cluster.database import HAS_JOBS, Database, out_of_reach
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import Requeue
@@ -34,13 +34,7 @@ _LOOK = 2.0
 _AT_THE_END = 5.0
 """Seconds for telling the database, at the end, which calls have ended."""
 
-_OPEN = """
-SELECT id, tag, round, lease FROM tournaments
-WHERE EXISTS (
-    SELECT FROM procrastinate_jobs WHERE queue_name = 'debates-' || tournaments.id AND status IN ('todo', 'doing')
-)
-ORDER BY id
-"""
+_OPEN = f"SELECT id, tag, round, lease FROM tournaments WHERE {HAS_JOBS} ORDER BY id"
 _DEBATE = """
 SELECT round, lease, retry_failed,
     EXISTS (SELECT FROM journals WHERE tournament = tournaments.id AND debate = %(debate)s AND lines > 0)

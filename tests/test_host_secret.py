@@ -1,0 +1,85 @@
+"""What a host's steps say where the state folder does not outlive a process, and an answers file in JSON."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run
+
+from debate_orchestrator.storage import reply_secret
+from debate_orchestrator.storage.paths import state_folder
+from debate_orchestrator.util.errors import BadFile
+
+ANSWERS = {"topic": "Should we move?", "positions": {"a": "We should move.", "b": "We should stay."}, "rounds": 1}
+
+
+def _forget() -> None:
+    folder = state_folder()
+    assert folder is not None
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state folder that this test may lose."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def test_a_lost_secret_is_named_and_moves_no_file(debate: Run, here: Path, own_state: None) -> None:
+    """A step without the secret of the briefs laid out says so, and leaves briefs and replies where they are. The next
+    step with the same state folder goes on."""
+    Path("a.json").write_text(json.dumps(ANSWERS), encoding="utf-8")
+    ran = debate("open", "--answers", "a.json", "--output", "r.md", "--json")
+    assert ran.code == 0, ran.err
+    opened = ran.json
+    journal, turn = opened["journal"], opened["turns"][0]
+    assert turn["wants"] == "json"
+    Path(turn["reply"]).write_text("{}", encoding="utf-8")
+    there = sorted(os.listdir("r.turns"))
+    _forget()
+
+    lost = debate("step", journal, "--json")
+
+    assert lost.code == 2 and "XDG_STATE_HOME" in lost.err and "secret" in lost.err
+    assert sorted(os.listdir("r.turns")) == there
+    again = debate("step", journal, "--json").json
+    assert [due["turn"] for due in again["turns"]] == [due["turn"] for due in opened["turns"]]
+
+
+def test_a_damaged_secret_is_an_error(own_state: None) -> None:
+    """No secret of the process stands in for one that was damaged."""
+    reply_secret.secret()
+    folder = state_folder()
+    assert folder is not None
+    (folder / "reply.key").write_bytes(b"short")
+    for read in (reply_secret.secret, reply_secret.kept_secret):
+        with pytest.raises(BadFile, match="does not hold 32 bytes"):
+            read()
+
+
+def test_a_secret_is_kept_without_hard_links(own_state: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a filesystem that has no hard links, later processes read the same secret, and no draft stays."""
+
+    def refused(*_: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+    folder = state_folder()
+    assert folder is not None and reply_secret.kept_secret() == reply_secret.kept_secret()
+    assert os.listdir(folder) == ["reply.key"]
+
+
+def test_a_conversation_in_a_json_file_goes_on(debate: Run, here: Path) -> None:
+    """`debate ask` writes JSON into a file of that name, and reads it back."""
+    assert debate("ask", "talk.json", "topic=Should we move?", "--json").code == 0
+    before = json.loads(Path("talk.json").read_text(encoding="utf-8"))
+    assert debate("ask", "talk.json", "rounds=2", "--json").code == 0
+    after = json.loads(Path("talk.json").read_text(encoding="utf-8"))
+    assert before["setup"]["topics"] == ["Should we move?"] and after["rounds"] == 2
+    assert not [*Path().glob("*edited*")]
