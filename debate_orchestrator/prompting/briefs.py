@@ -131,6 +131,28 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     )
 
 
+_OF_OTHERS = ("topic", "positions", "issues", "floor", "advice", "dissent", "findings", "evidence")
+"""The values of a brief that hold texts of others, beside the speeches and the files."""
+
+
+def shown_texts(debate: DebateState, turn: Turn, code: Code | None) -> tuple[list[str], dict[str, Any]]:
+    """The texts of others that a turn's brief shows, as it shows them, and the JSON Schema of the reply."""
+    context, redact = _context(debate, turn, code), redactor()
+    texts = [heard["text"] for heard in context["heard"]]
+    texts += [found["url"] for heard in context["heard"] for found in heard["found"]]
+    texts += [file["text"] for file in context["context"]]
+    within = [context.get(name) for name in _OF_OTHERS]
+    while within:
+        item = within.pop()
+        if isinstance(item, str):
+            texts.append(item)
+        elif isinstance(item, Mapping):
+            within += item.values()
+        elif isinstance(item, list | tuple):
+            within += item
+    return [redact(sanitize.fence(text, debate.opened.nonce)) for text in texts], context["schema"] or {}
+
+
 _blocks: WeakKeyDictionary[Plan, dict[tuple[str, bool, Hashable], tuple[Answer, str]]] = WeakKeyDictionary()
 """A debate's plan, which all its states share, to the blocks of its settled turns, straight and mirrored, by the list
 of issues as it was changed. Each with the answer that it was made of."""

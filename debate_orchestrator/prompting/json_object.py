@@ -90,9 +90,10 @@ def find_object(text: str) -> Found:
     return value, []
 
 
-def find_own(text: str, code: Code) -> list[Found]:
-    """The JSON objects of a reply that hold the code twice, returned without it; an empty list if there are no such
-    objects. Objects in private working do not count. Quoted marks of private working are ignored: see `_is_private`.
+def find_own(text: str, code: Code) -> dict[str, Found]:
+    """The JSON objects of a reply that hold the code twice, returned without it, by the text that each is written as;
+    empty if there are no such objects. Objects in private working do not count. Quoted marks of private working are
+    ignored: see `_is_private`.
 
     Raises ValueError if one of them can't be repaired without a guess; PrivateAlone if all are in private working, or
     nothing else is in the reply.
@@ -117,7 +118,7 @@ def find_own(text: str, code: Code) -> list[Found]:
         raise ValueError(f"the object with the code has faults, or ends before its {code.end_field}")
     if not found and (own or not public.strip()):
         raise PrivateAlone("the reply is private working alone")
-    return [(value, [*_changes(text, part, text), *changes]) for part, (value, changes) in found.items()]
+    return {part: (value, [*_changes(text, part, text), *changes]) for part, (value, changes) in found.items()}
 
 
 def _repaired_own(rest: str, public: str, code: Code) -> dict[str, Found]:

@@ -96,12 +96,13 @@ def normalize(
     """A reply of this shape with every value that has one meaning in the form that the shape asks for, and what was
     changed, a short line each. `sides` are the `side_phrases` of each side. `value` itself is left as it is.
 
-    Of a `whole` reply every field that may decide something must be written, if only as null, and none may stand within
-    an unknown one: so a key that comes from a quotation stands twice. In a `closed` one unknown keys stay, to be
-    complained about, and in any the unknown keys that are `quoted`, as phrases: a quotation may have brought them in.
+    Of a `whole` reply every field that may decide something must be written, if only as null: so a key that comes from
+    a quotation stands twice. Its unknown keys stay, to be complained about, since a quotation may have brought them in;
+    but a text beside its fields is dropped, unless its key names a field or is `quoted`, as a phrase. In a `closed` one
+    all unknown keys stay.
     """
     reading = _Reading(terms, sides, whole=whole, closed=closed, quoted=quoted)
-    reading.deciding = {phrase(name) for name, field in shape.items() if field.kind not in _WORDS}
+    reading.known = shape.keys()
     record = reading.record(shape, value, "")
     more = len(reading.changes) - MOST_CHANGES
     return record, [*reading.changes[:MOST_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
@@ -133,8 +134,8 @@ class _Reading:
         quoted: Collection[str] = (),
     ):
         self.terms, self.sides, self.whole, self.closed, self.quoted = terms, sides, whole, closed, quoted
-        self.deciding = set[str]()
-        """The names of the reply's own fields that may decide something, as phrases."""
+        self.known: Collection[str] = ()
+        """The names of the reply's own fields."""
         self.changes: list[str] = []
 
     def note(self, where: str, what: str) -> None:
@@ -182,29 +183,22 @@ class _Reading:
         return found, unknown
 
     def _kept(self, unknown: Mapping[str, Any], where: str, contradicts: Callable[[str, Any], bool]) -> dict[str, Any]:
-        """What stands under unknown keys and contradicts what counts, to be complained about; the rest is dropped."""
+        """What stands under unknown keys and may not be dropped, to be complained about."""
         kept = {
             key: item
             for key, item in unknown.items()
-            if self.closed or phrase(key) in self.quoted or (self.whole and self._hides(item)) or contradicts(key, item)
+            if self.closed or (self.whole and not self._is_harmless(key, item, where)) or contradicts(key, item)
         }
         for key in unknown:
             if key not in kept:
                 self.note(f"{where}{short_repr(key, 40)}", "dropped, since there is no such field")
         return kept
 
-    def _hides(self, value: Any) -> bool:
-        """Whether a deciding field of the reply stands within a value."""
-        within = [value]
-        while within:
-            item = within.pop()
-            if isinstance(item, dict):
-                if any(phrase(key) in self.deciding for key in item):
-                    return True
-                within += item.values()
-            elif isinstance(item, list):
-                within += item
-        return False
+    def _is_harmless(self, key: str, value: Any, where: str) -> bool:
+        """Whether an unknown key is a remark of the writer's: a text beside the fields of the reply, under a name that
+        is none of theirs."""
+        named = any(_names(key, name) for name in self.known)
+        return not where and isinstance(value, str) and not named and phrase(key) not in self.quoted
 
     def _contradicts(self, fields: Mapping[str, Field], key: str, item: Any, standing: Mapping[str, Any]) -> bool:
         """Whether an unknown key names a field that counts, and has its only value or another one than `standing`,

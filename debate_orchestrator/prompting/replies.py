@@ -17,6 +17,7 @@ from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.json_object import QUOTES_REPAIRED, Found, PrivateAlone, find_object, find_own
 from debate_orchestrator.prompting.normalize import normalize, phrase, side_phrases, unwrapped
+from debate_orchestrator.prompting.quotations import Shown, shown
 from debate_orchestrator.prompting.reply_code import Code, needs_code
 from debate_orchestrator.util.errors import BadReply, short_repr
 
@@ -25,6 +26,7 @@ LARGEST = 256 * 1024
 
 ESCAPE = "escape the quotation marks inside texts"
 _QUOTED_KEY = re.compile(r"""["'“”‘’]([\w .()/-]{1,80})["'“”‘’]\s{0,20}:""")
+_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -82,23 +84,25 @@ def parse_reply(
     if reply.ended == "cut":
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
+    texts = shown(debate, turn, code) if code is not None and recorded is None else None
     if recorded is not None and recorded.ballot is not None:
         found = [(recorded.ballot, list(recorded.changes))]
     else:
-        found = _found(turn.id, reply.text, code)
-    whole, improvable = code is not None and recorded is None, recorded is None and not last
-    ballot, changes = _read(debate, turn, shape, found, whole=whole, improvable=improvable)
+        found = _found(turn.id, reply.text, code, texts)
+    ballot, changes = _read(debate, turn, shape, found, texts, improvable=recorded is None and not last)
     return Voted(turn=turn.id, ballot=ballot, reply=reply, changes=tuple(changes))
 
 
 def _read(
-    debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], *, whole: bool, improvable: bool
+    debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], texts: Shown | None, *, improvable: bool
 ) -> tuple[dict[str, Any], list[str]]:
-    """A structured reply in the shape asked for, from the objects that are it, and what was changed to read it."""
+    """A structured reply in the shape asked for, from the objects that are it, and what was changed to read it. With
+    the `texts` that its writer was shown, it is read as one that may quote them."""
+    whole = texts is not None
     terms, sides = schedule.terms(debate, turn), _sides(debate, turn)
     names, called = fields_asked(shape, terms), (turn.phase.reply, turn.phase.name)
     readings: list[tuple[Any, list[str]]] = []
-    quoted = _quoted_keys(debate, turn) if whole else ()
+    quoted = _quoted_keys(texts) if texts is not None else ()
     repaired = whole and any(QUOTES_REPAIRED in changes for _, changes in objects)
     for found, changes in objects:
         bare, wrapped = unwrapped(found, names, called)
@@ -118,13 +122,11 @@ def _read(
     return ballot, changes
 
 
-def _quoted_keys(debate: DebateState, turn: Turn) -> frozenset[str]:
-    """The phrases that what a turn hears has as keys of JSON. Where a judge repeats them with their quotation marks,
-    they may end a text of its reply, and begin other fields."""
-    heard = [debate.answers[other.id].reply.text for other in schedule.heard(debate, turn)]
-    heard += [file.text for file in debate.opened.context]
-    heard += [entry.text for entry in schedule.questions_put_to(debate, turn)]
-    return frozenset(phrase(found[1]) for text in heard for found in _QUOTED_KEY.finditer(text))
+def _quoted_keys(texts: Shown) -> frozenset[str]:
+    """The phrases that what a turn was shown has as keys of JSON. Where a judge repeats them with their quotation
+    marks, they may end a text of its reply, and begin other fields."""
+    plain = (_ESCAPED.sub(lambda found: chr(int(found[1], 16)), " ".join(text.split())) for text in texts.texts)
+    return frozenset(phrase(found[1]) for text in plain for found in _QUOTED_KEY.finditer(text))
 
 
 def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
@@ -166,10 +168,11 @@ def parse_structured(where: str, text: str) -> Any:
     return _found(where, text, None)[0][0]
 
 
-def _found(where: str, text: str, code: Code | None) -> list[Found]:
-    """The objects in a reply that are its writer's own: those with the code, or the only one if no code is needed."""
+def _found(where: str, text: str, code: Code | None, texts: Shown | None = None) -> list[Found]:
+    """The objects in a reply that are its writer's own: those with the code, or the only one if no code is needed. None
+    of them may have copied JSON from the `texts` that its writer was shown."""
     try:
-        found = [find_object(text)] if code is None else find_own(text, code)
+        found = {text: find_object(text)} if code is None else find_own(text, code)
     except PrivateAlone:
         if code is None:
             raise _private_alone(where) from None
@@ -186,7 +189,10 @@ def _found(where: str, text: str, code: Code | None) -> list[Found]:
             raise BadReply(problem, hint=hint)
         problem = f"{where}: no JSON object in the reply has the code of this turn twice."
         raise BadReply(problem, hint=f"put {code.entry} first into the object, and {code.end_entry} last")
-    return found
+    if texts is not None and any(texts.is_copied(written) for written in found):
+        problem = f"{where}: the reply quotes a text with quotation marks that are not escaped."
+        raise BadReply(problem, hint=ESCAPE)
+    return [*found.values()]
 
 
 def _holds_object(text: str) -> bool:
