@@ -88,6 +88,8 @@ def finish(debate: Run, told: dict[str, Any], say: Any = None, **terms: Any) -> 
 
 
 _HELD: dict[Path, bytes] = {}
+_KEY = Path("debate-orchestrator", "reply.key")
+"""The machine's secret, in the state folder, by which the replies of a debate were read."""
 
 
 def hold(debate: Run) -> None:
@@ -95,9 +97,11 @@ def hold(debate: Run) -> None:
     if not _HELD:
         finish(debate, debate("open", "--answers", "answers.yaml", "--json").json, rounds=2)
         _HELD.update({path: path.read_bytes() for path in Path().rglob("*") if path.is_file()})
+        _HELD[_KEY] = (Path(os.environ["XDG_STATE_HOME"]) / _KEY).read_bytes()
     for path, data in _HELD.items():
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(data)
+        target = Path(os.environ["XDG_STATE_HOME"]) / path if path == _KEY else path
+        target.parent.mkdir(exist_ok=True, parents=True)
+        target.write_bytes(data)
 
 
 def pytest_collection_finish() -> None:

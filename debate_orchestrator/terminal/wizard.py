@@ -353,6 +353,7 @@ class Wizard(SetupSession):
     def _checked(self) -> tuple[DebateFiles | None, list[str]]:
         """Where the debate's files will lie, and why it can't be opened, if it can't."""
         try:
+            self.settings()  # a file that was changed by hand may hold an answer that can't be taken
             return self.check(self.draft), []
         except DebateError as error:
             return None, error.complaints
