@@ -22,7 +22,7 @@ conninfo = pytest.importorskip("psycopg.conninfo")
         ("postgresql://one,two/x", "postgresql://one,two/x"),
         ("postgresql://db/x?sslmode=verify-full&password=password", "postgresql://db/x?sslmode=verify-full"),
         ("postgresql://db/x?sslkey=k&sslpassword=password", "postgresql://db/x?sslkey=k"),
-        ("postgresql:///x?host=/tmp/socket&user=ada", "postgresql://ada@%2Ftmp%2Fsocket/x"),
+        ("postgresql:///x?host=/run/socket&user=ada", "postgresql://ada@%2Frun%2Fsocket/x"),
         ("postgresql://db", "postgresql://db/"),
     ],
 )
