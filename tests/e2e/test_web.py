@@ -159,9 +159,10 @@ def test_from_an_empty_folder_to_a_report(folder: Path, context: Any) -> None:
         window.get_by_role("button", name="Start the debate").press("Enter")
         window.get_by_text("Complete").wait_for()
         looked_at(window)
-        window.get_by_role("link", name="Read the report").press("Enter")
-        window.wait_for_url("**/report")
-        assert "Should we move to gRPC?" in window.inner_text("h1")
+        with window.context.expect_page() as opened:
+            window.get_by_role("link", name="Read the report").press("Enter")
+        opened.value.wait_for_url("**/report")
+        assert "Should we move to gRPC?" in opened.value.inner_text("h1")
         window.goto(address)
         looked_at(window)
         # A problem in the form is answered with the status 422, which browsers print as an error of the network.

@@ -35,6 +35,7 @@ def test_a_blind_review_on_a_phone(folder: Path, context: Any, page: Any) -> Non
         phone.get_by_label("I have not").check()
         phone.get_by_label("Neither, so far").check()
         phone.get_by_role("button", name="Read the debate").click()
+        phone.wait_for_url("**as=Ada*")
         looked_at(phone)
         phone.set_viewport_size({"width": PHONE, "height": 844})
         phone.get_by_label("Why did that side win").fill("It answered the other.")

@@ -41,8 +41,10 @@ HAS_JOBS = """EXISTS (
     SELECT FROM procrastinate_jobs WHERE queue_name = 'debates-' || tournaments.id AND status IN ('todo', 'doing')
 )"""
 """Whether a row of `tournaments` has debates left."""
-LIVE_ANYWHERE = _LIVE.format(lease=f"SELECT max(lease) FROM tournaments WHERE {HAS_JOBS}")
-"""Workers whose heartbeat is fresh by the longest lease of the tournaments that have debates left."""
+LIVE_ANYWHERE = _LIVE.format(
+    lease=f"SELECT COALESCE(max(lease) FILTER (WHERE {HAS_JOBS}), max(lease)) FROM tournaments"
+)
+"""Workers whose heartbeat is fresh by the longest lease of the tournaments with debates left, else of all."""
 
 
 def must_be_installed() -> None:
