@@ -71,6 +71,7 @@ def advice() -> dict[str, Any]:
         "objections": [{"heading": f"Doubt {n}", "text": "It may be otherwise."} for n in range(2)],
         "would_change": ["More than 10 incidents a month.", "Fewer than two who can run it."],
         "do_next": ["This week: count incidents; under 10 is a pass.", "Next week: try it."],
+        "trust": "All of it is from memory.",
     }
 
 
@@ -88,7 +89,7 @@ def brief(**changes: Any) -> dict[str, Any]:
         for n in range(4)
     ]
     do = "Stay for a year. Count what that costs."
-    cases = [("you are many", "Move.", 80), ("you are new", "Wait.", 75), ("otherwise", "Stay.", 70)]
+    cases = [("you are many", "Move.", 80), ("you are new", "Wait.", 75), ("you must move", "Move soon.", 70)]
     against = {"Cost": "Waiting costs more each month.", "Skills": "People who know it leave."}
     return {
         "recommendation": {"do": do, "sure": 70, "why_not_more": "the load is unknown", "check_first": "the load"}
@@ -97,7 +98,6 @@ def brief(**changes: Any) -> dict[str, Any]:
         "weighing": "What speaks for it is certain.",
         "why": why,
         "objections": [{"heading": heading, "text": text} for heading, text in against.items()],
-        "not_argued": [{"issue": "Hiring was left out.", "points_to": "staying"}],
         "would_change": ["More than 10 incidents a month.", "Fewer than two who can run it."],
         "do_next": ["This week: count last month's incidents.", "Next month: look again."],
         "trust": "Nothing was checked.",

@@ -80,8 +80,8 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     for line in (
         "### Recommendation\n\n**Stay for a year.** Count what that costs.",
         "**How sure:** 70 %. Why not more: the load is unknown.",
-        "| you are many | Move. | 80 % |\n| you are new | Wait. | 75 % |\n| otherwise | Stay. | 70 % |",
-        "1. **Point 0.** Reason 0.\n2. ",
+        "| you are many | Move. | 80 % |\n| you are new | Wait. | 75 % |\n| you must move | Move soon. | 70 % |",
+        "- **Point 0.** Reason 0.\n- ",
         "- **Cost.** Waiting costs more each month. *This is the strongest objection.*\n- **Skills.** People",
         "1. **This week:** count last month's incidents.",
         "The debate turned the advice round. ([The advice before the debate](#advice-before-the-debate).)",
@@ -104,7 +104,7 @@ def test_json_has_issues_and_brief_as_data(debate: Run, opened: dict[str, Any]) 
     assert debate("report", told["journal"], "--to", "r.json").code == 0
     data = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert data["issues"]["issues"][0] == {"id": "I1", "question": "Question 1?", "standing": "untouched"}
-    assert data["brief"]["by_case"][-1] == {"if": "otherwise", "then": "Stay.", "sure": 70}
+    assert data["brief"]["by_case"][-1] == {"if": "you must move", "then": "Move soon.", "sure": 70}
     assert (data["brief"]["differs"], data["brief"]["held_exchanged"], data["brief"]["shortcomings"]) == (
         True,
         None,
@@ -166,7 +166,7 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     """A brief whose headline and table differ is refused with what was found. The second one is taken as it is, the
     first stays in the journal, and the report says what is still wrong."""
     told = opened
-    wrong = {"recommendation": puppets.brief()["recommendation"] | {"sure": 90}}
+    wrong = {"by_case": [*puppets.brief()["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
     while "final.brief.rapporteur" not in [turn["turn"] for turn in told["turns"]]:
         puppets.answer(told["turns"], say, rounds=1)
         told = debate("step", told["journal"], "--json").json
@@ -186,7 +186,7 @@ def test_a_fault_that_was_never_sent_back_is_not_said_to_have_been(debate: Run, 
     """A reply without JSON does not use up the one time that a brief is sent back. A second draft with another fault is
     taken, and the report says that the program found it."""
     told, right = opened, puppets.brief()
-    headline = {"recommendation": right["recommendation"] | {"sure": 90}}
+    headline = {"by_case": [*right["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
     mark = {"why": [right["why"][0] | {"mark": "not argued", "side": "a"}, *right["why"][1:]]}
     while "final.brief.rapporteur" not in [turn["turn"] for turn in told["turns"]]:
         puppets.answer(told["turns"], say, rounds=1)
@@ -208,7 +208,7 @@ def test_a_fault_that_was_never_sent_back_is_not_said_to_have_been(debate: Run, 
 def test_a_brief_written_again_is_shown_what_the_program_found(debate: Run, opened: dict[str, Any]) -> None:
     """Where the check of a brief has findings, the brief for the next draft holds these, and what the program found in
     the last one."""
-    wrong = {"recommendation": puppets.brief()["recommendation"] | {"sure": 90}}
+    wrong = {"by_case": [*puppets.brief()["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
     fault = {"findings": [{"kind": "unclear", "where": "weighing", "problem": "It says nothing."}]}
 
     def draft(turn: dict[str, Any]) -> Any:

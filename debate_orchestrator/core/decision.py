@@ -20,7 +20,7 @@ from debate_orchestrator.util.sanitize import count_words
 UNTOUCHED = "untouched"
 """What a ballot says of an issue that neither side has dealt with."""
 OTHERWISE = "otherwise"
-"""The condition of a brief's last case, which holds where none of the others does."""
+"""The condition of a last case that a brief may have: it repeats the recommendation."""
 NOT_ARGUED = "not argued"
 """The mark of a consideration that no side put forward: it is the rapporteur's own."""
 _NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
@@ -146,19 +146,22 @@ def shortcomings(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> l
 
 def _table_problems(brief: Mapping[str, Any]) -> Iterator[str]:
     """Where the headline and the table of cases do not agree in form."""
-    cases: Sequence[Mapping[str, Any]] = brief.get("by_case") or ()
-    default = [case for case in cases if case["if"].strip(" .").casefold() == OTHERWISE]
-    if len(default) != 1 or cases[-1] is not default[0]:
-        yield f'by_case: there must be one row with `if` "{OTHERWISE}", the last one: it is the recommendation itself.'
-    elif default[0]["sure"] != brief["recommendation"]["sure"]:
-        numbers = f"{default[0]['sure']:g} % sure and the recommendation {brief['recommendation']['sure']:g} %"
+    *cases, last = brief.get("by_case") or ({"if": ""},)
+    if any(_is_default(case) for case in cases):
+        yield f'by_case: the row "{OTHERWISE}" is the recommendation itself; leave it out.'
+    elif _is_default(last) and last["sure"] != brief["recommendation"]["sure"]:
+        numbers = f"{last['sure']:g} % sure and the recommendation {brief['recommendation']['sure']:g} %"
         yield f'by_case: the row "{OTHERWISE}" is {numbers}; they are one and the same advice.'
 
 
+def _is_default(case: Mapping[str, Any]) -> bool:
+    """Whether a row of the table repeats the recommendation."""
+    return str(case["if"]).strip(" .").casefold() == OTHERWISE
+
+
 def _length_problems(shape: Shape, phase: Phase, brief: Mapping[str, Any]) -> Iterator[str]:
-    # The last row repeats the recommendation, and is not counted again.
-    default = (brief.get("by_case") or [{}])[-1].get("then", "")
-    words = _words(shape, brief) - count_words(default)
+    repeated = sum(count_words(case["then"]) for case in brief.get("by_case") or () if _is_default(case))
+    words = _words(shape, {**brief, "changed": ""}) - repeated  # what the debate changed stands behind the report
     if phase.words and words > SPARE_REPLY_FACTOR * phase.words:
         yield f"the reply: it has {words} words; write at most {phase.words}, and drop what carries least."
 

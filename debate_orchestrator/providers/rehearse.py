@@ -119,7 +119,6 @@ def _reported(
     if "findings" in reply and not prefer.get("findings"):
         reply["findings"] = []
     if "recommendation" in reply:
-        reply["by_case"][-1] |= {"if": decision.OTHERWISE, "sure": reply["recommendation"]["sure"]}
         speeches = [heard for heard in schedule.heard(debate, turn) if heard.speaking]
         for number, row in enumerate(reply["why"]):
             speech = speeches[number % len(speeches)]

@@ -40,11 +40,11 @@ def reason(mark: str, *turns: str, side: str | None = "a", row: int | None = Non
 
 def brief(**changes: Any) -> dict[str, Any]:
     """A decision brief that the record bears out."""
-    cases = [("you are few", "Wait.", 80), ("you are new", "Wait.", 75), ("Otherwise.", "Do it.", 60)]
+    cases = [("you are few", "Wait.", 80), ("you are new", "Wait.", 75), ("you are many", "Do it.", 60)]
     rows = [dict(zip(("if", "then", "sure"), case, strict=True)) for case in cases]
     advice = {"do": "Do it.", "sure": 60, "why_not_more": "no one measured it", "sides_with": "b"}
     advice["check_first"] = "the load"
-    lists = {"not_argued": [], "would_change": ["A test that fails.", "A bill."], "do_next": ["Count.", "Look."]}
+    lists = {"would_change": ["A test that fails.", "A bill."], "do_next": ["Count.", "Look."]}
     lists |= {"objections": [{"heading": "Cost", "text": "It costs."}, {"heading": "Time", "text": "It lasts."}]}
     texts = {"weighing": "The load decides.", "trust": "Nothing was checked.", "changed": "Nothing."}
     marks = [reason("held", "1.challenge.b", "1.rebuttal.a") for _ in range(4)]
@@ -212,9 +212,10 @@ def test_turns_that_two_rows_cite_name_neither() -> None:
     ("changes", "problem"),
     [
         ({}, ""),
-        ({"by_case": brief()["by_case"][:1]}, "otherwise"),
-        ({"by_case": brief()["by_case"][::-1]}, "otherwise"),
-        ({"by_case": [*brief()["by_case"][:2], {"if": "otherwise", "then": "Do it.", "sure": 70}]}, "70 %"),
+        ({"by_case": brief()["by_case"][:2]}, "at least 3"),
+        ({"by_case": [*brief()["by_case"], {"if": "otherwise", "then": "Do it.", "sure": 60}]}, ""),
+        ({"by_case": [{"if": "Otherwise.", "then": "Do it.", "sure": 60}, *brief()["by_case"]]}, "leave it out"),
+        ({"by_case": [*brief()["by_case"], {"if": "otherwise", "then": "Do it.", "sure": 70}]}, "70 %"),
         ({"by_case": [{**brief()["by_case"][0], "then": "word " * 25}, *brief()["by_case"][1:]]}, "by_case[1].then"),
         ({"trust": "word " * 780}, "write at most 700"),
         ({"why": brief()["why"][:3]}, "at least 4"),
@@ -222,8 +223,8 @@ def test_turns_that_two_rows_cite_name_neither() -> None:
     ],
 )
 def test_headline_and_table_say_the_same(changes: dict[str, Any], problem: str) -> None:
-    """A brief has one default row, the last, as sure as its headline; it keeps to its words and the sizes of its
-    lists."""
+    """A row that repeats the recommendation may only be the last, and as sure as the headline; a brief keeps to its
+    words and the sizes of its lists."""
     debate = at("final.brief.rapporteur")
     found = decision.shortcomings(debate, debate.due[0], brief(**changes))
     assert (problem in " ".join(found)) if problem else found == []
