@@ -371,3 +371,20 @@ def test_a_debate_of_an_earlier_version_goes_on_without_advice(debate: Run, here
     assert told["status"] == "done"
     page = Path("old.md").read_text(encoding="utf-8").partition("## Final Verdict")[0]
     assert "certificates" in page.casefold() and "What the Debate Changed" not in page
+
+
+def test_a_brief_without_objections_is_shown(debate: Run, opened: dict[str, Any]) -> None:
+    """A rapporteur that leaves the list of objections empty, twice, is told of it; every report is written."""
+    told = opened
+    while "final.brief.rapporteur" not in [turn["turn"] for turn in told["turns"]]:
+        puppets.answer(told["turns"], say, rounds=1)
+        told = debate("step", told["journal"], "--json").json
+    for trust in ("Nothing.", "Nothing at all."):
+        puppets.hand_in(told["turns"][0], puppets.brief(objections=[], trust=trust))
+        stepped = debate("step", told["journal"], "--json")
+        told = stepped.json
+    finish(debate, told, say, rounds=1)
+    for name in ("r.md", "r.html", "r.json"):
+        assert debate("report", "r.journal.jsonl", "--to", name).code == 0
+    assert "Left standing although it was sent back: objections:" in Path("r.md").read_text(encoding="utf-8")
+    assert json.loads(Path("r.json").read_text(encoding="utf-8"))["brief"]["objections"] == []

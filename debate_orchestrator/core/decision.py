@@ -14,6 +14,7 @@ from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, Phase, Turn
 from debate_orchestrator.core.schema import SPARE_REPLY_FACTOR, Shape, beyond_limits
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
+from debate_orchestrator.util.errors import short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words
 
@@ -239,15 +240,17 @@ def _dissent_problems(reason: Mapping[str, Any], rows: Sequence[Mapping[str, Any
         citing = [at for at, row in enumerate(rows, 1) if len(turns) > 1 and turns <= set(row.get("turns") or ())]
         number = citing[0] if len(citing) == 1 else None
     if number is not None:
-        yield from _contradiction(reason["mark"], rows[int(number) - 1], int(number))
+        row = rows[int(number) - 1]
+        cited = "" if reason.get("dissent_row") else ", which alone cites all of these turns,"
+        where = f"row {number:g} of the dissent record{cited} ({short_repr(row.get('claim'), 80)})"
+        yield from _contradiction(reason["mark"], row.get("status"), where)
 
 
-def _contradiction(mark: str, row: Mapping[str, Any], number: int) -> Iterator[str]:
+def _contradiction(mark: str, status: Any, where: str) -> Iterator[str]:
     """Where a row of the dissent record says something else than a mark."""
-    status = row.get("status")
     if mark in ("not challenged", NOT_ARGUED):
-        yield f"it is marked {mark}, and row {number} of the dissent record says that it was disputed ({status})."
+        yield f"it is marked {mark}, and {where} says that it was disputed: {status}."
     elif mark == "granted" and status == "unresolved":
-        yield f"it is marked granted, and row {number} of the dissent record says that it is unresolved."
+        yield f"it is marked granted, and {where} says that it is unresolved: that is held or weakened."
     elif mark == "held" and status == "resolved by consensus":
-        yield f"it is marked held, and row {number} of the dissent record says that both agree on it: that is granted."
+        yield f"it is marked held, and {where} says that both agree on it: that is granted."

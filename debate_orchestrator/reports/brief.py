@@ -184,9 +184,7 @@ def brief_report(debate: DebateState) -> BriefReport | None:
         return None
     turn, brief = written.turn, _heard_fields(debate, written.ballot)
     advice, verdict = brief["recommendation"], tally.verdict(debate)
-    before, objections = decision.advice(debate), brief.get("objections") or ()
-    against = [ObjectionReport(**objection) for objection in objections]
-    against = against or [ObjectionReport(heading="", text=brief["best_case_against"])]
+    before, against = decision.advice(debate), _objections(brief)
     winner = verdict.winner if verdict and verdict.winner in debate.format.sides else None
     sides_with = advice["sides_with"] if advice["sides_with"] in debate.format.sides else None
     return BriefReport(
@@ -203,8 +201,8 @@ def brief_report(debate: DebateState) -> BriefReport | None:
         by_case=tuple(CaseReport(condition=row["if"], then=row["then"], sure=row["sure"]) for row in brief["by_case"]),
         weighing=brief.get("weighing", ""),
         why=tuple(_consideration(debate, row) for row in brief["why"]),
-        best_case_against=against[0].text,
-        objections=tuple(against),
+        best_case_against=against[0].text if against else "",
+        objections=against,
         not_argued=tuple(NotArguedReport(**row) for row in brief.get("not_argued") or ()),
         would_change=tuple(brief["would_change"]),
         do_next=tuple(brief["do_next"]),
@@ -214,6 +212,13 @@ def brief_report(debate: DebateState) -> BriefReport | None:
         shortcomings=tuple(decision.left_standing(debate)),
         sent_back=tuple(decision.sent_back(debate)),
     )
+
+
+def _objections(brief: Mapping[str, Any]) -> tuple[ObjectionReport, ...]:
+    """What speaks against the recommendation. A format may ask for one text instead of a list."""
+    if "objections" not in brief:
+        return (ObjectionReport(heading="", text=brief["best_case_against"]),)
+    return tuple(ObjectionReport(**objection) for objection in brief["objections"] or ())
 
 
 def _consideration(debate: DebateState, row: Mapping[str, Any]) -> ConsiderationReport:
