@@ -230,18 +230,18 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
 
 
 def _dissent_problems(reason: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The row is the one that the consideration names, or else the only one that cites all of its turns, where they are
-    several: a single speech makes many points, and so do two that many rows cite."""
+    """The row is the one that the consideration names, or else the only one that cites the very same turns, where they
+    are several: a speech makes many points, so one that is merely among a row's turns says nothing."""
     number, turns = reason.get("dissent_row"), set(reason["turns"])
     if number is not None and not 1 <= number <= len(rows):
         yield f"dissent_row {number:g}: the dissent record has {plural(len(rows), 'row')}."
         return
     if number is None:
-        citing = [at for at, row in enumerate(rows, 1) if len(turns) > 1 and turns <= set(row.get("turns") or ())]
+        citing = [at for at, row in enumerate(rows, 1) if len(turns) > 1 and turns == set(row.get("turns") or ())]
         number = citing[0] if len(citing) == 1 else None
     if number is not None:
         row = rows[int(number) - 1]
-        cited = "" if reason.get("dissent_row") else ", which alone cites all of these turns,"
+        cited = "" if reason.get("dissent_row") else ", which alone cites these turns,"
         where = f"row {number:g} of the dissent record{cited} ({short_repr(row.get('claim'), 80)})"
         yield from _contradiction(reason["mark"], row.get("status"), where)
 
