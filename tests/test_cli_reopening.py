@@ -7,7 +7,9 @@ from pathlib import Path
 from conftest import Run
 from debates import played
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Asked, Opened, Rejected, Reopened, Spoke
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import JournalWriter, read
 
 J = "r.journal.jsonl"
@@ -37,6 +39,45 @@ def test_a_debate_stops_and_goes_on_with_another_judge(debate: Run) -> None:
     assert debate("resume", J, "--judge", STAND_IN, "--quiet").code == 0
     assert [event for event in read(J).events if isinstance(event, Spoke)] == speeches
     assert "**Winner:**" in Path("r.md").read_text(encoding="utf-8")
+
+
+BRIEF = "final.brief.rapporteur"
+SETUP = ("--topic=T", "--position-a=Yes.", "--position-b=No.", "--rounds=1", "--output=r.md")
+
+
+def test_a_debate_without_its_decision_brief_says_so(debate: Run) -> None:
+    """Where no reply of the rapporteur can be used, the run, its closing line and its report say what is missing and
+    why, and name the command that asks again; with another rapporteur that command writes the brief and no more."""
+    seats = ("--a", STAND_IN, "--b", STAND_IN, "--judge", STAND_IN, "--rapporteur", "command:echo no")
+    ran = debate("run", *SETUP, *seats)
+    before = read(J).events
+    again = debate("resume", J, "--rapporteur", "command:cat brief.json")
+
+    assert ran.code == 0
+    (closing,) = [line for line in ran.out.splitlines() if line.startswith("Debate ")]
+    missing = "There is no decision brief, since each of the 4 replies from Rapporteur was unusable. The last: "
+    for place in (closing, ran.err, Path("r.md").read_text(encoding="utf-8")):
+        assert missing in place and "There is no list of issues, since each of the 4 replies" in place
+    assert f"`debate resume {J}` asks again, and with `--rapporteur MODEL` another model." in closing
+    assert again.code == 3  # that program gives no usable reply either
+    added = read(J).events[len(before) :]
+    assert isinstance(added[0], Reopened)
+    assert {event.turn for event in added if isinstance(event, Asked)} == {BRIEF}
+
+
+def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
+    """A stand-in for the rapporteur that gave no usable reply writes the brief, and has it checked; the speeches stay,
+    and the debate can't be reopened after that."""
+    debate("run", *SETUP, "--a", STAND_IN, "--b", STAND_IN, "--judge", STAND_IN, "--rapporteur", "command:echo no")
+    spoken = [event for event in read(J).events if isinstance(event, Spoke)]
+    ran = debate("resume", J, "--rapporteur", STAND_IN, "--json")
+    events = read(J).events
+
+    assert ran.code == 0 and "no decision brief" not in ran.json["summary"]
+    assert "It comes too late in this debate: `debate answers --from" in ran.json["summary"]  # the list of issues
+    assert [event for event in events if isinstance(event, Spoke)] == spoken
+    assert schedule.asked_again(fold(events)) == []
+    assert "## Decision Brief" in Path("r.md").read_text(encoding="utf-8")
 
 
 def undecided() -> None:

@@ -41,6 +41,7 @@ from debate_orchestrator.reports.parts import (
     VoteReport,
 )
 from debate_orchestrator.reports.provenance import (
+    UNWRITTEN,
     RunReport,
     arguing_sides,
     conflicts_of_interest,
@@ -471,7 +472,10 @@ def closing_line(report: ReportModel, path: str | None) -> str:
     rehearsed = "Debate rehearsed in part." if report.run.in_part else "Debate rehearsed."
     sentences = [rehearsed if report.run.rehearsed else "Debate complete."]
     sentences += [f"{document} written to {path}."] if path else []
+    if report.run.rehearsed and not report.run.in_part:
+        return " ".join([*sentences, "What stand-ins wrote in it is filler: its verdict and its advice mean nothing."])
     sentences += [brief.recommendation_line(report.brief)] if report.brief else []
+    sentences += [note.text for note in report.notes if note.kind == UNWRITTEN]
     if not report.bare and report.verdict is None:
         return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])
     if report.verdict is not None:
