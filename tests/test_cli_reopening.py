@@ -47,22 +47,17 @@ SETUP = ("--topic=T", "--position-a=Yes.", "--position-b=No.", "--rounds=1", "--
 
 def test_a_debate_without_its_decision_brief_says_so(debate: Run) -> None:
     """Where no reply of the rapporteur can be used, the run, its closing line and its report say what is missing and
-    why, and name the command that asks again; with another rapporteur that command writes the brief and no more."""
+    why, and the line and `check` name the command that asks again."""
     seats = ("--a", STAND_IN, "--b", STAND_IN, "--judge", STAND_IN, "--rapporteur", "command:echo no")
     ran = debate("run", *SETUP, *seats)
-    before = read(J).events
-    again = debate("resume", J, "--rapporteur", "command:cat brief.json")
 
     assert ran.code == 0
     (closing,) = [line for line in ran.out.splitlines() if line.startswith("Debate ")]
-    missing = "There is no decision brief, since each of the 4 replies from Rapporteur was unusable. The last: "
+    missing = "No decision brief: each of the 4 replies from Rapporteur was unusable (the reply is not JSON: 'no')."
     for place in (closing, ran.err, Path("r.md").read_text(encoding="utf-8")):
-        assert missing in place and "There is no list of issues, since each of the 4 replies" in place
-    assert f"`debate resume {J}` asks again, and with `--rapporteur MODEL` another model." in closing
-    assert again.code == 3  # that program gives no usable reply either
-    added = read(J).events[len(before) :]
-    assert isinstance(added[0], Reopened)
-    assert {event.turn for event in added if isinstance(event, Asked)} == {BRIEF}
+        assert missing in place and "No list of issues: each of the 4 replies" in place
+    asks = f"`debate resume {J}` asks for the decision brief again; with `--rapporteur MODEL` it asks another model."
+    assert asks in closing and asks in debate("check", J).err
 
 
 def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
@@ -72,11 +67,12 @@ def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
     spoken = [event for event in read(J).events if isinstance(event, Spoke)]
     ran = debate("resume", J, "--rapporteur", STAND_IN, "--json")
     events = read(J).events
+    asked = [event.turn for event in events if isinstance(event, Asked)]
 
-    assert ran.code == 0 and "no decision brief" not in ran.json["summary"]
-    assert "It comes too late in this debate: `debate answers --from" in ran.json["summary"]  # the list of issues
+    assert ran.code == 0 and "No decision brief" not in ran.json["summary"]
+    assert "It is too late for it here: `debate answers --from" in ran.json["summary"]  # the list of issues
     assert [event for event in events if isinstance(event, Spoke)] == spoken
-    assert schedule.asked_again(fold(events)) == []
+    assert schedule.asked_again(fold(events)) == [] and asked[-2:] == [BRIEF, "final.brief-check.rapporteur"]
     assert "## Decision Brief" in Path("r.md").read_text(encoding="utf-8")
 
 

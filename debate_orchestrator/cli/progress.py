@@ -135,8 +135,11 @@ def spending_line(debate: DebateState) -> str:
     priced = [f"{_calls(total.calls - total.unknown)}: ${total.cost:.4f} ({by_seat})"] if known else []
     unknown = [f"{_calls(total.unknown)} of unknown price"] if total.unknown else []
     written = tokens.written + tokens.written_hour
+    counted = f"{', and '.join([*priced, *unknown])}."
+    if not any((tokens.fresh, tokens.cached, written, tokens.output)):
+        return counted
     return (
-        f"{', and '.join([*priced, *unknown])}. Tokens: {tokens.fresh:,} fresh, "
+        f"{counted} Tokens: {tokens.fresh:,} fresh, "
         f"{tokens.cached:,} from cache, {written:,} written to it, {tokens.output:,} output."
     )
 

@@ -23,9 +23,10 @@ def asks_again(debate: DebateState, journal: str) -> str:
     if turns := schedule.asked_again(debate):
         seats = dict.fromkeys(turn.role for turn in turns)
         others = " ".join(f"--{seat} MODEL" for seat in seats)
-        return f"`{command('resume', journal)}` asks again, and with `{others}` another model."
+        missing = " and ".join(f"the {title}" for title in dict.fromkeys(turn.phase.title.lower() for turn in turns))
+        return f"`{command('resume', journal)}` asks for {missing} again; with `{others}` it asks another model."
     if schedule.unwritten(debate):
         answers = command("answers --from", journal)
         named = f"--{RAPPORTEUR} MODEL"
-        return f"It comes too late in this debate: `{answers}` prints the answers for a new one, to run with `{named}`."
+        return f"It is too late for it here: `{answers}` prints the answers for a new debate, to run with `{named}`."
     return ""

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from debate_orchestrator.core import decision, schedule, speech_rules, tally
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, fill_label
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
@@ -120,12 +120,13 @@ def announcements(debate: DebateState) -> list[Announcement]:
 
 
 def without_filler(debate: DebateState, lines: Sequence[Announcement]) -> list[Announcement]:
-    """What a screen shows of announcements: in a rehearsal, which stand-ins hold alone, without the words of these."""
-    if not model_spec.is_rehearsal(debate.cast):
-        return [*lines]
+    """What a screen shows of announcements: all but the words of stand-ins."""
     shown: list[Announcement] = []
     for line in lines:
-        if line.kind == "issues" and line.severity == "info":
+        spec = filler(debate, debate.turns[line.turn].seat) if line.turn in debate.turns else ""
+        if not model_spec.is_stand_in(spec):
+            shown.append(line)
+        elif line.kind == "issues" and line.severity == "info":
             if not any(other.text == _FILLER_ISSUES for other in shown):
                 shown.append(line._replace(text=_FILLER_ISSUES))
         elif line.kind == "brief" and line.text.startswith(_RECOMMENDATION):

@@ -54,7 +54,7 @@ from debate_orchestrator.reports.review_files import GatheredReviews
 from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
 from debate_orchestrator.storage.journal import SCHEMA as JOURNAL_FORM
 from debate_orchestrator.storage.journal import Entry
-from debate_orchestrator.util import sanitize
+from debate_orchestrator.util import model_spec, sanitize
 
 CHALLENGE, REBUTTAL = "challenge", "rebuttal"
 """Phases whose turns attack or answer another turn."""
@@ -483,7 +483,7 @@ def closing_line(report: ReportModel, path: str | None) -> str:
     if report.rounds_asked:
         completed = report.rounds_completed
         sentences.append(f"{completed} round{'s' if completed != 1 else ''} completed.")
-    if "unresolved_questions" in report.judging.final_fields:
+    if "unresolved_questions" in report.judging.final_fields and not all(map(model_spec.is_stand_in, report.judges)):
         question = sanitize.one_line(report.questions[0]) if report.questions else "none"
         sentences.append(f"Key unresolved question: {question}")
     return " ".join(sentences)

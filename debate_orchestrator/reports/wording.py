@@ -232,33 +232,31 @@ def ended_early(debate: DebateState) -> str | None:
 
 
 def unwritten(debate: DebateState, turn: Turn) -> str:
-    """What is missing because no reply to a turn could be used, and why, in a sentence or two. A complaint may quote
-    the reply, so it is left out of a turn that must stay hidden."""
+    """What is missing because no reply to a turn could be used, and why, in a sentence. A complaint may quote the
+    reply, so it is left out of a turn that must stay hidden."""
     rejected = debate.rejected[turn.id]
     replies = "the only reply" if len(rejected) == 1 else f"each of the {len(rejected)} replies"
-    text = f"{_missing(debate, turn)}, since {replies} from {debate.format.name_of(turn.seat)} was unusable."
+    text = f"{_missing(debate, turn)}: {replies} from {debate.format.name_of(turn.seat)} was unusable"
     if decision.is_sealed(debate, turn):
-        return text
-    why = one_line(rejected[-1].complaints[0].removeprefix(f"{turn.id}: "))
-    return f"{text} The last: {why}"
+        return f"{text}."
+    why, _, _ = one_line(rejected[-1].complaints[0].removeprefix(f"{turn.id}: ")).partition(" Try: ")
+    return f"{text} ({why.rstrip('.')})."
 
 
 def _missing(debate: DebateState, turn: Turn) -> str:
     """What a debate lacks without a reply to one of its unwritten turns."""
     shape = debate.shape(turn) or {}
     if "findings" in shape:
-        return "The decision brief was not checked"
+        return "Decision brief not checked"
     if turn.phase.on == "findings":
-        return "The decision brief was not corrected after its check"
+        return "Decision brief not corrected after its check"
     if "recommendation" in shape:
-        return "There is no decision brief"
+        return "No decision brief"
     if "rows" in shape:
-        return "There is no dissent record"
+        return "No dissent record"
     if turn.phase.option == ISSUES:
-        return "There is no list of issues"
-    return (
-        "There is no advice from before the debate" if turn.phase.option == BRIEF else f"There is no {turn.phase.title}"
-    )
+        return "No list of issues"
+    return "No advice before the debate" if turn.phase.option == BRIEF else f"No {turn.phase.title}"
 
 
 def new_to(debate: DebateState, turn: Turn) -> tuple[str, ...]:
