@@ -86,6 +86,14 @@ def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
     assert refused.code == 2 and "--position-a TEXT and --position-b TEXT" in refused.err
 
 
+def test_a_stand_in_for_no_model_leaves_the_choice_to_run(debate: Run) -> None:
+    """A stand-in that is named for no model is left out of the command, and the default stands for it."""
+    ran = debate(TOPIC, *ONE, "--model", "rehearse")
+
+    cast = "anthropic:claude-sonnet-5-5 as a and b, anthropic:claude-opus-5-5 as judge."
+    assert f"Then `debate run --topic '{TOPIC}' --rounds 1` is the real debate, with {cast}" in ran.err
+
+
 @pytest.mark.parametrize("words", [("--rehearse", TOPIC), ("run", TOPIC, "--rehearse"), ("run", "--rehearse", TOPIC)])
 def test_a_topic_may_stand_before_and_after_flags(debate: Run, words: tuple[str, ...]) -> None:
     """The topic is found where a person puts it, with a verb and without."""

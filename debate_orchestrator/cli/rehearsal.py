@@ -9,7 +9,7 @@ from typing import Any
 
 from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.settings import read_answers
-from debate_orchestrator.core.phases import CLERK, RAPPORTEUR
+from debate_orchestrator.core.phases import CLERK, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import MODERATOR
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
@@ -67,15 +67,24 @@ def _flag_words(name: str, value: Any) -> list[str]:
 def _cast_flags(arguments: argparse.Namespace, models: _Cast) -> _Cast:
     """The flags that seat the models, by name: those that were typed, and one for each seat for which the answers name
     a stand-in. `run` finds a model for every other seat itself, and it is the one that the estimate counts."""
-    model = getattr(arguments, "model", None)
-    typed = given_settings(arguments).get("cast", {})
+    kept = _kept(arguments, models)
+    model, typed = _typed(arguments, kept)
     named = {seat: models.get(seat) or [_real(seat, spec) for spec in _listed(specs)] for seat, specs in typed.items()}
     flags: _Cast = {"model": [_real("a", model)]} if model else {}
-    stood_in = [seat for seat, specs in _kept(arguments, models).items() if not model and _stands_in(specs)]
+    stood_in = [seat for seat, specs in kept.items() if not model and _stands_in(specs)]
     flags |= {seat: models[seat] for seat in stood_in if seat not in typed and seat in models}
     if not typed and len({tuple(specs) for specs in flags.values()}) == 1 and {*_main_seats(models)} <= flags.keys():
         flags = {"model": next(iter(flags.values()))[:1]}
     return flags | named
+
+
+def _typed(arguments: argparse.Namespace, kept: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    """The model that was typed for all seats, and those of single seats; without a stand-in for no model in
+    particular, where the answers name none either: that leaves the choice to `run`."""
+    model, typed = getattr(arguments, "model", None), given_settings(arguments).get("cast", {})
+    if model == model_spec.REHEARSE and not kept:
+        model = None
+    return model, {seat: who for seat, who in typed.items() if seat in kept or {*_listed(who)} != {model_spec.REHEARSE}}
 
 
 def _main_seats(models: _Cast) -> list[str]:
@@ -85,10 +94,10 @@ def _main_seats(models: _Cast) -> list[str]:
 
 def _open_seats(arguments: argparse.Namespace, models: _Cast) -> set[str]:
     """The seats for which no model was named, only a stand-in or nothing."""
-    typed = given_settings(arguments).get("cast", {})
-    if getattr(arguments, "model", None):
-        return set()
     kept = _kept(arguments, models)
+    model, typed = _typed(arguments, kept)
+    if model:
+        return set()
     return {seat for seat in models if seat not in typed and (seat not in kept or _stands_in(kept[seat]))}
 
 
@@ -104,7 +113,7 @@ def _with(models: _Cast) -> str:
     """The models, each with its seats; without the rapporteur where it is the first judge's model."""
     seats: dict[str, list[str]] = {}
     for seat, specs in models.items():
-        if seat != CLERK and not (seat == RAPPORTEUR and specs[:1] == models.get("judge", [])[:1]):
+        if seat != CLERK and not (seat == RAPPORTEUR and specs[:1] == models.get(JUDGE, [])[:1]):
             for spec in specs:
                 seats.setdefault(model_spec.public_name(spec), []).append(seat)
     named = [f"{spec} as {' and '.join(dict.fromkeys(taken))}" for spec, taken in seats.items()]
@@ -114,7 +123,8 @@ def _with(models: _Cast) -> str:
 def _real(seat: str, spec: str) -> str:
     """The model that a spec stands in for; the default where it names none."""
     real = model_spec.real(spec)
-    return discovery.best(seat) if real == model_spec.HOST and spec != model_spec.HOST else real
+    like = JUDGE if seat == RAPPORTEUR else seat
+    return discovery.best(like) if real == model_spec.HOST and spec != model_spec.HOST else real
 
 
 def _stands_in(specs: Any) -> bool:

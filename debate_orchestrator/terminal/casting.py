@@ -121,9 +121,13 @@ def is_free(cast: Mapping[str, Any]) -> bool:
 
 
 def in_words(cast: Mapping[str, Any]) -> str:
-    """Who fills the seats, in a line."""
-    named = {seat: who if isinstance(who, list) else [who] for seat, who in cast.items() if seat != MODERATOR}
-    return ", ".join(f"{seat} {' and '.join(shown(str(spec)) for spec in who)}" for seat, who in named.items())
+    """Who fills the seats, in a line: `a and b anthropic:x, judge anthropic:y`."""
+    seats_of: dict[str, list[str]] = {}
+    for seat, who in cast.items():
+        if seat != MODERATOR:
+            named = " and ".join(shown(str(spec)) for spec in (who if isinstance(who, list) else [who]))
+            seats_of.setdefault(named, []).append(seat)
+    return ", ".join(f"{' and '.join(taken)} {named}" for named, taken in seats_of.items())
 
 
 def shown(spec: str) -> str:
