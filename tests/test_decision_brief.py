@@ -86,7 +86,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
         "1. **This week:** count last month's incidents.",
         "The debate turned the advice round. ([The advice before the debate](#advice-before-the-debate).)",
         "**Check first:** the load",
-        "*Researcher A (Pro) argued better, but the recommendation comes closer to the position of Researcher B (Con): see [",
+        "Researcher A (Pro) argued better, but the recommendation comes closer to the position of Researcher B (Con): ",
         "**On balance:** What speaks for it is certain.",
         "1. Point 0. Not challenged (round 1: [opening B](#opening-statement--",
         "Researcher A (Pro) argued better",
