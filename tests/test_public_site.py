@@ -27,8 +27,8 @@ from debate_orchestrator.util.errors import (
     TransientError,
 )
 from debate_orchestrator.web.public import moderation
-from debate_orchestrator.web.public.failures import explained
 from debate_orchestrator.web.public.rules import parse_rules, risks_of
+from debate_orchestrator.web.public.visitors import explained
 
 
 @pytest.fixture

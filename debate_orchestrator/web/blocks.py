@@ -9,8 +9,9 @@ from debate_orchestrator.core import decision, schedule, speech_rules, tally, tr
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.fold import admits
-from debate_orchestrator.core.phases import ISSUES, JUDGE, Turn
+from debate_orchestrator.core.phases import ISSUES, Turn
 from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import brief, wording
 from debate_orchestrator.reports.announcements import Announcement, announced_stages
 from debate_orchestrator.reports.html import writer as html
@@ -45,9 +46,7 @@ def hides(debate: DebateState, stage: tuple[Turn, ...]) -> bool:
     seen by a person who is one of several judges."""
     if any(turn.id not in debate.answers and filler(debate, turn.seat) == model_spec.HUMAN for turn in stage):
         return True
-    panel = debate.cast.get(JUDGE, ())
-    sealed = model_spec.HUMAN in panel and len(panel) > 1 and not debate.complete
-    return sealed and stage[0].judging
+    return stage[0].judging and hides_ballots(debate) and not debate.complete
 
 
 def rendered(debate: DebateState, block: Block) -> str:

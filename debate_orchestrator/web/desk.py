@@ -15,6 +15,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.schedule import will_hear
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.api import find_risks, open_debate, open_judging
+from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.reports import review_files
 from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
@@ -23,12 +24,11 @@ from debate_orchestrator.setup import risks as risks_module
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util.errors import BadSettings, DebateError
-from debate_orchestrator.web import blocks, folder, new_debate, people, reviewing
-from debate_orchestrator.web.guard import DESK
+from debate_orchestrator.web import blocks, folder, new_debate, reviewing
+from debate_orchestrator.web.guard import DESK, Tokens
 from debate_orchestrator.web.live import EventStream, message
-from debate_orchestrator.web.replies import form, go_to, html_response, own_page, report_page
+from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
 from debate_orchestrator.web.runs import Runs, question
-from debate_orchestrator.web.tokens import Tokens
 
 
 class Desk:
@@ -176,7 +176,7 @@ class Desk:
             status=blocks.status(state, running=running, stopping=stopping, complaints=complaints),
             seats=[
                 (format.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(first, seat)}")
-                for seat in people.seats(state)
+                for seat in human_seats(state)
             ],
             hearers=[(seat, format.name_of(seat) if seat in format.sides else "the judges") for seat in hearers],
             closable=blocks.can_end_early(state),

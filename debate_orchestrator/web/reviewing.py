@@ -25,8 +25,8 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import folder, form_fields
-from debate_orchestrator.web.replies import form, go_to, html_response, report_page
-from debate_orchestrator.web.tokens import Tokens, same
+from debate_orchestrator.web.guard import Tokens, same
+from debate_orchestrator.web.pages import form, go_to, html_response, report_page
 
 _READ = "read"
 """The key of a draft that says that the debate was shown; from then on the vote before it stands."""

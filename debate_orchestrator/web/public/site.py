@@ -22,11 +22,11 @@ from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import DebateError, LockedJournal, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import folder
-from debate_orchestrator.web.public import failures, moderation, visitors
-from debate_orchestrator.web.public.failures import CAST, MODEL, TRIES, VISITOR, Refusal
+from debate_orchestrator.web.public import moderation, visitors
 from debate_orchestrator.web.public.limits import Limits, LimitsUnavailable
 from debate_orchestrator.web.public.rules import Cast, Rules, risks_of
 from debate_orchestrator.web.public.start_queue import StartQueue
+from debate_orchestrator.web.public.visitors import CAST, MODEL, TRIES, VISITOR, Refusal
 from debate_orchestrator.web.runs import Run, Runs
 
 MARKS = (".public", ".public.rehearsed")
@@ -65,7 +65,7 @@ class Site:
         Raises Refusal."""
         cast, answers = self._answers(sent)
         if self.queue.full:
-            raise failures.queue_full(self.rules.queue, self.queue.wait_seconds(1))
+            raise visitors.queue_full(self.rules.queue, self.queue.wait_seconds(1))
         self.queue.starting += 1
         try:
             return await self._start(cast, answers, address)
@@ -100,7 +100,7 @@ class Site:
             return
         tries = {f"{TRIES}{visitor}": _TRIES * self.rules.per_visitor}
         if reached := await self.limits.admit(name, day, tries, 0.0, self.rules):
-            raise failures.limit_reached(reached, self.rules.per_visitor, visitors.seconds_to_midnight())
+            raise visitors.limit_reached(reached, self.rules.per_visitor, visitors.seconds_to_midnight())
         request = {"topic": answers["topic"], "positions": answers["positions"], "cast": cast.name}
         async with self._moderating:
             if reason := await self._moderator(request):
@@ -111,7 +111,7 @@ class Site:
         counters |= {f"{CAST}{cast.name}": cast.per_day} if cast.per_day is not None else {}
         counters |= {f"{MODEL}{spec}": most for spec, most in self.rules.per_model.items() if spec in cast.models}
         if reached := await self.limits.admit(name, day, counters, cast.max_cost, self.rules):
-            raise failures.limit_reached(reached, self.rules.per_visitor, visitors.seconds_to_midnight())
+            raise visitors.limit_reached(reached, self.rules.per_visitor, visitors.seconds_to_midnight())
 
     def _answers(self, sent: Mapping[str, str]) -> tuple[Cast, dict[str, Any]]:
         """The cast that a form chooses, and the answers that it makes. Raises Refusal with what will not do, by field;
@@ -187,7 +187,7 @@ class Site:
             traceback.print_exception(error)
         elif not isinstance(error, LockedJournal):
             self.log(f"{type(error).__name__}: {error}")
-        return failures.explained(error)
+        return visitors.explained(error)
 
     def _ended(self, run: Run) -> None:
         task = asyncio.ensure_future(self._settle(run))
