@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.cli.people import hides_ballots
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Answer, Asked, Event, QuestionAsked
 from debate_orchestrator.core.fold import CurrentState, admits
@@ -20,6 +19,7 @@ from debate_orchestrator.engine.issues import current_issues
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, record_event
+from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.providers.registry import Provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents

@@ -172,28 +172,19 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     """Asks until done or interrupted. The first Ctrl-C waits for the answers under way, the second one leaves them."""
     import asyncio
 
-    from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
+    from debate_orchestrator.cli.interrupts import stopped_in_order
     from debate_orchestrator.reports.scorecard import NO_BALLOT, ballot_text
     from debate_orchestrator.storage.journal_retry import UnsavedEvents
 
-    stop, task, unsaved, failures = (
-        asyncio.Event(),
-        asyncio.current_task(),
-        UnsavedEvents(remark),
-        list[ExternalError](),
-    )
+    stop, task, unsaved = asyncio.Event(), asyncio.current_task(), UnsavedEvents(remark)
+    failures: list[ExternalError] = []
 
-    def interrupt() -> None:
-        unsaved.give_up()
-        if stop.is_set() and task:
-            task.cancel()
-        else:
-            remark(STOPPING)
-        stop.set()
-
-    def terminate() -> None:
+    def stop_asking() -> None:
         unsaved.give_up()
         stop.set()
+
+    def leave() -> None:
+        stop_asking()
         if task:
             task.cancel()
 
@@ -207,7 +198,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
                 where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.recording.source}"
                 remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
-    with handled_signals(interrupt, terminate), suppress(asyncio.CancelledError):
+    with stopped_in_order(stop_asking, leave), suppress(asyncio.CancelledError):
         failures = await run.run(stop, on_event, unsaved, _remember)
     if stop.is_set() and run.pending():
         complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)
