@@ -378,12 +378,12 @@ PAID: dict[str, Any] = {"about": "x", "cast": dict.fromkeys(("a", "b", "judge"),
         ({"casts": {"one": {"cast": {"a": "human", "b": "rehearse"}}}}, "human can't take a seat"),
         ({"casts": {"one": {"cast": {"a": "nobody:x", "b": "rehearse"}}}}, "casts.one.cast"),
         ({"casts": {"one": {**REHEARSAL, "rounds": 99}}}, "casts.one.rounds"),
-        ({"casts": {"one": {**REHEARSAL, "topic": "x"}}}, "casts.one.'topic' is no key"),
+        ({"casts": {"one": {**REHEARSAL, "topic": "x"}}}, "casts.one.topic: 'topic' is not a key here"),
         ({"casts": {"one": PAID}}, "casts.one.max_cost: there is none"),
         ({"casts": {"one": {**PAID, "max_cost": 0.5}}}, "max_cost: there is none"),
         ({"casts": {"one": {**PAID, "free": True}}, "max_cost": 1}, "costs money"),
-        ({**GOOD, "at_once": 0}, "at_once: 0 is not"),
-        ({**GOOD, "listed": "yes"}, "listed: 'yes' is not true or false"),
+        ({**GOOD, "at_once": 0}, "at_once: 0 should be greater"),
+        ({**GOOD, "listed": "yes"}, "listed: 'yes' should be true or false"),
         ({**GOOD, "que": 3}, "Did you mean 'queue'"),
         ({**GOOD, "debates_per_model": {"openai:x": 3}}, "is in none of the casts"),
     ],
@@ -404,7 +404,7 @@ def test_the_documented_file_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parents[1] / "docs" / "public.md").read_text(encoding="utf-8")
     permitted = parse_rules(parse_mapping(page.partition("```yaml\n")[2].partition("```")[0], "site.yaml"))
 
-    assert (permitted.max_cost, permitted.max_cost_per_day, permitted.per_visitor) == (50.0, 5.0, 3)
+    assert (permitted.max_cost, permitted.max_cost_per_day, permitted.debates_per_visitor) == (50.0, 5.0, 3)
     assert permitted.casts["rehearsal"].rehearsal and permitted.casts["quick"].max_cost == 0.4
     assert risks_of(permitted) == ()
 

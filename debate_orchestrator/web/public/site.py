@@ -98,20 +98,22 @@ class Site:
         """Raises Refusal for a topic that the moderator refuses, and for a visitor who tries too many."""
         if not self.rules.moderation:
             return
-        tries = {f"{TRIES}{visitor}": _TRIES * self.rules.per_visitor}
+        tries = {f"{TRIES}{visitor}": _TRIES * self.rules.debates_per_visitor}
         if reached := await self.limits.admit(name, day, tries, 0.0, self.rules):
-            raise visitors.limit_reached(reached, self.rules.per_visitor, visitors.seconds_to_midnight())
+            raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
         request = {"topic": answers["topic"], "positions": answers["positions"], "cast": cast.name}
         async with self._moderating:
             if reason := await self._moderator(request):
                 raise Refusal(422, {"topic": [reason]})
 
     async def _admit(self, name: str, day: str, visitor: str, cast: Cast) -> None:
-        counters = {f"{VISITOR}{visitor}": self.rules.per_visitor}
+        counters = {f"{VISITOR}{visitor}": self.rules.debates_per_visitor}
         counters |= {f"{CAST}{cast.name}": cast.per_day} if cast.per_day is not None else {}
-        counters |= {f"{MODEL}{spec}": most for spec, most in self.rules.per_model.items() if spec in cast.models}
-        if reached := await self.limits.admit(name, day, counters, cast.max_cost, self.rules):
-            raise visitors.limit_reached(reached, self.rules.per_visitor, visitors.seconds_to_midnight())
+        counters |= {
+            f"{MODEL}{spec}": most for spec, most in self.rules.debates_per_model.items() if spec in cast.models
+        }
+        if reached := await self.limits.admit(name, day, counters, cast.max_cost or 0.0, self.rules):
+            raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
 
     def _answers(self, sent: Mapping[str, str]) -> tuple[Cast, dict[str, Any]]:
         """The cast that a form chooses, and the answers that it makes. Raises Refusal with what will not do, by field;
