@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -16,9 +16,10 @@ from debate_orchestrator.core import decision, schedule, speech_rules, transcrip
 from debate_orchestrator.core.events import Asked, Event
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.brief_pieces import Piece, limits, pieces
+from debate_orchestrator.prompting.brief_pieces import ALL_ASKED, BALLOT, Piece, limits, pieces
+from debate_orchestrator.prompting.brief_pieces import tasks as tasks_of
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.prompting.fields import Place, Step, computed, hint, short_form
+from debate_orchestrator.prompting.fields import Place, Step, asked_at_first, computed, hint, short_form
 from debate_orchestrator.prompting.person_turns import (
     hides_ballots,
     human_seats,
@@ -28,13 +29,12 @@ from debate_orchestrator.prompting.person_turns import (
     step_label,
 )
 from debate_orchestrator.storage.files import make_folder
-from debate_orchestrator.terminal import briefing
 from debate_orchestrator.terminal.drafts import Drafts, Keeping
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question, Status, editor
 from debate_orchestrator.util.data import LARGEST, read_text
 from debate_orchestrator.util.errors import BadFile, Paused
-from debate_orchestrator.util.sanitize import count_words, one_line
+from debate_orchestrator.util.sanitize import count_words, one_line, sanitize
 from debate_orchestrator.util.terminal_text import Back
 
 Watch = Callable[[DebateState, Event], None]
@@ -65,7 +65,7 @@ class PersonTurn(NamedTuple):
 
     def whole(self) -> str:
         """The whole brief, to be looked at."""
-        return briefing.whole(self.debate, self.turn, self.brief)
+        return whole_brief(self.debate, self.turn, self.brief)
 
     def set_aside(self) -> None:
         """Moves a draft for this turn aside that can't be read, so that nothing is written over it."""
@@ -382,7 +382,76 @@ class Person:
 
     def _show(self, at: PersonTurn) -> None:
         """Shows the brief, with what is new to them in full."""
-        self._prompter.tell(Line(""), *briefing.readable(at.debate, at.turn, at.brief, self._read))
+        self._prompter.tell(Line(""), *readable(at.debate, at.turn, at.brief, self._read))
         self._read |= {piece for piece in pieces(at.brief, at.debate.opened.nonce) if piece.kind}
         for path in self._drafts.others(at.brief):
             self._prompter.tell(f"What was written for this turn before, and is not offered, is in {path}.")
+
+
+def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Piece] = ()) -> list[Line]:
+    """What a person reads before a turn: who they are, the documents, the task, the length.
+
+    Documents that are `known` are only counted, and so are the person's own ballots, which nobody else at the terminal
+    need see.
+    """
+    lines = [Line(_heading(debate, turn), True)]
+    if turn.seat in debate.format.sides:
+        position = sanitize(debate.opened.setup.positions[turn.seat])
+        lines += [Line(f"You argue: {position}")]
+    left_out: list[Piece] = []
+    tasks: list[str] = []
+    for piece in pieces(brief, debate.opened.nonce, _form(debate, turn)):
+        if not piece.kind:
+            tasks += tasks_of(piece.body, short=debate.shape(turn) is None)
+        elif piece in known or piece.kind == BALLOT:
+            left_out.append(piece)
+        else:
+            lines += [Line(""), *_told(piece)]
+    lines += _aside(left_out)
+    lines += [Line(""), *(line for task in tasks for line in _told(Piece("", "", task)))]
+    if length := limits(turn):
+        lines += [Line(""), Line(f"Length: {length}")]
+    how = "the lines that concede the debate or decline the position included" if turn.speaking else "word for word"
+    return [*lines, Line(f"F2 (or :brief) shows all that a model would be told here, {how}.")]
+
+
+def whole_brief(debate: DebateState, turn: Turn, brief: Brief) -> str:
+    """All of a brief, readable, as a text."""
+    lines = [Line(_heading(debate, turn), True)]
+    for piece in pieces(brief, debate.opened.nonce, _form(debate, turn)):
+        lines += [Line(""), *_told(piece)]
+    if length := limits(turn):
+        lines += [Line(""), Line(f"Length: {length}")]
+    return "\n".join(line.text for line in lines) + "\n"
+
+
+def _form(debate: DebateState, turn: Turn) -> str:
+    """What the form of a turn asks for."""
+    if debate.shape(turn) is None or short_form(debate, turn) is None:
+        return ALL_ASKED
+    return f"A form asks for these: {', '.join(asked_at_first(debate, turn))}. `more` at its end asks for the rest."
+
+
+def _heading(debate: DebateState, turn: Turn) -> str:
+    return f"{debate.format.heading_of(turn)}. {debate.format.name_of(turn.seat)}, it is your turn."
+
+
+def _aside(left_out: list[Piece]) -> Iterator[Line]:
+    """The line that counts what is not shown."""
+    ballots = sum(piece.kind == BALLOT for piece in left_out)
+    heard = len(left_out) - ballots
+    counted = [f"{heard} document{'s' * (heard != 1)} that you have read before"] if heard else []
+    counted += [f"{ballots} earlier ballot{'s' * (ballots != 1)} of yours"] if ballots else []
+    if counted:
+        yield Line("")
+        yield Line(f"({' and '.join(counted)}: F2 shows them)")
+
+
+def _told(piece: Piece) -> Iterator[Line]:
+    if piece.head:
+        yield Line(sanitize(piece.head), True)
+    for line in sanitize(piece.body).split("\n"):
+        if piece.kind:
+            yield Line(f"  {line}".rstrip())
+        else:
+            yield Line(line.lstrip("# "), True) if line.startswith("# ") else Line(line)
