@@ -37,7 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.journal = journal_named(arguments.journal, unfinished=is_unfinished)
     with waiting_journal(arguments.journal) as journal:
         current = CurrentState(fold(journal.events))
-        event = _question(arguments.question, tuple(dict.fromkeys(arguments.to or _hearers(current.state))))
+        # If no seat will hear it, it is put to every seat, so that the error names each of them.
+        to = arguments.to or schedule.hearers(current.state) or current.state.askable
+        event = _question(arguments.question, tuple(dict.fromkeys(to)))
         record_event(journal, current, event)
         debate = current.state
         journal.sync()
@@ -74,8 +76,3 @@ def _question(question: str, to: tuple[str, ...]) -> QuestionAsked:
         return QuestionAsked(question=question, to=to)
     except ValidationError:
         raise BadSettings(f"{short_repr(question)} is not a question of 1 to {QUESTION:,} characters.") from None
-
-
-def _hearers(debate: DebateState) -> tuple[str, ...]:
-    """The seats that will hear a question; if there is none, every seat, so that the error names each of them."""
-    return tuple(seat for seat in debate.askable if schedule.will_hear(debate, seat)) or debate.askable

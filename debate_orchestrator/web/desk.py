@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.schedule import will_hear
+from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.api import find_risks, open_debate, open_judging
 from debate_orchestrator.prompting.person_turns import human_seats
@@ -162,7 +162,6 @@ class Desk:
         format = state.format
         name, first = request.path_params["name"], contents.entries[0].hash
         files = DebateFiles.of_journal(path)
-        hearers = [seat for seat in state.askable if will_hear(state, seat)] if state.due else []
         return self._page(
             "debate.html.j2",
             name=name,
@@ -178,8 +177,11 @@ class Desk:
                 (format.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(first, seat)}")
                 for seat in human_seats(state)
             ],
-            hearers=[(seat, format.name_of(seat) if seat in format.sides else "the judges") for seat in hearers],
-            closable=blocks.can_end_early(state),
+            hearers=[
+                (seat, format.name_of(seat) if seat in format.sides else "the judges")
+                for seat in schedule.hearers(state)
+            ],
+            closable=can_end_early(state),
             judged=bool(state.judges) and state.complete,
             review=reviewing.link(self._tokens, name, first),
             reviewers=[

@@ -369,7 +369,7 @@ class Runs:
 
 def question(debate: DebateState, text: str, to: str) -> Event:
     """A question from the floor to a seat, or to all with turns left. Raises BadSettings for one that can't be put."""
-    hearers = tuple(seat for seat in debate.askable if schedule.will_hear(debate, seat))
+    hearers = schedule.hearers(debate)
     if not hearers:
         raise OutOfTurn("question: no seat has a turn left in which it would hear a question.")
     if to and to not in hearers:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
+from debate_orchestrator.setup.settings import number
 from debate_orchestrator.util.commands import command
 
 if TYPE_CHECKING:
@@ -188,5 +189,5 @@ def add(arguments: argparse.Namespace) -> int:
 
 def _price(text: str) -> Any:
     """The price that a flag gives, or its text for a later check to refuse."""
-    parts = [flags.number(part) for part in text.split(",")]
+    parts = [number(part) for part in text.split(",")]
     return {"input": parts[0], "output": parts[1]} if len(parts) == 2 else text
