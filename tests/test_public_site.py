@@ -326,7 +326,7 @@ def test_failures_are_told_without_what_is_the_owners(here: Path) -> None:
 
 def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a failure that may pass, the page says when the debate goes on, and it does."""
-    monkeypatch.setattr("debate_orchestrator.web.public.start_queue.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
+    monkeypatch.setattr("debate_orchestrator.web.public.site.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
     Path("down").touch()
     speaker = speaking(here, "import os\nif os.path.exists('down'): sys.exit(5)\nprint('A reason is given here.')")
     cast = {"flaky": spoken_by(speaker, retry_for=1.0)}
@@ -339,7 +339,7 @@ def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.Monke
 
 def test_a_debate_goes_on_when_there_is_room_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the disk is full before a call, the debate stops without a call, says so, and goes on by itself."""
-    monkeypatch.setattr("debate_orchestrator.web.public.start_queue.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
+    monkeypatch.setattr("debate_orchestrator.web.public.site.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
     write, full = os.pwrite, [True]
 
     def written(handle: int, data: bytes, at: int) -> int:
@@ -357,7 +357,7 @@ def test_a_debate_goes_on_when_there_is_room_again(here: Path, monkeypatch: pyte
 
 def test_a_debate_that_is_not_tried_again_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the last try the page no longer says that the visitor need not do anything, but what they can do."""
-    monkeypatch.setattr("debate_orchestrator.web.public.start_queue.RETRY_SECONDS", (0.2,))
+    monkeypatch.setattr("debate_orchestrator.web.public.site.RETRY_SECONDS", (0.2,))
     cast = {"silent": spoken_by(speaking(here, "sys.exit(5)"), retry_for=1.0)}
     with visiting_public(rules(casts=cast)) as visitor:
         path = visitor.started()

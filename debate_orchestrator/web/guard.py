@@ -12,7 +12,6 @@ import hmac
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from contextlib import suppress
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from debate_orchestrator.storage.files import write_atomic
@@ -130,15 +129,6 @@ def desk_of(path: str) -> str:
 def _origin(host: str) -> str:
     """The origin of forms that are sent to a host: only at this machine's own names do they come without https."""
     return f"{'http' if host.partition(':')[0] in _OWN_NAMES else 'https'}://{host}"
-
-
-def cookie(headers: Headers, name: str) -> str:
-    """The value of a cookie; empty where there is none."""
-    try:
-        held = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return held.value if held else ""
 
 
 def is_https(headers: Headers) -> bool:

@@ -59,7 +59,7 @@ class Views:
 
     async def _home(self, request: Request, sent: dict[str, str], refusal: Refusal | None) -> Response:
         https, rules = is_https(request.headers), self._site.rules
-        held = visitors.form_cookie(request.headers, https=https)
+        held = visitors.form_cookie(request.cookies, https=https)
         response = html_response(
             "public/home.html.j2",
             refusal.status if refusal else 200,

@@ -9,11 +9,12 @@ import ipaddress
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from debate_orchestrator.util.errors import JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
-from debate_orchestrator.web.guard import Headers, Refused, Scope, cookie
+from debate_orchestrator.web.guard import Headers, Refused, Scope
 from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST
 
 COOKIE = "debate_visitor"
@@ -98,9 +99,9 @@ def cookie_name(*, https: bool) -> str:
     return SECURE_COOKIE if https else COOKIE
 
 
-def form_cookie(headers: Headers, *, https: bool) -> str:
+def form_cookie(cookies: Mapping[str, str], *, https: bool) -> str:
     """The cookie of this visitor's forms, or a new one."""
-    held = cookie(headers, cookie_name(https=https))
+    held = cookies.get(cookie_name(https=https), "")
     return held if len(held) == 43 else secrets.token_urlsafe(32)
 
 
