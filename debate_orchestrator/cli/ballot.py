@@ -10,7 +10,7 @@ import signal
 import sys
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
@@ -20,17 +20,18 @@ from debate_orchestrator.cli.settings import read_standard_input
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.engine.next_command import next_command
-from debate_orchestrator.reports import review_files, reviews
+from debate_orchestrator.reports import markdown, review_files, reviews
+from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.review_files import ReviewedDebate
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.files import write_over
+from debate_orchestrator.terminal import prompt
+from debate_orchestrator.terminal.prompt import Leave, Prompter
+from debate_orchestrator.terminal.review import Review, ask_name
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.sanitize import sanitize
-
-if TYPE_CHECKING:
-    from debate_orchestrator.terminal.prompt import Prompter
 
 EXAMPLE = "debate ballot debate-report.journal.jsonl --as ada"
 
@@ -89,17 +90,12 @@ def _print_reviewers(case: ReviewedDebate) -> int:
 
 def _blind(case: ReviewedDebate) -> str:
     """The debate as markdown, without votes."""
-    from debate_orchestrator.reports import markdown
-    from debate_orchestrator.reports.model import build_report
-
     return markdown.render_blind(build_report(case.entries))
 
 
 def _write_transcript(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Writes the debate as reviewers read it."""
-    from debate_orchestrator.reports.markdown import BLIND
-
-    kept = write_over(arguments.read, _blind(case), BLIND.encode(), "a debate to be reviewed")
+    kept = write_over(arguments.read, _blind(case), markdown.BLIND.encode(), "a debate to be reviewed")
     if kept:
         remark(f"{name_of(arguments.read)} was not as this program writes it: kept as {name_of(kept)}.")
     if arguments.json:
@@ -147,9 +143,7 @@ def _print_filed(arguments: argparse.Namespace, case: ReviewedDebate, path: str,
 
 def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Asks at the terminal. Answers are kept as a draft, which the next call of the same reviewer continues."""
-    from debate_orchestrator.terminal.prompt import Leave, here
-
-    prompter, draft, name = here(sys.stdout), "", arguments.name or ""
+    prompter, draft, name = prompt.here(sys.stdout), "", arguments.name or ""
 
     def keep(fields: dict[str, Any]) -> None:
         nonlocal draft
@@ -157,8 +151,6 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
 
     async def ask() -> dict[str, Any]:
         nonlocal draft, name
-        from debate_orchestrator.terminal.review import Review, ask_name
-
         name = name or await ask_name(prompter, reviews.review_texts())
         _check_name(case, name)
         review_files.must_be_free(case.folder, name)
@@ -189,11 +181,9 @@ def _check_name(case: ReviewedDebate, name: str) -> None:
 
 def _show(prompter: Prompter, text: str) -> None:
     """Shows a text in the user's pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
-    from debate_orchestrator.terminal.prompt import paged
-
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        shown = bool(os.environ.get("PAGER")) and paged(sanitize(text))
+        shown = bool(os.environ.get("PAGER")) and prompt.paged(sanitize(text))
     finally:
         signal.signal(signal.SIGINT, before)
     if not shown:

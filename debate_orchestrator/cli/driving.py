@@ -26,8 +26,9 @@ from debate_orchestrator.engine.turn import OnEvent, record_event
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import Personal, Provider
-from debate_orchestrator.reports import wording
+from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.model import build_report, closing_line
+from debate_orchestrator.reports.review_files import gather_reviews
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
@@ -152,9 +153,6 @@ class Written(NamedTuple):
 def write_reports(journal: JournalWriter, files: DebateFiles) -> Written:
     """Writes the report of a journal and its page. If the page can't be written, that is printed as an error; the
     debate has ended all the same."""
-    from debate_orchestrator.reports import forms
-    from debate_orchestrator.reports.review_files import gather_reviews
-
     report = build_report(journal.entries, gather_reviews(files.ballots, journal.entries))
     errors = forms.write_both(report, files.report, files.page, remark)
     print_errors(errors)

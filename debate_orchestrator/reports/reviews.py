@@ -22,6 +22,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.votes import BallotReading, mean, read_ballot
 from debate_orchestrator.setup.session import QuestionText
 from debate_orchestrator.util import resources
+from debate_orchestrator.util.data import to_yaml
 from debate_orchestrator.util.errors import short_repr
 from debate_orchestrator.util.sanitize import one_line
 
@@ -270,8 +271,6 @@ def _with_nulls(shape: Shape, part: Mapping[str, Any]) -> dict[str, Any]:
 
 def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: str = "") -> str:
     """The empty form of a ballot on that debate, which `util.data.read_mapping` reads."""
-    from debate_orchestrator.util.data import to_yaml
-
     texts = review_texts()
     held = _or([*form.sides, UNDECIDED])
     lines = [*_head(form, texts, journal), f"ballot: {VERSION}", f"journal: {digest}"]

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -51,8 +51,6 @@ def static(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import PrefixLoader
-
     shared = PrefixLoader(
         {
             "report": PackageLoader("debate_orchestrator", "reports/html"),
