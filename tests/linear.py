@@ -21,7 +21,7 @@ from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.reply_code import Code
 from debate_orchestrator.reports import compare, markup, review_files
-from debate_orchestrator.reports.html import excerpts, writer
+from debate_orchestrator.reports.html import page, writer
 from debate_orchestrator.setup import settings
 from debate_orchestrator.terminal.speeches import Speech
 from debate_orchestrator.util import sanitize
@@ -122,8 +122,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "markdown back": markup.unescaped,
     "line": markup.prose,
     "page": lambda text: writer.speech(text, ("v_quote", "u_quote")),
-    "excerpt": lambda text: excerpts.opening(" ".join(writer.speech(text).paragraphs)),
-    "beginning": lambda text: excerpts.opening(text, 400),
+    "excerpt": lambda text: page.opening(" ".join(writer.speech(text).paragraphs)),
+    "beginning": lambda text: page.opening(text, 400),
     "transcript": tried(lambda text: transcript_file.parse(text, "x"), *DOCUMENTS),
     "stream": stream,
     "redacted": Redactor(spellings(SECRET)),

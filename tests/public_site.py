@@ -11,10 +11,10 @@ from typing import Any
 from starlette.testclient import TestClient
 from web_visitor import PATIENCE, plain
 
-from debate_orchestrator.web.public.app import create_app
 from debate_orchestrator.web.public.limits import Limits, MemoryLimits
 from debate_orchestrator.web.public.rules import Rules, parse_rules
 from debate_orchestrator.web.public.site import Site, spent_before
+from debate_orchestrator.web.public.views import create_app
 
 HOST = "debates.example.org"
 REHEARSAL = {"about": "Stand-ins", "cast": {"a": "rehearse", "b": "rehearse"}}

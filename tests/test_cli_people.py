@@ -12,12 +12,12 @@ from human_turns import PEOPLE, due
 from persons import CTRL_C, TOPIC
 from test_cli_converse import Person, person  # noqa: F401
 
-from debate_orchestrator.cli import people
-from debate_orchestrator.cli.debates import with_positions
-from debate_orchestrator.cli.people import connect_person as seated
-from debate_orchestrator.cli.people import hides_ballots, people_errors
+from debate_orchestrator.cli import debates
+from debate_orchestrator.cli.debates import people_errors, with_positions
+from debate_orchestrator.cli.driving import connect_person as seated
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS
 from debate_orchestrator.setup.settings import settings_from
@@ -112,7 +112,7 @@ def test_a_step_names_a_command_that_works(debate: Run) -> None:
 def test_events_are_not_told_at_a_persons_terminal(verb: str, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Events hold ballots and speeches that a person at the same terminal must not see: both together are refused, with
     another way, before anything is written."""
-    monkeypatch.setattr(people, "at_terminal", lambda shown: True)
+    monkeypatch.setattr(debates, "at_terminal", lambda shown: True)
     journal = next((Path(__file__).parent.parent / "examples").glob("*/*.journal.jsonl"))
     debate("open", *SETUP, "--rounds=1", "--a=host", *OTHERS)
     before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}

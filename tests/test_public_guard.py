@@ -19,7 +19,7 @@ from web_visitor import plain
 
 from debate_orchestrator.web import guard, live
 from debate_orchestrator.web.public import visitors
-from debate_orchestrator.web.public.app import LARGEST_FORM
+from debate_orchestrator.web.public.views import LARGEST_FORM
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -240,7 +240,7 @@ def test_slow_forms_are_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_connections_that_say_nothing_are_closed(here: Path) -> None:
     """Half a head, and nothing more on a connection that was used, are closed; a request beside them is answered."""
     code = (
-        "from debate_orchestrator.web import connections; connections.HEAD_SECONDS = 0.5\n"
+        "from debate_orchestrator.web import server; server.HEAD_SECONDS = 0.5\n"
         "from debate_orchestrator.cli import main; main(['serve', '--public', '--no-browser', '--port', '0'])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

@@ -13,8 +13,14 @@ from public_site import REHEARSAL, rules, visiting_public
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import DebateError
-from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST, Limits, LimitsUnavailable, MemoryLimits
-from debate_orchestrator.web.public.postgres import PostgresLimits
+from debate_orchestrator.web.public.limits import (
+    ALL_COST,
+    DAY_COST,
+    Limits,
+    LimitsUnavailable,
+    MemoryLimits,
+    PostgresLimits,
+)
 from debate_orchestrator.web.public.site import charged, spent_before
 
 DAY, NEXT = "2030-01-01", "2030-01-02"

@@ -27,8 +27,8 @@ from debate_orchestrator.util.errors import (
     TransientError,
 )
 from debate_orchestrator.web.public import moderation
-from debate_orchestrator.web.public.failures import explained
 from debate_orchestrator.web.public.rules import parse_rules, risks_of
+from debate_orchestrator.web.public.visitors import explained
 
 
 @pytest.fixture
@@ -326,7 +326,7 @@ def test_failures_are_told_without_what_is_the_owners(here: Path) -> None:
 
 def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a failure that may pass, the page says when the debate goes on, and it does."""
-    monkeypatch.setattr("debate_orchestrator.web.public.start_queue.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
+    monkeypatch.setattr("debate_orchestrator.web.public.site.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
     Path("down").touch()
     speaker = speaking(here, "import os\nif os.path.exists('down'): sys.exit(5)\nprint('A reason is given here.')")
     cast = {"flaky": spoken_by(speaker, retry_for=1.0)}
@@ -339,7 +339,7 @@ def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.Monke
 
 def test_a_debate_goes_on_when_there_is_room_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the disk is full before a call, the debate stops without a call, says so, and goes on by itself."""
-    monkeypatch.setattr("debate_orchestrator.web.public.start_queue.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
+    monkeypatch.setattr("debate_orchestrator.web.public.site.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
     write, full = os.pwrite, [True]
 
     def written(handle: int, data: bytes, at: int) -> int:
@@ -357,7 +357,7 @@ def test_a_debate_goes_on_when_there_is_room_again(here: Path, monkeypatch: pyte
 
 def test_a_debate_that_is_not_tried_again_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the last try the page no longer says that the visitor need not do anything, but what they can do."""
-    monkeypatch.setattr("debate_orchestrator.web.public.start_queue.RETRY_SECONDS", (0.2,))
+    monkeypatch.setattr("debate_orchestrator.web.public.site.RETRY_SECONDS", (0.2,))
     cast = {"silent": spoken_by(speaking(here, "sys.exit(5)"), retry_for=1.0)}
     with visiting_public(rules(casts=cast)) as visitor:
         path = visitor.started()
@@ -378,12 +378,12 @@ PAID: dict[str, Any] = {"about": "x", "cast": dict.fromkeys(("a", "b", "judge"),
         ({"casts": {"one": {"cast": {"a": "human", "b": "rehearse"}}}}, "human can't take a seat"),
         ({"casts": {"one": {"cast": {"a": "nobody:x", "b": "rehearse"}}}}, "casts.one.cast"),
         ({"casts": {"one": {**REHEARSAL, "rounds": 99}}}, "casts.one.rounds"),
-        ({"casts": {"one": {**REHEARSAL, "topic": "x"}}}, "casts.one.'topic' is no key"),
+        ({"casts": {"one": {**REHEARSAL, "topic": "x"}}}, "casts.one.topic: 'topic' is not a key here"),
         ({"casts": {"one": PAID}}, "casts.one.max_cost: there is none"),
         ({"casts": {"one": {**PAID, "max_cost": 0.5}}}, "max_cost: there is none"),
         ({"casts": {"one": {**PAID, "free": True}}, "max_cost": 1}, "costs money"),
-        ({**GOOD, "at_once": 0}, "at_once: 0 is not"),
-        ({**GOOD, "listed": "yes"}, "listed: 'yes' is not true or false"),
+        ({**GOOD, "at_once": 0}, "at_once: 0 should be greater"),
+        ({**GOOD, "listed": "yes"}, "listed: 'yes' should be true or false"),
         ({**GOOD, "que": 3}, "Did you mean 'queue'"),
         ({**GOOD, "debates_per_model": {"openai:x": 3}}, "is in none of the casts"),
     ],
@@ -404,7 +404,7 @@ def test_the_documented_file_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parents[1] / "docs" / "public.md").read_text(encoding="utf-8")
     permitted = parse_rules(parse_mapping(page.partition("```yaml\n")[2].partition("```")[0], "site.yaml"))
 
-    assert (permitted.max_cost, permitted.max_cost_per_day, permitted.per_visitor) == (50.0, 5.0, 3)
+    assert (permitted.max_cost, permitted.max_cost_per_day, permitted.debates_per_visitor) == (50.0, 5.0, 3)
     assert permitted.casts["rehearsal"].rehearsal and permitted.casts["quick"].max_cost == 0.4
     assert risks_of(permitted) == ()
 

@@ -17,7 +17,7 @@ from tellings import section
 
 from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.costs import costs_report
+from debate_orchestrator.reports.provenance import costs_report
 
 KINDS = ("adversarial", "panel", "question", "claim", "conversation", "transcript")
 

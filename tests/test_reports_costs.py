@@ -10,8 +10,8 @@ from debates import entries, played, report
 from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import Event, Spoke, Usage, Voted
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.costs import cost_report, costs_report
 from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.provenance import cost_report, costs_report
 from debate_orchestrator.reports.sections import cost_table, money
 
 SECTION = "## Calls and Cost"

@@ -10,7 +10,7 @@ from hypothesis import given
 from nasty import NASTY, texts
 from tellings import FETCHED, check, checks, evidence, told
 
-from debate_orchestrator.reports.html.excerpts import LONGEST, gist, opening, shortened
+from debate_orchestrator.reports.html.page import LONGEST, gist, opening, shortened
 from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.wording import Scales

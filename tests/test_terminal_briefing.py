@@ -21,12 +21,12 @@ from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.providers import rehearse
 from debate_orchestrator.setup.settings import settings_from
-from debate_orchestrator.terminal import briefing
+from debate_orchestrator.terminal import turn as terminal_turn
 
 
 def shown(debate: DebateState, turn: str) -> str:
     one = schedule.turn(debate, turn)
-    return briefing.whole(debate, one, brief(debate, one))
+    return terminal_turn.whole_brief(debate, one, brief(debate, one))
 
 
 def test_what_a_debater_needs() -> None:
@@ -96,7 +96,7 @@ def test_what_is_known_is_left_out() -> None:
     first, later = due("1.opening.a", rounds=1), due("1.opening.b", rounds=1)
     known = {one for one in brief_pieces.pieces(brief(first, schedule.turn(first, "1.opening.a")), NONCE) if one.kind}
     turn = schedule.turn(later, "1.opening.b")
-    text = "\n".join(line.text for line in briefing.readable(later, turn, brief(later, turn), known))
+    text = "\n".join(line.text for line in terminal_turn.readable(later, turn, brief(later, turn), known))
 
     assert "(2 documents that you have read before: F2 shows them)" in text
     assert "Topic:" not in text
@@ -108,7 +108,7 @@ def test_own_ballots_are_not_told_in_passing() -> None:
     """A judge's own earlier ballots stand in the whole brief, spelled out, and not in what is told at once."""
     debate = due("2.verdict.judge")
     turn = schedule.turn(debate, "2.verdict.judge")
-    told = "\n".join(line.text for line in briefing.readable(debate, turn, brief(debate, turn)))
+    told = "\n".join(line.text for line in terminal_turn.readable(debate, turn, brief(debate, turn)))
     whole = shown(debate, turn.id)
 
     assert "(1 earlier ballot of yours: F2 shows them)" in told and "It was better argued." not in told

@@ -56,7 +56,7 @@ def review(form: ReviewForm, keys: tuple[str, ...]) -> None:
 
         async def ask() -> None:
             name = await ask_name(terminal, review_texts())
-            given = empty(form, DIGEST, name, "2026-02-04")
+            given = empty(DIGEST, name, "2026-02-04")
             await Review(terminal, review_texts(), form, given, lambda: None, lambda fields: None).take()
 
         with pytest.raises(Leave):

@@ -14,7 +14,7 @@ from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.terminal import outcomes
+from debate_orchestrator.terminal import live
 from debate_orchestrator.terminal.display import SIDES, Row
 
 
@@ -36,12 +36,12 @@ def texts(rows: list[Row]) -> list[str]:
 )
 def test_a_bar(share: str, drawn: str) -> None:
     """A bar is filled up to its share, to an eighth of a column, and never beyond its ends."""
-    assert outcomes.bar(Fraction(share), 4) == drawn
+    assert live.bar(Fraction(share), 4) == drawn
 
 
 def test_a_ballot() -> None:
     """Each side has its name, its bar in its own colour and its score; below stands every criterion for both."""
-    rows = outcomes.ballot(*judged(puppets.ballot(8, 6.5)), 80)
+    rows = live.ballot_rows(*judged(puppets.ballot(8, 6.5)), 80)
     assert texts(rows) == [
         "  Researcher A ████████████████░░░░ 8",
         "  Researcher B █████████████░░░░░░░ 6.5",
@@ -55,7 +55,7 @@ def test_a_ballot_fits() -> None:
     """A ballot fits every width in which a side's number does."""
     debate, voted = judged(puppets.ballot(7, 6))
     for width in range(2, 130):
-        assert all(cell_len(text) <= max(width, 12) for text in texts(outcomes.ballot(debate, voted, width)))
+        assert all(cell_len(text) <= max(width, 12) for text in texts(live.ballot_rows(debate, voted, width)))
 
 
 def test_totals() -> None:
@@ -65,8 +65,8 @@ def test_totals() -> None:
     verdict, other = tally.verdict(debate), tally.verdict(unscored)
     assert verdict is not None and other is not None
 
-    assert texts(outcomes.totals(debate, verdict, 80)) == [
+    assert texts(live.totals_rows(debate, verdict, 80)) == [
         "  Researcher A ██████████████░░░░░░ 14",
         "  Researcher B ████████████░░░░░░░░ 12",
     ]
-    assert outcomes.totals(unscored, other, 80) == []
+    assert live.totals_rows(unscored, other, 80) == []

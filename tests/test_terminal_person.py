@@ -17,9 +17,10 @@ from debate_orchestrator.core.events import Asked, Event, Reply
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.terminal.drafts import Drafts
-from debate_orchestrator.terminal.turn import Person, human_seats
+from debate_orchestrator.terminal.turn import Person
 from debate_orchestrator.util.errors import Paused
 
 PANEL = {"a": ("host",), "b": ("host",), "judge": ("human", "host", "human")}

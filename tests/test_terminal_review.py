@@ -42,7 +42,7 @@ def cast(*keys: str, asked: ReviewForm = ONE, begun: dict[str, Any] | None = Non
             reads.append(len(kept))
             terminal.tell(READ)
 
-        given = (begun or {}) | empty(asked, DIGEST, "ada", "2026-02-04")
+        given = (begun or {}) | empty(DIGEST, "ada", "2026-02-04")
         review = Review(terminal, review_texts(), asked, given, read, kept.append)
         ballot, ended = None, "filed"
         try:

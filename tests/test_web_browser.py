@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from debate_orchestrator.web import browser
+from debate_orchestrator.web import server
 
 ADDRESS = "http://127.0.0.1:8642/desk/0123456789abcdef/"
 
@@ -17,7 +17,7 @@ ADDRESS = "http://127.0.0.1:8642/desk/0123456789abcdef/"
 def test_the_file_is_private_and_soon_gone(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its mode does not depend on a file that was left by an earlier server, and it does not outlive its use."""
     monkeypatch.setenv("XDG_STATE_HOME", str(here))
-    monkeypatch.setattr(browser, "_SECONDS", 0.2)
+    monkeypatch.setattr(server, "PAGE_SECONDS", 0.2)
     left = here / "debate-orchestrator" / "serve" / "desk-8642.html"
     left.parent.mkdir(parents=True)
     left.write_text("left", encoding="utf-8")
@@ -30,7 +30,7 @@ def test_the_file_is_private_and_soon_gone(here: Path, monkeypatch: pytest.Monke
         return True
 
     monkeypatch.setattr(webbrowser, "open", open_file)
-    assert browser.open_desk(ADDRESS)
+    assert server.open_desk(ADDRESS)
 
     ((address, mode, page),) = opened
     assert ADDRESS not in address and mode == 0o600 and f"url={ADDRESS}" in page
@@ -46,4 +46,4 @@ def test_no_browser_is_opened_where_no_file_can_be_kept(here: Path, monkeypatch:
     (here / "file").write_text("", encoding="utf-8")
     monkeypatch.setattr(webbrowser, "open", pytest.fail)
 
-    assert not browser.open_desk(ADDRESS)
+    assert not server.open_desk(ADDRESS)

@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 from web_visitor import TOKENS
 
-from debate_orchestrator.web import connections
+from debate_orchestrator.web import server as web_server
 from debate_orchestrator.web.app import create_app
 
 HALF = b"GET /static/page.css HTTP/1.1\r\nHost: x\r\n"
@@ -45,7 +45,7 @@ def serving(visit: Callable[[int], Awaitable[None]], app: Any = None) -> None:
         config = uvicorn.Config(
             served,
             lifespan="auto" if app is None else "off",
-            http=connections.Connection,
+            http=web_server.Connection,
             ws="none",
             log_level="critical",
             backlog=20,
@@ -55,7 +55,7 @@ def serving(visit: Callable[[int], Awaitable[None]], app: Any = None) -> None:
         async def nothing() -> None:
             pass
 
-        server = connections.Server(config, nothing)
+        server = web_server.Server(config, nothing)
         running = asyncio.create_task(server.serve(sockets=[listening]))
         try:
             await asyncio.wait_for(visit(port), PATIENCE)
@@ -84,7 +84,7 @@ async def page(port: int) -> bytes:
 @pytest.mark.parametrize("sent", [b"", HALF], ids=["nothing", "half a head"])
 def test_a_head_has_to_come_in_time(here: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
     """A connection without one is closed, also where a byte comes now and then."""
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.3)
 
     async def visit(port: int) -> None:
         reader = await opened(port, sent)
@@ -99,8 +99,8 @@ def test_a_head_has_to_come_in_time(here: Path, monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize("kind", ["nothing", "half a head", "half a body"])
 def test_unfinished_requests_keep_no_browser_out(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """With more of them than are kept, the oldest are closed, and a page is still served."""
-    monkeypatch.setattr(connections, "MOST_UNFINISHED", 40)
-    monkeypatch.setattr(connections, "HEAD_SECONDS", PATIENCE)
+    monkeypatch.setattr(web_server, "MOST_UNFINISHED", 40)
+    monkeypatch.setattr(web_server, "HEAD_SECONDS", PATIENCE)
 
     async def visit(port: int) -> None:
         host = b"127.0.0.1:%d" % port
@@ -115,7 +115,7 @@ def test_unfinished_requests_keep_no_browser_out(here: Path, monkeypatch: pytest
 
 def test_an_answer_that_is_not_read_holds_no_connection(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection that is closed because there are too many is gone at once, also with much of an answer unread."""
-    monkeypatch.setattr(connections, "MOST_UNFINISHED", 5)
+    monkeypatch.setattr(web_server, "MOST_UNFINISHED", 5)
 
     async def visit(port: int) -> None:
         reader = await opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -131,7 +131,7 @@ def test_an_answer_that_is_not_read_holds_no_connection(here: Path, monkeypatch:
 
 def test_a_connection_serves_more_than_one_request(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests that come whole are answered on one connection, and each starts its time anew."""
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.3)
 
     async def visit(port: int) -> None:
         request = b"HEAD /static/page.css HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port

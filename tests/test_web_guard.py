@@ -14,7 +14,7 @@ from web_visitor import HOST, TOKENS, Visitor, visiting
 
 from debate_orchestrator.web import guard
 from debate_orchestrator.web.app import create_app
-from debate_orchestrator.web.tokens import load
+from debate_orchestrator.web.guard import load_tokens
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -123,13 +123,13 @@ def test_a_proxy_sends_forms_by_https(here: Path) -> None:
 def test_links_of_seats_outlive_the_server_and_the_desk_does_not(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A person keeps the link of a seat over a restart; the desk has another key each time. Another user has others."""
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "state"))
-    first = load()
+    first = load_tokens()
 
-    assert load().seat("x", "a") == first.seat("x", "a")
-    assert load().desk != first.desk and load().form != first.form
+    assert load_tokens().seat("x", "a") == first.seat("x", "a")
+    assert load_tokens().desk != first.desk and load_tokens().form != first.form
     assert first.seat("x", "a") not in (first.seat("x", "b"), first.seat("y", "a"))
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "other"))
-    assert load().seat("x", "a") != first.seat("x", "a")
+    assert load_tokens().seat("x", "a") != first.seat("x", "a")
 
 
 def test_the_secret_is_never_readable_by_others(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,6 +144,6 @@ def test_the_secret_is_never_readable_by_others(here: Path, monkeypatch: pytest.
         modes.append(os.stat(target).st_mode & 0o777)
 
     monkeypatch.setattr(os, "replace", watched)
-    load()
+    load_tokens()
 
     assert modes == [0o600, 0o600]

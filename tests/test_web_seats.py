@@ -19,7 +19,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import LARGEST
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.web import form_fields, people
+from debate_orchestrator.web import form_fields, runs, seats
 
 SETUP = {
     "topic": "Is a reason better than a claim?",
@@ -135,7 +135,7 @@ def test_what_a_last_line_does_is_said_before(visitor: Visitor, stranger: Visito
     assert hand_in(stranger, link, text=conceding, sure="yes").status_code == 303
 
 
-@pytest.mark.parametrize("work", ["heard", "remarks", "_problems"])
+@pytest.mark.parametrize("work", ["seats._heard", "seats.speech_remarks", "runs.reply_problems"])
 def test_the_desk_answers_while_a_seat_is_worked_for(
     visitor: Visitor,  # noqa: F811
     stranger: Visitor,
@@ -147,16 +147,17 @@ def test_the_desk_answers_while_a_seat_is_worked_for(
     (link,) = links.values()
     turn = turn_of(stranger, link)
     begins, goes_on, waited = threading.Event(), threading.Event(), list[bool]()
-    real = getattr(people, work)
+    module, _, name = work.partition(".")
+    real = getattr({"seats": seats, "runs": runs}[module], name)
 
     def slow(*arguments: Any) -> Any:
         begins.set()
         waited.append(goes_on.wait(3))
         return real(*arguments)
 
-    monkeypatch.setattr(people, work, slow)
+    monkeypatch.setattr(f"debate_orchestrator.web.{work}", slow)
     fields = {"turn": turn, "text": SPEECH}
-    if work == "heard":
+    if work == "seats._heard":
         sending = threading.Thread(target=stranger.get, args=(link,))
     else:
         token = link.rpartition("/")[2]
@@ -181,8 +182,8 @@ def test_a_reply_over_the_limit_is_not_read(
     _, links = begun(visitor, **{"cast.a" if field == "text" else "cast.judge": "human"})
     (link,) = links.values()
     turn = turn_of(stranger, link)
-    for work in ("remarks", "reply_text", "_problems", "questions"):
-        monkeypatch.setattr(people, work, lambda *_, **__: pytest.fail("it was read"))
+    for work in ("seats.speech_remarks", "seats._reply_text", "runs.reply_problems", "seats._questions"):
+        monkeypatch.setattr(f"debate_orchestrator.web.{work}", lambda *_, **__: pytest.fail("it was read"))
 
     sent = {"turn": turn, field: "a " * (LARGEST // 2) + "a"}
     answer = stranger.send(link, sent, token=link.rpartition("/")[2])
@@ -356,7 +357,7 @@ def test_a_reply_that_comes_too_late_is_shown_to_its_writer(visitor: Visitor, st
     fields = {"turn": turn, "text": "A better <b>opening</b>."}
     late = stranger.send(link, fields, token=link.rpartition("/")[2])
 
-    assert late.status_code == 422 and people.NOT_WAITING in plain(late.text)
+    assert late.status_code == 422 and runs.NOT_WAITING in plain(late.text)
     assert "A better &lt;b&gt;opening&lt;/b&gt;." in late.text
 
 

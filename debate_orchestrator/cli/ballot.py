@@ -10,7 +10,7 @@ import signal
 import sys
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
@@ -20,19 +20,18 @@ from debate_orchestrator.cli.settings import read_standard_input
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.engine.next_command import next_command
-from debate_orchestrator.reports import review_files, reviews
-from debate_orchestrator.reports.reviews import ReviewForm
+from debate_orchestrator.reports import markdown, review_files, reviews
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.reports.review_files import ReviewedDebate
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.files import write_over
-from debate_orchestrator.storage.journal import Entry
-from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.terminal import prompt
+from debate_orchestrator.terminal.prompt import Leave, Prompter
+from debate_orchestrator.terminal.review import Review, ask_name
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.sanitize import sanitize
-
-if TYPE_CHECKING:
-    from debate_orchestrator.terminal.prompt import Prompter
 
 EXAMPLE = "debate ballot debate-report.journal.jsonl --as ada"
 
@@ -47,20 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_json(parser)
 
 
-class _Case(NamedTuple):
-    """The debate that is reviewed."""
-
-    path: str
-    entries: list[Entry]
-    form: ReviewForm
-    folder: str
-    """Where ballots are filed."""
-
-    @property
-    def digest(self) -> str:
-        return self.entries[-1].hash
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Raises BadSettings if the debate is not finished, since a ballot counts for the debate as it stands."""
     path = journal_named(arguments.journal)
@@ -70,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         due = ", ".join(turn.id for turn in debate.due)
         hint = f"`{next_command(debate, path)}` to finish it"
         raise BadSettings(f"{path}: this debate is not finished (due: {due}).", hint=hint)
-    case = _Case(path, entries, ReviewForm(debate), DebateFiles.of_journal(path).ballots)
+    case = ReviewedDebate.of(path, entries, debate)
     if arguments.read:
         return _write_transcript(arguments, case)
     if arguments.form:
@@ -87,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     return _ask(arguments, case)
 
 
-def _print_reviewers(case: _Case) -> int:
+def _print_reviewers(case: ReviewedDebate) -> int:
     """Prints who has reviewed the debate, and nothing of what they wrote: the reader still judges it blind."""
     found = review_files.gather_reviews(case.folder, case.entries)
     print_json(
@@ -103,19 +88,14 @@ def _print_reviewers(case: _Case) -> int:
     return 0
 
 
-def _blind(case: _Case) -> str:
+def _blind(case: ReviewedDebate) -> str:
     """The debate as markdown, without votes."""
-    from debate_orchestrator.reports import markdown
-    from debate_orchestrator.reports.model import build_report
-
     return markdown.render_blind(build_report(case.entries))
 
 
-def _write_transcript(arguments: argparse.Namespace, case: _Case) -> int:
+def _write_transcript(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Writes the debate as reviewers read it."""
-    from debate_orchestrator.reports.markdown import BLIND
-
-    kept = write_over(arguments.read, _blind(case), BLIND.encode(), "a debate to be reviewed")
+    kept = write_over(arguments.read, _blind(case), markdown.BLIND.encode(), "a debate to be reviewed")
     if kept:
         remark(f"{name_of(arguments.read)} was not as this program writes it: kept as {name_of(kept)}.")
     if arguments.json:
@@ -125,7 +105,7 @@ def _write_transcript(arguments: argparse.Namespace, case: _Case) -> int:
     return 0
 
 
-def _print_form(arguments: argparse.Namespace, case: _Case) -> int:
+def _print_form(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Prints the empty form."""
     text = reviews.form_text(case.form, case.digest, case.path, _today(), arguments.name or "")
     if arguments.json:
@@ -136,7 +116,7 @@ def _print_form(arguments: argparse.Namespace, case: _Case) -> int:
     return 0
 
 
-def _take_form(arguments: argparse.Namespace, case: _Case) -> int:
+def _take_form(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Checks a form that was filled in, and files it."""
     path = arguments.take
     piped = path == STANDARD_INPUT
@@ -153,7 +133,7 @@ def _take_form(arguments: argparse.Namespace, case: _Case) -> int:
     return _print_filed(arguments, case, ballot, review.reviewer)
 
 
-def _print_filed(arguments: argparse.Namespace, case: _Case, path: str, reviewer: str) -> int:
+def _print_filed(arguments: argparse.Namespace, case: ReviewedDebate, path: str, reviewer: str) -> int:
     if arguments.json:
         print_json({"status": "filed", "ballot": path, "reviewer": reviewer, "journal": case.path})
     else:
@@ -161,11 +141,9 @@ def _print_filed(arguments: argparse.Namespace, case: _Case, path: str, reviewer
     return 0
 
 
-def _ask(arguments: argparse.Namespace, case: _Case) -> int:
+def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Asks at the terminal. Answers are kept as a draft, which the next call of the same reviewer continues."""
-    from debate_orchestrator.terminal.prompt import Leave, here
-
-    prompter, draft, name = here(sys.stdout), "", arguments.name or ""
+    prompter, draft, name = prompt.here(sys.stdout), "", arguments.name or ""
 
     def keep(fields: dict[str, Any]) -> None:
         nonlocal draft
@@ -173,14 +151,12 @@ def _ask(arguments: argparse.Namespace, case: _Case) -> int:
 
     async def ask() -> dict[str, Any]:
         nonlocal draft, name
-        from debate_orchestrator.terminal.review import Review, ask_name
-
         name = name or await ask_name(prompter, reviews.review_texts())
         _check_name(case, name)
         review_files.must_be_free(case.folder, name)
         begun = review_files.draft(case.folder, name, case.digest)
         draft = review_files.path_of(case.folder, name, review_files.DRAFT) if begun else ""
-        fields = begun | reviews.empty(case.form, case.digest, name, _today())
+        fields = begun | reviews.empty(case.digest, name, _today())
         show = partial(_show, prompter, _blind(case))
         return await Review(prompter, reviews.review_texts(), case.form, fields, show, keep).take()
 
@@ -195,7 +171,7 @@ def _ask(arguments: argparse.Namespace, case: _Case) -> int:
     return _print_filed(arguments, case, review_files.file(case.folder, review), name)
 
 
-def _check_name(case: _Case, name: str) -> None:
+def _check_name(case: ReviewedDebate, name: str) -> None:
     """Raises BadSettings if a ballot can't be signed with this name."""
     prefix = "reviewer:"
     errors = [error for error in case.form.complaints({"reviewer": name}) if error.startswith(prefix)]
@@ -205,11 +181,9 @@ def _check_name(case: _Case, name: str) -> None:
 
 def _show(prompter: Prompter, text: str) -> None:
     """Shows a text in the user's pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
-    from debate_orchestrator.terminal.prompt import paged
-
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        shown = bool(os.environ.get("PAGER")) and paged(sanitize(text))
+        shown = bool(os.environ.get("PAGER")) and prompt.paged(sanitize(text))
     finally:
         signal.signal(signal.SIGINT, before)
     if not shown:

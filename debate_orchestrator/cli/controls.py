@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.cli.people import hides_ballots
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Answer, Asked, Event, QuestionAsked
-from debate_orchestrator.core.fold import CurrentState, admits
+from debate_orchestrator.core.fold import CurrentState, can_end_early
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.issues import current_issues
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, record_event
+from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.providers.registry import Provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import DebateError, ExternalError, OutOfTurn
+from debate_orchestrator.util.errors import DebateError, ExternalError
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.keys import Session
@@ -104,8 +104,8 @@ class Controls:
             ]
         stopping = self._stop.is_set()
         keys = [Key("r", "resume", self.resume) if stopping else Key("p", "pause", self.pause)]
-        keys += [Key("f", "question", self.ask)] if self._hearers() else []
-        keys += [Key("e", "end early", self._confirm_close)] if self._can_close() else []
+        keys += [Key("f", "question", self.ask)] if schedule.hearers(self._debate) else []
+        keys += [Key("e", "end early", self._confirm_close)] if can_end_early(self._debate) else []
         return [*keys, Key("q", "quit and save", self.end)]
 
     def press(self, pressed: str) -> None:
@@ -127,28 +127,17 @@ class Controls:
             return
         from debate_orchestrator.terminal.keys import QuestionPrompt
 
-        names = {seat: self._debate.format.name_of(seat) for seat in self._hearers()}
+        names = {seat: self._debate.format.name_of(seat) for seat in schedule.hearers(self._debate)}
         self._live.question = QuestionPrompt(names, self._put_question)
         self.show_status()
 
     def _put_question(self, question: str, to: tuple[str, ...]) -> None:
         """Puts the question to those who still have a turn; the last turn of some may have begun meanwhile."""
-        left = tuple(seat for seat in to if seat in self._hearers())
+        left = tuple(seat for seat in to if seat in schedule.hearers(self._debate))
         if left:
             self._record(QuestionAsked(question=question, to=left))
         elif to:
             self._message("The question was not asked: their last turn has already begun.")
-
-    def _hearers(self) -> list[str]:
-        return [seat for seat in self._debate.askable if schedule.will_hear(self._debate, seat)]
-
-    def _can_close(self) -> bool:
-        if self._debate.closed_after is not None:
-            return False
-        try:
-            return admits(self._debate, schedule.early_end(self._debate))
-        except OutOfTurn:
-            return False
 
     def _confirm_close(self) -> None:
         self._confirming = True
@@ -156,7 +145,7 @@ class Controls:
 
     def _close(self) -> None:
         """Ends the debate early: the phase under way is finished, and then the verdict is asked for."""
-        if self._can_close():
+        if can_end_early(self._debate):
             self._record(schedule.early_end(self._debate))
         self._confirmed()
 

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Without a terminal it asks nothing and prints what needs none."""
     if at_terminal(sys.stdout):
         return _converse(arguments)
-    if any((arguments.setup_answers, arguments.setup_format, arguments.moderator, arguments.setup_rehearse)):
+    if any((arguments.answers, arguments.format, arguments.moderator, arguments.rehearse)):
         hint = "Try: `debate run --answers FILE` asks nothing; `debate ask FILE` asks one question a call."
         raise BadSettings(f"The setup conversation needs a terminal, and there is none. {hint}")
     say(_WITHOUT_TERMINAL)
@@ -63,12 +63,12 @@ def _converse(arguments: argparse.Namespace) -> int:
     permissions, prompter = flags.permitted(arguments), here(sys.stdout)
     questions = partial(questionnaire, default_output=free_report())
     found = in_background(partial(look, permissions))
-    wizard = Wizard(prompter, questions, found, check, rehearse=arguments.setup_rehearse)
+    wizard = Wizard(prompter, questions, found, check, rehearse=arguments.rehearse)
     agree = partial(consent.agree_to_answers, trusted=False, ask=wizard.agrees)
-    topic = arguments.setup_topic or ""
+    topic = arguments.topic or ""
     try:
         with prompter:
-            wizard.welcome(arguments.setup_answers, arguments.setup_format, arguments.moderator, topic, agree)
+            wizard.welcome(arguments.answers, arguments.format, arguments.moderator, topic, agree)
             settings = wizard.hold()
     except (Later, Leave, KeyboardInterrupt, EOFError) as error:
         consent.remember_answers(wizard.kept.path, wizard.draft.given)

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
-from debate_orchestrator.cli.output import remark
-from debate_orchestrator.cli.people import people_errors
+from debate_orchestrator.cli.output import at_terminal, remark
 from debate_orchestrator.cli.settings import questionnaire, read_answers
 from debate_orchestrator.core.events import Declined, Event, Noted, Opened, Reassigned, Reply, Spoke
 from debate_orchestrator.core.fold import CurrentState, apply, fold
@@ -22,7 +22,7 @@ from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import Permissions
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.settings import Settings, rapporteur_note
+from debate_orchestrator.setup.settings import Settings, host_problem, rapporteur_note
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
@@ -132,6 +132,31 @@ def check_settings(
     """Raises, with every error, if the debate can't be opened or its cap can't be enforced. Nothing is written and no
     model is called. `terminal` and `events` are those of `people_errors`."""
     start.check_settings(settings, files, people_errors(settings.cast, terminal=terminal, events=events), permissions)
+
+
+def people_errors(
+    cast: Mapping[str, Iterable[str]], *, terminal: bool | None = None, events: bool = False
+) -> list[str]:
+    """An error if people have seats and there is no terminal to ask them at, if the host has a seat beside them, or if
+    `events` are printed at that terminal: they hold ballots that a judge must not see, and speeches that come before
+    the person's own.
+
+    `terminal` says whether there is one; None looks."""
+    seats = ", ".join(seat for seat, models in cast.items() if model_spec.HUMAN in models)
+    if not seats:
+        return []
+    if not (at_terminal(sys.stderr) if terminal is None else terminal):
+        return [
+            f"cast: {seats}: a human needs a terminal, and there is none. Try: seat `host`. Then `debate open` and "
+            "`debate step` write briefs to files and read replies from files, which people can write by hand."
+        ]
+    if events:
+        return [
+            f"cast: {seats}: a human can't share the terminal with --events, which prints what they must not see yet. "
+            "Leave --events out: the journal gets the same events as they happen, for a program to follow."
+        ]
+    problem = host_problem(cast)
+    return [problem] if problem else []
 
 
 def with_positions(settings: Settings, tell: Tell, *, permissions: Permissions) -> tuple[Settings, tuple[Reply, ...]]:

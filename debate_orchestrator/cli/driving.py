@@ -7,14 +7,13 @@ import asyncio
 import sys
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import run_with_controls, watch
 from debate_orchestrator.cli.debates import ConsentedDebate
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import next_step, print_errors, print_json, remark, say
-from debate_orchestrator.cli.people import connect_person
 from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLines, spending_line
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
@@ -26,8 +25,10 @@ from debate_orchestrator.engine.next_command import asks_again, next_command
 from debate_orchestrator.engine.turn import OnEvent, record_event
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.providers import registry
-from debate_orchestrator.reports import wording
+from debate_orchestrator.providers.registry import Personal, Provider
+from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.model import build_report, closing_line
+from debate_orchestrator.reports.review_files import gather_reviews
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
@@ -35,6 +36,9 @@ from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import ExternalError, Paused
 from debate_orchestrator.util.numbers import plural
+
+if TYPE_CHECKING:
+    from debate_orchestrator.terminal.turn import Person
 
 
 def finished(journal: str) -> str:
@@ -119,6 +123,22 @@ def _go_on(debate: ConsentedDebate) -> str:
     return f"{plural(turns, 'turn')} saved. Go on with `{next_command(debate.state, debate.files.journal)}`."
 
 
+def connect_person(seats: Mapping[str, Provider], drafts: str) -> Person | None:
+    """Gives every human seat the person at this terminal, whose unfinished replies are kept in the folder `drafts`.
+    Returns that person; None if there is no such seat."""
+    personal = [provider for provider in seats.values() if isinstance(provider, Personal)]
+    if not personal:
+        return None
+    from debate_orchestrator.terminal.drafts import Drafts
+    from debate_orchestrator.terminal.prompt import here
+    from debate_orchestrator.terminal.turn import Person
+
+    person = Person(here(), Drafts(drafts))
+    for provider in personal:
+        provider.person = person
+    return person
+
+
 class Written(NamedTuple):
     """The reports of a debate that has ended."""
 
@@ -133,9 +153,6 @@ class Written(NamedTuple):
 def write_reports(journal: JournalWriter, files: DebateFiles) -> Written:
     """Writes the report of a journal and its page. If the page can't be written, that is printed as an error; the
     debate has ended all the same."""
-    from debate_orchestrator.reports import forms
-    from debate_orchestrator.reports.review_files import gather_reviews
-
     report = build_report(journal.entries, gather_reviews(files.ballots, journal.entries))
     errors = forms.write_both(report, files.report, files.page, remark)
     print_errors(errors)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Container
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from debate_orchestrator.providers.registry import Permissions
@@ -46,9 +45,10 @@ def add_answers(parser: argparse.ArgumentParser) -> None:
 def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
     """The flags of these settings, or else of all; `given_settings` reads them."""
     from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
+    from debate_orchestrator.setup.settings import types_of
 
     for name in names or SETTING_TEXTS:
-        shown, types = SETTING_TEXTS[name], _types(name)
+        shown, types = SETTING_TEXTS[name], types_of(name)
         flag = f"--{name.replace('_', '-')}"
         if bool in types:
             parser.add_argument(flag, action=argparse.BooleanOptionalAction, help=shown.help)
@@ -67,6 +67,7 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
 def given_settings(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Those of these settings, or else of all, that flags were given for. A mapping has only the keys with flags."""
     from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
+    from debate_orchestrator.setup.settings import from_text
 
     found: dict[str, Any] = {}
     for name in names or SETTING_TEXTS:
@@ -77,36 +78,15 @@ def given_settings(arguments: argparse.Namespace, *names: str) -> dict[str, Any]
         else:
             value = getattr(arguments, name, None)
         if value is not None and value != {}:
-            found[name] = number(value, _types(name)) if isinstance(value, str) else value
+            found[name] = from_text(name, value) if isinstance(value, str) else value
     return found
 
 
-def number(text: str, types: Container[Any] = (float,)) -> float | str:
-    """The number that a flag holds, of the first of `types` that fits; the text itself if it is none, for a later check
-    to refuse."""
-    if int in types and text.isascii() and text.isdigit() and len(text) < 10:
-        return int(text)
-    try:
-        return float(text) if float in types else text
-    except ValueError:
-        return text
-
-
-def _types(name: str) -> set[Any]:
-    """The types that make up the type of a shown."""
-    from debate_orchestrator.core.settings import Settings
-
-    annotation = Settings.model_fields[name].annotation
-    parts = (annotation, *get_args(annotation))
-    return {*parts, *map(get_origin, parts), *(getattr(part, "__origin__", None) for part in parts)}
-
-
-def add_permissions(parser: argparse._ActionsContainer, prefix: str = "") -> None:
+def add_permissions(parser: argparse._ActionsContainer) -> None:
     """What the user permits to the models and programs that are called. No answers file can permit it."""
-    add_insecure(parser, prefix)
+    add_insecure(parser)
     parser.add_argument(
         "--command-env",
-        dest=f"{prefix}command_env",
         metavar="NAME",
         action="append",
         type=_variable,
@@ -114,9 +94,9 @@ def add_permissions(parser: argparse._ActionsContainer, prefix: str = "") -> Non
     )
 
 
-def add_insecure(parser: argparse._ActionsContainer, prefix: str = "") -> None:
+def add_insecure(parser: argparse._ActionsContainer) -> None:
     about = "send keys over plain http to other machines too, readable on the way"
-    parser.add_argument("--insecure", dest=f"{prefix}insecure", action="store_true", help=about)
+    parser.add_argument("--insecure", action="store_true", help=about)
 
 
 def _variable(name: str) -> str:

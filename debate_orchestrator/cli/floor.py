@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,7 +12,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import is_unfinished, journal_named
 from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import QUESTION, QuestionAsked
+from debate_orchestrator.core.events import QUESTION, Event, QuestionAsked
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.next_command import next_command
@@ -34,34 +35,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    arguments.journal = journal_named(arguments.journal, unfinished=is_unfinished)
-    with waiting_journal(arguments.journal) as journal:
-        current = CurrentState(fold(journal.events))
-        event = _question(arguments.question, tuple(dict.fromkeys(arguments.to or _hearers(current.state))))
-        record_event(journal, current, event)
-        debate = current.state
-        journal.sync()
-        # A turn whose brief was sent already is not asked again, so it does not hear the question.
-        before = [turn.id for turn in debate.due if turn.id in debate.asked and turn.role in event.to]
-        if arguments.json:
-            print_json({**status(debate, arguments.journal), "to": list(event.to), "briefs_put_before": before})
-            return 0
-        say(wording.announced(debate, event) or "")
-        if before:
-            say(f"These turns were briefed before the question and will not see it: {', '.join(before)}.")
-        say(f"Go on with `{next_command(debate, arguments.journal)}`.")
+    def question(debate: DebateState) -> QuestionAsked:
+        # If no seat will hear it, it is put to every seat, so that the error names each of them.
+        to = arguments.to or schedule.hearers(debate) or debate.askable
+        return _question(arguments.question, tuple(dict.fromkeys(to)))
+
+    debate = record(arguments, question)
+    asked = debate.questions[-1]
+    # A turn whose brief was sent already is not asked again, so it does not hear the question.
+    before = [turn.id for turn in debate.due if turn.id in debate.asked and turn.role in asked.to]
+    if arguments.json:
+        print_json({**status(debate, arguments.journal), "to": list(asked.to), "briefs_put_before": before})
+        return 0
+    say(wording.announced(debate, asked) or "")
+    if before:
+        say(f"These turns were briefed before the question and will not see it: {', '.join(before)}.")
+    say(f"Go on with `{next_command(debate, arguments.journal)}`.")
     return 0
 
 
-def waiting_journal(path: str) -> JournalWriter:
-    """The journal, to write an event that calls no model. Raises LockedJournal if the debate runs right now."""
+def record(arguments: argparse.Namespace, make: Callable[[DebateState], Event]) -> DebateState:
+    """Writes an event that calls no model to the journal that is named, or the newest that is not finished. Returns the
+    state after it. Raises LockedJournal if the debate runs right now."""
+    path = arguments.journal = journal_named(arguments.journal, unfinished=is_unfinished)
     try:
-        return JournalWriter(path)
+        writer = JournalWriter(path)
     except LockedJournal:
         raise LockedJournal(
             f"{path}: this debate is running. Press f or e at the terminal where it runs; or end it there, come back, "
             "and continue it afterwards."
         ) from None
+    with writer as journal:
+        current = CurrentState(fold(journal.events))
+        record_event(journal, current, make(current.state))
+        journal.sync()
+    return current.state
 
 
 def status(debate: DebateState, journal: str) -> dict[str, Any]:
@@ -74,8 +82,3 @@ def _question(question: str, to: tuple[str, ...]) -> QuestionAsked:
         return QuestionAsked(question=question, to=to)
     except ValidationError:
         raise BadSettings(f"{short_repr(question)} is not a question of 1 to {QUESTION:,} characters.") from None
-
-
-def _hearers(debate: DebateState) -> tuple[str, ...]:
-    """The seats that will hear a question; if there is none, every seat, so that the error names each of them."""
-    return tuple(seat for seat in debate.askable if schedule.will_hear(debate, seat)) or debate.askable

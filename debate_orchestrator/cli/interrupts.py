@@ -7,6 +7,8 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from debate_orchestrator.cli.output import remark
+
 STOPPING = "Stopping: answers under way are awaited, since they are paid for. Ctrl-C again leaves them."
 
 
@@ -34,3 +36,33 @@ def handled_signals(interrupted: Callable[[], None], terminated: Callable[[], No
         for number, handler in before.items():
             loop.remove_signal_handler(number)
             signal.signal(number, handler)
+
+
+class Interruption:
+    """Whether the user has interrupted what runs."""
+
+    came = False
+
+
+@contextmanager
+def stopped_in_order(
+    stop: Callable[[], None], leave: Callable[[], None], said: str = STOPPING
+) -> Iterator[Interruption]:
+    """The first Ctrl-C is answered with what is `said`, and calls `stop`, which starts nothing more. The second one and
+    SIGTERM call `leave`, which leaves what is under way."""
+    interruption = Interruption()
+
+    def interrupted() -> None:
+        again, interruption.came = interruption.came, True
+        if again:
+            leave()
+        else:
+            remark(said)
+            stop()
+
+    def terminated() -> None:
+        interruption.came = True
+        leave()
+
+    with handled_signals(interrupted, terminated):
+        yield interruption

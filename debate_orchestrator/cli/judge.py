@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from debate_orchestrator.cli import consent, flags
-from debate_orchestrator.cli.debates import new_judging
+from debate_orchestrator.cli.debates import new_judging, people_errors
 from debate_orchestrator.cli.driving import drive_to_report, is_quiet
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.cli.settings import cap
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE

@@ -50,15 +50,8 @@ VERBS = {
 
 _BEGINNING = ("run", "open")
 """Verbs that begin a debate, and so take a topic without its flag."""
-_SETUP_FLAGS = {
-    "--answers": "setup_answers",
-    "--format": "setup_format",
-    "--moderator": "moderator",
-    "--rehearse": "setup_rehearse",
-    "--insecure": "setup_insecure",
-    "--command-env": "setup_command_env",
-}
-"""The flags of the setup conversation, by the attributes that hold them."""
+_SETUP_FLAGS = ("--answers", "--format", "--moderator", "--rehearse", "--insecure", "--command-env")
+"""The flags of the setup conversation."""
 _SETUP_SWITCHES = ("--rehearse", "--insecure")
 """Those without a value."""
 
@@ -68,6 +61,9 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     usage if there is an error."""
     argv = _with_verb(sys.argv[1:] if argv is None else list(argv))
     parser = build_parser(argv)
+    before = _setup_flags_at_start(argv)
+    if before and argv[before:] and argv[before] in VERBS:
+        parser.error(f"{argv[0].partition('=')[0]} belongs after the verb")
     arguments, rest = parser.parse_known_args(argv)
     begins = getattr(arguments, "verb", "") in _BEGINNING
     if begins and arguments.topic is None and len(rest) == 1 and _is_topic(rest[0]):
@@ -87,12 +83,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         verb_parser.error("; ".join(errors))
     if rest:
         arguments.given = [*arguments.given, *rest]
-    if hasattr(arguments, "verb"):
-        if misplaced := [flag for flag, attribute in _SETUP_FLAGS.items() if getattr(arguments, attribute)]:
-            parser.error(f"{misplaced[0]} belongs after the verb")
-    else:
+    if not hasattr(arguments, "verb"):
         arguments.run = import_module("debate_orchestrator.cli.converse").run
-        arguments.insecure, arguments.command_env = arguments.setup_insecure, arguments.setup_command_env
     return arguments
 
 
@@ -117,7 +109,7 @@ def _with_verb(argv: list[str]) -> list[str]:
         return argv
     flags = {word.partition("=")[0] for word in rest if word.startswith("-")}
     if at_terminal(sys.stdout) and flags <= {*_SETUP_FLAGS}:
-        return [*rest, "--setup-topic", topic]
+        return [*rest, "--topic", topic]
     return ["run", "--topic", topic, *rest]
 
 
@@ -160,18 +152,14 @@ def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _add_setup_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags of `debate` without a verb. They have attributes of their own: a verb's default would replace them."""
+    """The flags of `debate` without a verb."""
     group = parser.add_argument_group("options of the setup conversation, which `debate` alone holds at a terminal")
-    group.add_argument("--setup-topic", help=argparse.SUPPRESS)
-    group.add_argument(
-        "--answers", dest="setup_answers", metavar="FILE", help="continue the conversation in FILE, or begin it there"
-    )
-    group.add_argument("--format", dest="setup_format", metavar="NAME", help="the format; `debate formats` lists them")
+    group.add_argument("--topic", help=argparse.SUPPRESS)
+    group.add_argument("--answers", metavar="FILE", help="continue the conversation in FILE, or begin it there")
+    group.add_argument("--format", metavar="NAME", help="the format; `debate formats` lists them")
     group.add_argument("--moderator", metavar="MODEL", help="the model that restates the topic and derives positions")
-    group.add_argument(
-        "--rehearse", dest="setup_rehearse", action="store_true", help="call no model, not even in the setup"
-    )
-    flags.add_permissions(group, prefix="setup_")
+    group.add_argument("--rehearse", action="store_true", help="call no model, not even in the setup")
+    flags.add_permissions(group)
 
 
 class _Parser(argparse.ArgumentParser):

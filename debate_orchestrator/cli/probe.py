@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from debate_orchestrator.cli import flags
+from debate_orchestrator.cli import consent, flags
+from debate_orchestrator.cli.interrupts import stopped_in_order
 from debate_orchestrator.cli.output import print_json, remark, say
+from debate_orchestrator.cli.settings import cap
 from debate_orchestrator.core import tally
+from debate_orchestrator.core.events import Event
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import budget
+from debate_orchestrator.engine import probe as probes
+from debate_orchestrator.engine.probe import Case, ProbeRun
+from debate_orchestrator.providers import registry
+from debate_orchestrator.reports.scorecard import NO_BALLOT, Data, ballot_text, markdown, table
+from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link, name_of
@@ -27,14 +39,6 @@ from debate_orchestrator.util.errors import (
     short_repr,
 )
 from debate_orchestrator.util.numbers import plural
-
-if TYPE_CHECKING:
-    from debate_orchestrator.core.events import Event
-    from debate_orchestrator.core.state import DebateState
-    from debate_orchestrator.engine.probe import Case, ProbeRun
-    from debate_orchestrator.reports.scorecard import Data
-    from debate_orchestrator.setup.risks import Risk
-    from debate_orchestrator.storage.journal import JournalWriter
 
 FOLDER = "judge-probe"
 MOST_REPEATS = 20
@@ -57,12 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the probes and writes the scorecard. Lists the probes if no judge is named."""
-    import asyncio
 
-    from debate_orchestrator.engine.probe import ProbeRun, load
-    from debate_orchestrator.reports.scorecard import table
-
-    cases = load()
+    cases = probes.load()
     if not any(getattr(arguments, flag) is not None for flag in ("judge", "times", "output", "max_cost")):
         return _list(cases, as_json=arguments.json)
     judges, repeats, max_cost = _checked(arguments)
@@ -93,7 +93,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _agree(run: ProbeRun, *, trusted: bool) -> None:
     """Returns if this user made all ballots that were there, or counts them nevertheless. BadFile otherwise."""
-    from debate_orchestrator.cli import consent
 
     origins = [consent.of_entries(path, entries) for path, entries in run.asked.items()]
     foreign = [origin for origin in origins if consent.lacking(origin, _ballot())]
@@ -107,7 +106,6 @@ def _agree(run: ProbeRun, *, trusted: bool) -> None:
 
 def _ballot() -> list[Risk]:
     """What is remembered of a ballot's journal that the user made, or agreed to count."""
-    from debate_orchestrator.setup.risks import Risk
 
     return [Risk(kind="recording", where="--output", what="a ballot of `debate probe`")]
 
@@ -129,9 +127,6 @@ def _list(cases: Sequence[Case], *, as_json: bool) -> int:
 
 def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
     """The judges, the number of repeats and the cap. BadAnswers with everything that is wrong."""
-    from debate_orchestrator.cli.settings import cap
-    from debate_orchestrator.engine import budget
-    from debate_orchestrator.providers import registry
 
     judges, times, max_cost = list(dict.fromkeys(arguments.judge or ())), arguments.times or "1", None
     reachable = tuple(
@@ -162,7 +157,6 @@ def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
 
 def _documents(card: Data, report: str) -> dict[str, str]:
     """The scorecard as markdown and as JSON, by path."""
-    from debate_orchestrator.reports.scorecard import markdown
 
     data = json.dumps({"schema": 1, **card}, indent=1) + "\n"
     return {report: markdown(card), report.removesuffix(".md") + ".json": data}
@@ -170,30 +164,16 @@ def _documents(card: Data, report: str) -> dict[str, str]:
 
 async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     """Asks until done or interrupted. The first Ctrl-C waits for the answers under way, the second one leaves them."""
-    import asyncio
 
-    from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
-    from debate_orchestrator.reports.scorecard import NO_BALLOT, ballot_text
-    from debate_orchestrator.storage.journal_retry import UnsavedEvents
+    stop, task, unsaved = asyncio.Event(), asyncio.current_task(), UnsavedEvents(remark)
+    failures: list[ExternalError] = []
 
-    stop, task, unsaved, failures = (
-        asyncio.Event(),
-        asyncio.current_task(),
-        UnsavedEvents(remark),
-        list[ExternalError](),
-    )
-
-    def interrupt() -> None:
-        unsaved.give_up()
-        if stop.is_set() and task:
-            task.cancel()
-        else:
-            remark(STOPPING)
-        stop.set()
-
-    def terminate() -> None:
+    def stop_asking() -> None:
         unsaved.give_up()
         stop.set()
+
+    def leave() -> None:
+        stop_asking()
         if task:
             task.cancel()
 
@@ -207,7 +187,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
                 where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.recording.source}"
                 remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
-    with handled_signals(interrupt, terminate), suppress(asyncio.CancelledError):
+    with stopped_in_order(stop_asking, leave), suppress(asyncio.CancelledError):
         failures = await run.run(stop, on_event, unsaved, _remember)
     if stop.is_set() and run.pending():
         complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)
@@ -216,7 +196,6 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
 
 
 def _remember(journal: JournalWriter) -> None:
-    from debate_orchestrator.cli import consent
 
     consent.remember(consent.of_journal(journal), _ballot())
 

@@ -24,6 +24,7 @@ from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer, without_filler
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import model_spec, sanitize
+from debate_orchestrator.util.numbers import plural
 
 _FIRST_SIGN, _NEXT_SIGNS = 15.0, 60.0
 """Seconds after which a turn that takes long is reported for the first time, and then again and again."""
@@ -132,8 +133,8 @@ def spending_line(debate: DebateState) -> str:
     tokens = total.usage
     known = {seat: line.cost for seat, line in costs.of_seats().items() if line.calls > line.unknown}
     by_seat = ", ".join(f"{seat} ${cost:.4f}" for seat, cost in known.items())
-    priced = [f"{_calls(total.calls - total.unknown)}: ${total.cost:.4f} ({by_seat})"] if known else []
-    unknown = [f"{_calls(total.unknown)} of unknown price"] if total.unknown else []
+    priced = [f"{plural(total.calls - total.unknown, 'call')}: ${total.cost:.4f} ({by_seat})"] if known else []
+    unknown = [f"{plural(total.unknown, 'call')} of unknown price"] if total.unknown else []
     written = tokens.written + tokens.written_hour
     counted = f"{', and '.join([*priced, *unknown])}."
     if not any((tokens.fresh, tokens.cached, written, tokens.output)):
@@ -156,7 +157,3 @@ def _size(text: str, reply: Reply, seconds: float, total_cost: float) -> str:
     words = f"{sanitize.count_words(text):,} words" if text.strip() else "no word"
     money = f", ${reply.cost:.4f} (${total_cost:.4f} so far)" if reply.cost else ""
     return f"{words}{money}, {seconds:.1f} s, {model_spec.public_name(reply.by)}"
-
-
-def _calls(count: int) -> str:
-    return "1 call" if count == 1 else f"{count:,} calls"

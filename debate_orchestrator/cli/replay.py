@@ -8,7 +8,6 @@ import sys
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import Screen, watch
-from debate_orchestrator.cli.flags import number
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import next_step, print_json, remark, say
 from debate_orchestrator.core import schedule, transcript
@@ -20,6 +19,7 @@ from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import build_report, closing_line
 from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.setup.settings import number
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec

@@ -9,11 +9,10 @@ from __future__ import annotations
 import argparse
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.debates import existing_debate
+from debate_orchestrator.cli.debates import existing_debate, people_errors
 from debate_orchestrator.cli.driving import drive_to_report
 from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.journals import is_unfinished, journal_named
-from debate_orchestrator.cli.people import people_errors
 from debate_orchestrator.cli.settings import cap, every_seat, seconds
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned, Reopened, RetryForChanged

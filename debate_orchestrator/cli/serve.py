@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import remark, say
+from debate_orchestrator.web import must_be_installed
 
 if TYPE_CHECKING:
     from debate_orchestrator.web.public.rules import Rules
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    must_be_installed()
     from debate_orchestrator.web import server
 
     public = arguments.public is not None
@@ -37,14 +39,10 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.flush()
         what = "Visitors' debates" if public else "The debates of this folder"
         remark(f"{what} are served there, to this machine alone. Ctrl-C ends the server.")
-        if not arguments.no_browser:
-            from debate_orchestrator.web.browser import open_desk
-
-            if not open_desk(address):
-                remark("No browser could be opened. Open that link yourself.")
+        if not (arguments.no_browser or server.open_desk(address)):
+            remark("No browser could be opened. Open that link yourself.")
 
     if public:
-        server.must_be_installed()
         rules = _rules(arguments.public, trusted=arguments.trust)
         server.serve_public(arguments.port, arguments.host, rules, ready, remark)
     else:

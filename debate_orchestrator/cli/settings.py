@@ -12,7 +12,7 @@ from typing import Any
 
 from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
-from debate_orchestrator.cli.flags import given_settings, number
+from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import EVERYBODY, JUDGE
@@ -24,7 +24,7 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.setup.session import Propose, Ready, load
-from debate_orchestrator.setup.settings import Settings, format_of, settings_from
+from debate_orchestrator.setup.settings import Settings, format_of, number, settings_from
 from debate_orchestrator.storage.paths import REPORT, free_report
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import (

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
+from debate_orchestrator.cli.interrupts import stopped_in_order
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.util.numbers import plural
@@ -54,13 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int) -> bool:
-    """Works; whether it was interrupted. The first Ctrl-C waits for the answers under way, the second one and SIGTERM
-    leave them."""
+    """Works; whether it was interrupted."""
     from debate_orchestrator.providers import registry
     from debate_orchestrator.tournament.cluster.database import opened
     from debate_orchestrator.tournament.cluster.worker import Worker
 
-    permissions, interrupted = flags.permitted(arguments), False
+    permissions = flags.permitted(arguments)
 
     def refusal(tournament: Tournament) -> list[str]:
         problems = registry.missing(tournament.spec.everyone, permissions)
@@ -70,32 +69,18 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
             problems.append(f"{consent} Try: --trust, if you trust all of it.")
         return problems
 
-    def interrupt() -> None:
-        nonlocal interrupted
-        if interrupted:
-            worker.abandon()
-        else:
-            remark(STOPPING)
-            worker.stop()
-        interrupted = True
-
-    def terminate() -> None:
-        nonlocal interrupted
-        interrupted = True
-        worker.abandon()
-
     tell = (lambda message: None) if arguments.quiet else remark
     async with opened(arguments.url, tell) as database:
         worker = Worker(database, refusal, at_once=at_once, permissions=permissions, on_change=progress, tell=tell)
         tell(f"Waiting for debates from {database.where}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
-        with handled_signals(interrupt, terminate):
+        with stopped_in_order(worker.stop, worker.abandon) as interruption:
             await worker.work(until_done=arguments.until_done)
         if showing is not None:
             showing.cancel()
             with suppress(asyncio.CancelledError):
                 await showing
-    return interrupted
+    return interruption.came
 
 
 async def _show(progress: Progress) -> None:

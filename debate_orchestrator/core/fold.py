@@ -169,6 +169,14 @@ def _admits_issues(debate: DebateState, event: IssuesChanged) -> bool:
     return listed is None or event.issues != tuple(listed.issues.values())
 
 
+def can_end_early(debate: DebateState) -> bool:
+    """Whether the debate can be ended before all of its rounds."""
+    try:
+        return debate.closed_after is None and admits(debate, schedule.early_end(debate))
+    except OutOfTurn:
+        return False
+
+
 def _admits_early_end(debate: DebateState, event: EndedEarly) -> bool:
     """Whether an early end changes anything. Raises OutOfTurn if there is nothing to end or to judge."""
     if not debate.due or debate.due[0].closing:

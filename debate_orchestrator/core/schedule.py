@@ -212,6 +212,11 @@ def will_hear(debate: DebateState, seat: str) -> bool:
     return seat in slot.phase.seats and any(slot.turn_id(taker) not in debate.begun for taker in taking)
 
 
+def hearers(debate: DebateState) -> tuple[str, ...]:
+    """The seats to which a question from the floor can be put now."""
+    return tuple(seat for seat in debate.askable if will_hear(debate, seat))
+
+
 def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
     """The questions from the floor that the taker of a turn has heard: those put to their seat before the stage had
     begun."""

@@ -30,7 +30,7 @@ BLANK = "0" * 64
 _VERSION, _SHA = r"(?P<version>[0-9A-Za-z.+!-]{1,60})", "[0-9a-f]{64}"
 _LINES, _FORM = r"(?P<lines>[1-9]\d{0,11})", r"(?P<form>[1-9]\d{0,5})"
 SENTENCE = (
-    rf"(?:Made|Sealed) by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, form {_FORM}, "
+    rf"Made by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, form {_FORM}, "
     rf"head sha256:(?P<head>{_SHA})\. This report: sha256:(?P<digest>{_SHA}), of its bytes with these 64 digits as "
     r"zeros\."
 )
@@ -43,7 +43,6 @@ _MEMBERS = (
 )
 TRACES = (
     b"Made by debate-orchestrator ",
-    b"Sealed by debate-orchestrator ",  # as earlier versions wrote it
     b"head sha256:",
     b"of its bytes with these 64 digits as zeros",
 )
@@ -82,7 +81,7 @@ FORMS = {
         "html",
         "debate_orchestrator.reports.html.page",
         (b'<!doctype html>\n<html lang="en" class="debate-report">',),
-        re.compile(rf'<p class="(?:checksum|seal)">{SENTENCE}</p>\n(?!.*<p class="checksum">)'.encode(), re.DOTALL),
+        re.compile(rf'<p class="checksum">{SENTENCE}</p>\n(?!.*<p class="checksum">)'.encode(), re.DOTALL),
         TRACES,
         ('<p class="checksum">', "</p>\n"),
         before="</footer>",
@@ -90,7 +89,7 @@ FORMS = {
     ".json": ReportForm(
         "json",
         "debate_orchestrator.reports.json",
-        tuple(b'{\n  "schema": %d,\n  "document": "debate report",\n' % schema for schema in (1, 2)),
+        (b'{\n  "schema": 2,\n  "document": "debate report",\n',),
         re.compile(rf"\n{_MEMBERS}\Z".encode()),
         (b'\n  "document": "debate report"', b'\n  "digest": "'),
     ),

@@ -10,22 +10,16 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
-from debate_orchestrator.core.phases import JUDGE, fill_label
-from debate_orchestrator.reports import brief, compare, markup, reviewers, sections, verdict_text, wording
+from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.reports import compare, markup, sections, verdict_text, wording
 from debate_orchestrator.reports.brief import ConsiderationReport
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.markup import ParseBudget
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
-from debate_orchestrator.reports.rich_text import FieldPart, FieldText, Phrase, PhraseTable, TextRun
+from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, TextRun
 from debate_orchestrator.util.numbers import decimals, percent
 
-SHOWN = {"scores", "strongest", "weakest", "winner", "justification", "feedback", "unsupported_claims", "convergence"}
-SHOWN |= {"conceded", "label", "score", "probability", "faults"}
-"""Fields of a ballot that have their own place on it, or, as faults, in a section of their own."""
-SHOWN_LAST = {"scores", "winner", "justification", "converged_on", "strongest_argument", "strength", "faults"}
-SHOWN_LAST |= {"label", "score", "probability", "unresolved_questions", "follow_up"}
-"""The same of a final ballot."""
 BEFORE, AFTER = "Before Round 1", "After the Last Round"
 """Headings over what stands outside the rounds."""
 _BRIEF_TITLES = (
@@ -87,47 +81,20 @@ def blind_speeches(report: ReportModel) -> list[tuple[str, list[TurnReport]]]:
 
 
 def _rendered(report: ReportModel, template: str, **more: Any) -> str:
-    anchors = _anchors(report)
-    budget = ParseBudget()
+    anchors, budget = _anchors(report), ParseBudget()
     writer = MarkdownWriter(partial(_link, report, anchors), budget)
-    fields = FieldText(report.seats)
-    elsewhere = {"sources"} if report.evidence is not None else set()
-    values: dict[str, Any] = {
-        "report": report,
-        "budget": budget,
-        "filled": fill_label,
-        "writer": writer,
-        "both": verdict_text.both_sides(report),
-        "links": partial(_links, report, anchors),
-        "structured": partial(_structured, report, fields, writer),
-        "listed": lambda turn: writer.points(fields.points(turn.shape, turn.fields, SHOWN | elsewhere)),
-        "listed_last": lambda turn: writer.points(fields.points(turn.shape, turn.fields, SHOWN_LAST | elsewhere)),
-        "reading": lambda turn: wording.reading_line(turn.reading, report.judging.scales),
-        "cited": lambda turn: writer.line(markup.cited(turn.pages)),
-    }
+    values = sections.template_values(report, writer) | {"budget": budget, "links": partial(_links, report, anchors)}
     if not report.bare:
         values |= {
             "brief": report.brief,
-            "marked": brief.MARKED,
-            "lead": brief.lead,
-            "step_parts": brief.step_parts,
-            "heading": brief.heading,
             "shown_in": partial(_shown_in, report, anchors),
             "advice_link": _advice_link(report, anchors),
-            "result_line": verdict_text.result_line(report),
             "contents": _contents(report),
             "headline": verdict_text.headline(report),
             "outcome": verdict_text.outcome(report),
-            "remarks": verdict_text.remarks(report),
-            "worked_out": verdict_text.worked_out(report),
             "summary": _summary(report, writer),
-            "judged": sections.judging_text(report, fields),
             "before": BEFORE,
             "after": AFTER,
-            "evidence": sections.evidence_text(report),
-            "costs": sections.cost_table(report),
-            "earlier": verdict_text.earlier_verdict(report),
-            "reviewers_note": reviewers.NOTE,
         }
     return _ended(_environment().get_template(template).render(values | more))
 
@@ -164,17 +131,6 @@ def _parsing(function: Callable[[str, ParseBudget], str]) -> Callable[[Context, 
         return function(text, context["budget"])
 
     return parsed
-
-
-def _structured(report: ReportModel, fields: FieldText, writer: MarkdownWriter, turn: TurnReport) -> str:
-    """A speech in fields, or what a clerk found."""
-    assert turn.fields is not None
-    if sections.has_findings(turn):
-        return (
-            "\n".join(f"- {writer.line(finding)}" for finding in sections.findings(turn, report, fields))
-            or sections.NOTHING
-        )
-    return writer.block(fields.block(turn.shape, turn.fields))
 
 
 def _summary(report: ReportModel, writer: MarkdownWriter) -> str:
@@ -297,6 +253,14 @@ class MarkdownWriter:
         if part.kind == "list":
             return "\n".join([f"{named}\n", *(f"- {self.line(item)}" for item in part.items)])
         return f"{named} {self.line(part.words)}"
+
+    def items(self, phrases: Iterable[Phrase]) -> str:
+        """Lines as a list."""
+        return "\n".join(f"- {self.line(item)}" for item in phrases)
+
+    def note(self, text: str) -> str:
+        """A sentence of the report's own."""
+        return text
 
     def points(self, parts: Iterable[FieldPart]) -> list[str]:
         """The fields of a judge's reply, as the lines of a list."""

@@ -19,7 +19,6 @@ from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.core.votes import BallotReading, Vote
 from debate_orchestrator.reports import brief, citations, wording
 from debate_orchestrator.reports.brief import BriefReport, IssuesReport
-from debate_orchestrator.reports.costs import costs_report
 from debate_orchestrator.reports.parts import (
     ArgumentLink,
     BallotResult,
@@ -45,6 +44,7 @@ from debate_orchestrator.reports.provenance import (
     RunReport,
     arguing_sides,
     conflicts_of_interest,
+    costs_report,
     provenance_notes,
     public_cast,
     recorded_debate,

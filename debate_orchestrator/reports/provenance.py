@@ -1,5 +1,5 @@
-"""How a debate was made: the notes at the head of every report, how it was run, and which judges share a model or a
-vendor with a side."""
+"""How a debate was made: the notes at the head of every report, how it was run, which judges share a model or a vendor
+with a side, and what the calls cost."""
 
 from __future__ import annotations
 
@@ -9,11 +9,21 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from debate_orchestrator.core import schedule, speech_rules, tally
+from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import Recording, Spoke
 from debate_orchestrator.core.phases import CLERK, JUDGE, judges
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import citations, wording
-from debate_orchestrator.reports.parts import EarlierRoundReport, Note, Part, RecordedDebate
+from debate_orchestrator.reports.parts import (
+    DOLLAR_DECIMALS,
+    CostReport,
+    CostsReport,
+    EarlierRoundReport,
+    Note,
+    Part,
+    RecordedDebate,
+    TokenCounts,
+)
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
@@ -333,21 +343,9 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
 
 def recorded_debate(recording: Recording) -> RecordedDebate:
     """The recorded debate that is judged again."""
-    return RecordedDebate(
-        source=recording.source,
-        digest=recording.digest,
-        debated=recording.debated,
-        speakers=recording.speakers,
-        notes=recording.notes,
-        judges=recording.judges,
-        winner=recording.winner,
-        strength=recording.strength,
-        totals=recording.totals,
-        rounds=tuple(
-            EarlierRoundReport(number=n, scores=earlier.scores, winner=earlier.winner)
-            for n, earlier in sorted(recording.rounds.items())
-        ),
-    )
+    rounds = (EarlierRoundReport(number=n, **dict(earlier)) for n, earlier in sorted(recording.rounds.items()))
+    told = {name: getattr(recording, name) for name in RecordedDebate.model_fields}
+    return RecordedDebate(**{**told, "rounds": tuple(rounds)})
 
 
 _KINDS: dict[str, RunKind] = {
@@ -416,3 +414,26 @@ def _shared(debate: DebateState, judge: str, speakers: Mapping[str, _Speakers]) 
         yield f"{name_of(judge)} is the same {what} as {' and '.join(names)}: {model_spec.public_name(spec)}."
     for vendor, names in vendors.items():
         yield f"{name_of(judge)} is a model of the same vendor as {' and '.join(names)}: {vendor}."
+
+
+def costs_report(costs: Costs) -> CostsReport | None:
+    if not costs.lines:
+        return None
+    return CostsReport(
+        lines=tuple(cost_report(line, line.seat, line.phase) for line in costs.lines),
+        seats=tuple(cost_report(line, seat, None) for seat, line in costs.of_seats().items()),
+        total=cost_report(costs.total, None, None),
+    )
+
+
+def cost_report(line: CostLine, seat: str | None, phase: str | None) -> CostReport:
+    known = round(line.cost, DOLLAR_DECIMALS)
+    return CostReport(
+        seat=seat,
+        phase=phase,
+        calls=line.calls,
+        usd=None if line.unknown else known,
+        usd_known=None if line.unknown == line.calls else known,
+        calls_unknown=line.unknown,
+        tokens=TokenCounts.of(line.usage),
+    )

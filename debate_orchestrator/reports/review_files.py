@@ -12,13 +12,15 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.reports.reviews import Review, ReviewForm
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
 from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.sanitize import normalized, one_line
@@ -30,6 +32,25 @@ MOST_BY_LINK = 300
 """Reviews that may be begun by the link to a debate, whose ballots are then all read: far fewer than `MOST`."""
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
 _HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs/reviewing.md has its form.\n"
+
+
+class ReviewedDebate(NamedTuple):
+    """A finished debate that is reviewed."""
+
+    path: str
+    entries: Sequence[Entry]
+    form: ReviewForm
+    folder: str
+    """Where its ballots are filed."""
+
+    @classmethod
+    def of(cls, path: str, entries: Sequence[Entry], debate: DebateState) -> Self:
+        return cls(path, entries, ReviewForm(debate), DebateFiles.of_journal(path).ballots)
+
+    @property
+    def digest(self) -> str:
+        """What the ballots on it name."""
+        return self.entries[-1].hash
 
 
 class GatheredReviews(Value):

@@ -22,6 +22,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.votes import BallotReading, mean, read_ballot
 from debate_orchestrator.setup.session import QuestionText
 from debate_orchestrator.util import resources
+from debate_orchestrator.util.data import to_yaml
 from debate_orchestrator.util.errors import short_repr
 from debate_orchestrator.util.sanitize import one_line
 
@@ -112,6 +113,21 @@ class ReviewForm:
             "why": Field(kind="text", words=WORDS, about="why, in one sentence"),
             "after": held.model_copy(update={"about": "the position you hold now"}),
         }
+
+    @property
+    def rated(self) -> list[tuple[str, str, str]]:
+        """Title, scale and meaning of each criterion; empty where nothing is scored."""
+        criteria = self.debate.format.rubric.criteria
+        scored = any("scores" in shape for shape in (*self.rounds.values(), self.final))
+        return [
+            (criteria[name].title, scale(self, name), one_line(criteria[name].about))
+            for name in (self.terms.criteria if scored else ())
+        ]
+
+    def asked(self, *names: str) -> Shape:
+        """Some parts of a ballot, of which everything has to be answered, as a person who is asked for them does."""
+        whole = self.shape
+        return {name: whole[name].model_copy(update={"optional": False}) for name in names if name in whole}
 
     def part(self, keys: tuple[str, ...], value: Any) -> list[str]:
         """Every complaint about the part of a ballot to which the keys lead."""
@@ -255,8 +271,6 @@ def _with_nulls(shape: Shape, part: Mapping[str, Any]) -> dict[str, Any]:
 
 def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: str = "") -> str:
     """The empty form of a ballot on that debate, which `util.data.read_mapping` reads."""
-    from debate_orchestrator.util.data import to_yaml
-
     texts = review_texts()
     held = _or([*form.sides, UNDECIDED])
     lines = [*_head(form, texts, journal), f"ballot: {VERSION}", f"journal: {digest}"]
@@ -323,6 +337,6 @@ def _or(names: Any) -> str:
     return f"{', '.join(most)} or {last}" if most else str(last)
 
 
-def empty(form: ReviewForm, digest: str, reviewer: str, day: str) -> dict[str, Any]:
+def empty(digest: str, reviewer: str, day: str) -> dict[str, Any]:
     """A ballot of which nothing is filled in but what is known."""
     return {"ballot": VERSION, "journal": digest, "reviewer": reviewer, "date": day}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from debate_orchestrator.core.phases import CLERK, MIRRORED
+from debate_orchestrator.core.phases import CLERK, MIRRORED, fill_label
 from debate_orchestrator.core.votes import Vote, valid_votes
-from debate_orchestrator.reports import wording
+from debate_orchestrator.reports import brief, markup, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import Citation, CostReport, TurnReport
@@ -29,7 +30,64 @@ from debate_orchestrator.reports.rich_text import (
 )
 from debate_orchestrator.util.numbers import decimals, percent, plural
 
+if TYPE_CHECKING:
+    from debate_orchestrator.reports.html.writer import HtmlWriter
+    from debate_orchestrator.reports.markdown import MarkdownWriter
+
 BEFORE, AFTER = "Before round 1", "After the last round"
+_SHOWN = {"scores", "strongest", "weakest", "winner", "justification", "feedback", "unsupported_claims", "convergence"}
+_SHOWN |= {"conceded", "label", "score", "probability", "faults"}
+"""Fields of a ballot that have their own place on it, or, as faults, in a section of their own."""
+_SHOWN_LAST = {"scores", "winner", "justification", "converged_on", "strongest_argument", "strength", "faults"}
+_SHOWN_LAST |= {"label", "score", "probability", "unresolved_questions", "follow_up"}
+"""The same of a final ballot."""
+
+
+def template_values(
+    report: ReportModel, writer: HtmlWriter | MarkdownWriter, elsewhere: frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    """What the templates of every form for people are given: the report, its sections in words, and how a turn is
+    written. Fields of final ballots that the form shows `elsewhere` are not listed."""
+    fields = FieldText(report.seats)
+    rated = {"sources"} if report.evidence is not None else set()
+    values: dict[str, Any] = {
+        "report": report,
+        "writer": writer,
+        "filled": fill_label,
+        "both": verdict_text.both_sides(report),
+        "structured": partial(_structured, report, fields, writer),
+        "listed": lambda turn: writer.points(fields.points(turn.shape, turn.fields, _SHOWN | rated)),
+        "listed_last": lambda turn: writer.points(
+            fields.points(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
+        ),
+        "reading": lambda turn: wording.reading_line(turn.reading, report.judging.scales),
+        "cited": lambda turn: writer.line(markup.cited(turn.pages)),
+    }
+    if report.bare:
+        return values
+    return values | {
+        "marked": brief.MARKED,
+        "lead": brief.lead,
+        "step_parts": brief.step_parts,
+        "heading": brief.heading,
+        "result_line": verdict_text.result_line(report),
+        "remarks": verdict_text.remarks(report),
+        "worked_out": verdict_text.worked_out(report),
+        "judged": judging_text(report, fields),
+        "evidence": evidence_text(report),
+        "costs": cost_table(report),
+        "earlier": verdict_text.earlier_verdict(report),
+        "reviewers_note": reviewers.NOTE,
+    }
+
+
+def _structured(report: ReportModel, fields: FieldText, writer: HtmlWriter | MarkdownWriter, turn: TurnReport) -> str:
+    """A speech in fields, or what a clerk found."""
+    assert turn.fields is not None
+    if not has_findings(turn):
+        return writer.block(fields.block(turn.shape, turn.fields))
+    found = findings(turn, report, fields)
+    return writer.items(found) if found else writer.note(_NOTHING)
 
 
 class JudgingText(NamedTuple):
@@ -218,7 +276,7 @@ def _named_faults(report: ReportModel, fields: FieldText) -> Iterator[Phrase]:
     yield from named
 
 
-NOTHING = "Nothing was cited to be looked up."
+_NOTHING = "Nothing was cited to be looked up."
 _LATE = " (dated later than the topic)"
 _DIGITS = 12
 """Of a digest, as it is shown."""

@@ -27,6 +27,7 @@ from debate_orchestrator.reports.review_files import GatheredReviews, gather_rev
 from debate_orchestrator.storage.journal import SCHEMA, Entry
 from debate_orchestrator.util.data import read_regular
 from debate_orchestrator.util.errors import BadFile, short_repr
+from debate_orchestrator.util.numbers import plural
 
 State = Literal["unchanged", "earlier", "longer", "another", "changed", "no checksum", "contradicts", "reviewed"]
 """Made of this journal as it is; of this journal some lines ago; of a journal with more lines; of another; changed
@@ -120,7 +121,7 @@ def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") 
     judged_here = isinstance(first, Opened) and first.recording is not None and first.recording.digest == checksum.head
     if checksum.lines > len(entries):
         text = (
-            f"made from {_lines(checksum.lines)}, and this journal has {len(entries)}: "
+            f"made from {plural(checksum.lines, 'line')}, and this journal has {len(entries)}: "
             "lines are missing at the end of this journal, or it is the report of another."
         )
         return Verification(path, "longer", "not compared", _JUDGED_HERE if judged_here else text, checksum)
@@ -138,7 +139,7 @@ def integrity(path: str, data: bytes) -> str:
         return "has no checksum that can be read."
     if not checksum.fits:
         return "changed after it was written."
-    lines = _lines(checksum.lines)
+    lines = plural(checksum.lines, "line")
     return f"unchanged since it was written, from a journal of {lines} with the head {checksum.head[:16]}."
 
 
@@ -164,7 +165,7 @@ def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, rendering
     state: State = "unchanged" if latest else "earlier"
     text = "belongs to this journal, and is unchanged since it was written"
     if not latest:
-        text = f"unchanged, and made from this journal when it had {checksum.lines} of its {_lines(lines)}"
+        text = f"unchanged, and made from this journal when it had {checksum.lines} of its {plural(lines, 'line')}"
     # The version and the checksum itself may differ: everything else is compared byte for byte.
     bodies = [without_checksum(rendering, ending) for rendering in renderings]
     body = without_checksum(data, ending)
@@ -198,7 +199,3 @@ def _renderings(entries: Sequence[Entry], ending: str, reviews: str) -> list[byt
     found = gather_reviews(reviews, entries) if reviews else GatheredReviews()
     reports = [build_report(entries), *([build_report(entries, found)] if found.counted or found.left_out else [])]
     return [rendered(report, ending).encode("utf-8", "backslashreplace") for report in reports]
-
-
-def _lines(n: int) -> str:
-    return f"{n} line{'s' * (n != 1)}"

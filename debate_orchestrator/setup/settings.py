@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, get_args, get_origin
 
 import pydantic
@@ -212,17 +211,37 @@ def typed(value: Any) -> str:
     return "" if value is None else ", ".join(value) if isinstance(value, list | tuple) else str(value)
 
 
+def types_of(name: str) -> set[Any]:
+    """The types that make up the type of a setting: bool, int, float, str, tuple, dict."""
+    annotation = Settings.model_fields[name].annotation
+    parts = (annotation, *get_args(annotation))
+    return {*parts, *map(get_origin, parts), *(getattr(part, "__origin__", None) for part in parts)}
+
+
+def from_text(name: str, text: str, between: str = ",") -> Any:
+    """The value of a setting that a text gives, in a flag, a form or an answer: yes or no, a number, or the items of a
+    list. The text itself where it gives none, for a later check to refuse."""
+    types = types_of(name)
+    if bool in types:
+        return {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}.get(text.lower(), text)
+    if tuple in types:
+        return [part.strip() for part in text.split(between) if part.strip()]
+    return number(text, types)
+
+
+def number(text: str, types: Container[Any] = (float,)) -> float | str:
+    """The number that a text gives, of the first of `types` that fits; the text itself if it gives none."""
+    if int in types and text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    try:
+        return float(text) if float in types else text
+    except ValueError:
+        return text
+
+
 def setting_of(name: str, text: str, format: Format) -> Any:
     """The value of a setting that a person typed. Raises BadSettings if it can't be chosen."""
-    annotation = Settings.model_fields[name].annotation
-    types = {annotation, *get_args(annotation)}
-    value: Any = text
-    if bool in types:
-        value = {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}.get(text.lower(), text)
-    elif tuple in {get_origin(part) for part in types}:
-        value = [part.strip() for part in text.split(",") if part.strip()]
-    elif types & {int, float}:
-        value = float(text) if float in types and re.fullmatch(r"\d+(\.\d+)?", text) else rounds(text, 999) or text
+    value = from_text(name, text)
     try:
         Settings.model_validate({name: value}, context=format)
     except pydantic.ValidationError as error:

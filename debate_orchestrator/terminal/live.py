@@ -1,4 +1,5 @@
-"""The live view of a debate: each event and each piece of a speech, shown as it comes, with a status below.
+"""The live view of a debate: each event and each piece of a speech, shown as it comes, with scores as bars and a status
+below.
 
 Banners, scores and interventions are those of `reports.announcements`, word for word.
 """
@@ -6,20 +7,26 @@ Banners, scores and interventions are those of `reports.announcements`, word for
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+
+from rich.cells import cell_len
+from rich.text import Text
 
 from debate_orchestrator.core import events, schedule, speech_rules, tally, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, fill_label
 from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.verdict import Verdict
+from debate_orchestrator.core.votes import read_ballot
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer, without_filler
-from debate_orchestrator.terminal import outcomes
-from debate_orchestrator.terminal.display import ALARM, JUDGE, Display, Row, packed, paragraph
+from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, Row, packed, paragraph
 from debate_orchestrator.terminal.keys import QuestionPrompt
 from debate_orchestrator.terminal.speeches import INDENT, Speech, Stage, column_width
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.numbers import decimals
 from debate_orchestrator.util.sanitize import count_words, one_line
 from debate_orchestrator.util.terminal_text import WIDEST
 
@@ -79,7 +86,7 @@ class Live:
                 speech = self._speech(event.turn)
                 if debate.shape(speech.turn) is None:
                     text = _folded(event.reply.text) if self._stood_in(speech.turn) else event.reply.text
-                    speech.settle(text, outcomes.notes(debate, speech.turn, event))
+                    speech.settle(text, _notes(debate, speech.turn, event))
                 else:  # a structured reply was wanted, and declined
                     self._reply(speech.turn)
             case events.Voted():
@@ -194,7 +201,7 @@ class Live:
 
     def _new(self, turn: Turn) -> Speech:
         format, known = self._debate.format, self._debate.knows_marks
-        style = outcomes.side_style(self._debate, turn.seat) if turn.seat in format.sides else JUDGE
+        style = _side_style(self._debate, turn.seat) if turn.seat in format.sides else JUDGE
         return Speech(turn, format.heading_of(turn), style, self._now(), format.private, known=known)
 
     def _end_stage(self) -> None:
@@ -228,7 +235,7 @@ class Live:
         turn = schedule.turn(self._debate, voted.turn)
         if "scores" in voted.ballot:
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
-            self._put(outcomes.ballot(self._debate, voted, self._width), of_ballots=turn.judging)
+            self._put(ballot_rows(self._debate, voted, self._width), of_ballots=turn.judging)
         elif (claims := voted.ballot.get("rows")) and not model_spec.is_rehearsal(self._debate.cast):
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             for n, claim in enumerate(claims, start=1):
@@ -245,7 +252,7 @@ class Live:
 
     def _fail(self, event: events.Rejected | events.CallFailed) -> None:
         """A call failed, or a reply does not count."""
-        failed, why = self._speech(event.turn), outcomes.failure(self._debate, event)
+        failed, why = self._speech(event.turn), _failure(self._debate, event)
         until = self._now() + event.wait if isinstance(event, events.CallFailed) and event.wait is not None else None
         if self._debate.shape(failed.turn) is None:
             failed.break_off(why, until)
@@ -253,7 +260,7 @@ class Live:
         heading = self._debate.format.heading_of(failed.turn)
         if self._sealed and failed.turn.judging:
             self._say(f"{heading}: {why}", ALARM, of_ballots=True)
-            why = outcomes.failure(self._debate, event, sealed=True)
+            why = _failure(self._debate, event, sealed=True)
         self._say(f"{heading}: {why}", ALARM)
         failed.wait(until)
         if event.turn in self._debate.answers:
@@ -277,7 +284,7 @@ class Live:
         self._say(line.text, "bold")
         verdict = tally.verdict(self._debate)
         if line.kind == "final" and verdict is not None:
-            self._put(outcomes.totals(self._debate, verdict, self._width), gap=False, of_ballots=True)
+            self._put(totals_rows(self._debate, verdict, self._width), gap=False, of_ballots=True)
         else:
             self._put([])
 
@@ -323,3 +330,79 @@ def _cost(debate: DebateState) -> list[str]:
         return []
     unknown = "a call" if total.unknown == 1 else f"{total.unknown} calls"
     return [f"${total.cost:.4f}" + (f" and {unknown} of unknown price" if total.unknown else "")]
+
+
+_LONGEST = 20
+"""Columns of a bar at most."""
+_NUMBER = 6
+"""Columns of a score at most, with the blank before it: ` 66.67`."""
+
+
+def bar(share: Fraction, width: int) -> str:
+    """A bar filled up to that share, to an eighth of a column."""
+    full, eighths = divmod(int(min(max(share, Fraction(0)), Fraction(1)) * width * 8 + Fraction(1, 2)), 8)
+    return ("█" * full + " ▏▎▍▌▋▊▉"[eighths].strip()).ljust(width, "░")
+
+
+def _side_style(debate: DebateState, side: str) -> str:
+    """The style of a side wherever it is named."""
+    return SIDES[debate.format.sides.index(side) % len(SIDES)]
+
+
+def ballot_rows(debate: DebateState, voted: events.Voted, width: int) -> list[Row]:
+    """A ballot with scores: each side's bar, and each criterion for both sides. A mirrored ballot is shown in the
+    terms of the sides as they are."""
+    format, turn = debate.format, schedule.turn(debate, voted.turn)
+    seen = tally.unmirrored(debate, format.shapes[turn.phase.reply], voted)
+    points = read_ballot(seen, format.sides, debate.weights, format.winner_of).scores
+    criteria = (
+        f"{format.rubric.criteria[name].title} "
+        + " | ".join(decimals(Fraction(str(seen["scores"][side][name]))) for side in format.sides)
+        for name in debate.criteria
+    )
+    return [
+        *_bars(debate, points, Fraction(str(format.rubric.most)), width),
+        *paragraph("; ".join(criteria), min(width, WIDEST), "dim", indent=INDENT),
+    ]
+
+
+def totals_rows(debate: DebateState, verdict: Verdict, width: int) -> list[Row]:
+    """The points of the whole debate as bars; no rows where nothing was scored."""
+    scored = sum(bool(result.scores) for result in tally.scored(debate))
+    most = scored * Fraction(str(debate.format.rubric.most))
+    return _bars(debate, verdict.totals, most, width) if scored else []
+
+
+def _bars(debate: DebateState, points: Mapping[str, Fraction], most: Fraction, width: int) -> list[Row]:
+    names = {side: one_line(debate.format.name_of(side)) for side in points}
+    indent = INDENT if width >= 40 else 0
+    room = width - indent - _NUMBER
+    longest = max(1, min(max(map(cell_len, names.values())), room // 2))
+    length = max(1, min(_LONGEST, room - longest - 1))
+    rows: list[Row] = []
+    for side, value in points.items():
+        name = Text(names[side])
+        name.truncate(longest, overflow="ellipsis", pad=True)
+        drawn = (bar(value / most, length), _side_style(debate, side))
+        rows.append((Text.assemble(" " * indent, name, " ", drawn, (f" {decimals(value)}", "bold")),))
+    return rows
+
+
+def _notes(debate: DebateState, turn: Turn, event: events.Spoke | events.Declined) -> str:
+    """What to note below a speech; empty where there is nothing."""
+    found = ["cut short by a limit of length"] if event.reply.ended == "cut" else []
+    if isinstance(event, events.Spoke):
+        heard = speech_rules.visible(debate, turn)
+        found += [f"the last {heard.dropped} words are over the limit, and no seat hears them"] if heard.dropped else []
+        missing = sum(not quote.verified for quote in heard.quotes)
+        found += [f"{missing} of {len(heard.quotes)} quotes not found in the material"] if missing else []
+    return f"-- {'; '.join(found)}." if found else ""
+
+
+def _failure(debate: DebateState, event: events.Rejected | events.CallFailed, *, sealed: bool = False) -> str:
+    """Why a call failed, or a reply does not count. Complaints may quote the reply; `sealed` leaves them out."""
+    if isinstance(event, events.CallFailed):
+        return event.trouble + ("" if event.wait is None else f" Asked again in {event.wait:.0f} s.")
+    if not sealed:
+        return f"a reply that can't be taken: {'; '.join(event.complaints)}"
+    return "a reply that can't be taken." + ("" if event.turn in debate.answers else " It is asked for again.")

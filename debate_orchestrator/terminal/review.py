@@ -9,7 +9,7 @@ from typing import Any
 
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.prompting.fields import Place, Step, hint, read, readable, steps, written
-from debate_orchestrator.reports.reviews import ReviewForm, ReviewTexts, in_order, scale, worded
+from debate_orchestrator.reports.reviews import ReviewForm, ReviewTexts, in_order, worded
 from debate_orchestrator.terminal.drafts import Keeping
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import Prompter, Question, Status, unknown_choice
@@ -39,17 +39,12 @@ class Review:
         self.prompter, self.texts, self.form = prompter, texts, form
         self._show, self._head = show, {name: given[name] for name in _HEAD if name in given}
         self._was_read = given.get(_READ) is True
-        whole = self._shape((*_FIRST, *_SECOND))
+        whole = self.form.asked(*_FIRST, *_SECOND)
         self.entered = _entered(whole, form, given)
         self._keeping = Keeping[Mapping[Place, str]](
             lambda entered: keep(self.ballot() | ({_READ: True} if self._was_read else {}))
         )
         self._begun = bool(self.entered)
-
-    def _shape(self, names: tuple[str, ...]) -> Shape:
-        """Part of a ballot; at a terminal the votes before and after are asked for."""
-        whole = self.form.shape
-        return {name: whole[name].model_copy(update={"optional": False}) for name in names if name in whole}
 
     async def take(self) -> dict[str, Any]:
         """The ballot, complete and confirmed. Raises Leave with what was answered kept."""
@@ -70,7 +65,7 @@ class Review:
     def _form(self, names: tuple[str, ...], first: str = "This is the first question.") -> Form:
         return Form(
             self.prompter,
-            self._shape(names),
+            self.form.asked(*names),
             self.form.terms,
             self._keeping,
             self.entered,
@@ -94,18 +89,15 @@ class Review:
         self._keeping.now(self.entered)
         if answer == "here":
             self._show()
-        criteria = self.form.debate.format.rubric.criteria
-        if any("scores" in shape for shape in (*self.form.rounds.values(), self.form.final)):
-            self.prompter.tell("", self.texts.said["scored"])
-            for name in self.form.terms.criteria:
-                about = one_line(criteria[name].about)
-                self.prompter.tell(f"  {criteria[name].title} ({scale(self.form, name)}): {about}")
+        if rated := self.form.rated:
+            rows = (f"  {title} ({scale}): {about}" for title, scale, about in rated)
+            self.prompter.tell("", self.texts.said["scored"], *rows)
         return True
 
     def ballot(self) -> dict[str, Any]:
         """The ballot so far, its parts in the order of a filed one."""
         ballot: dict[str, Any] = dict(self._head)
-        for step in steps(self._shape((*_FIRST, *_SECOND)), self.form.terms, self.entered):
+        for step in steps(self.form.asked(*_FIRST, *_SECOND), self.form.terms, self.entered):
             if not readable(step, self.form.terms, self.entered):
                 continue
             *path, last = (int(part) if part.isdigit() else part for part in step.place)
@@ -138,7 +130,7 @@ class Review:
         return tuple((option, meanings.get(option, "")) for option in step.options(self.form.terms))
 
     def _status(self, step: Step) -> Status:
-        every = steps(self._shape((*_FIRST, *_SECOND)), self.form.terms, self.entered)
+        every = steps(self.form.asked(*_FIRST, *_SECOND), self.form.terms, self.entered)
         places = [other.place for other in every]
         return Status(f"{places.index(step.place) + 1} of {len(places)}" if step.place in places else "")
 

@@ -8,27 +8,33 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
 from debate_orchestrator.core import decision, schedule, speech_rules, transcript
-from debate_orchestrator.core.events import Asked, Event, Reply
-from debate_orchestrator.core.phases import JUDGE, Turn
-from debate_orchestrator.core.state import DebateState, filler
-from debate_orchestrator.prompting import replies
-from debate_orchestrator.prompting.brief_pieces import Piece, limits, pieces
+from debate_orchestrator.core.events import Asked, Event
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting.brief_pieces import ALL_ASKED, BALLOT, Piece, limits, pieces
+from debate_orchestrator.prompting.brief_pieces import tasks as tasks_of
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.prompting.fields import Place, Step, computed, hint, label, short_form
+from debate_orchestrator.prompting.fields import Place, Step, asked_at_first, computed, hint, short_form
+from debate_orchestrator.prompting.person_turns import (
+    hides_ballots,
+    human_seats,
+    part_name,
+    reply_problems,
+    speech_remarks,
+    step_label,
+)
 from debate_orchestrator.storage.files import make_folder
-from debate_orchestrator.terminal import briefing
 from debate_orchestrator.terminal.drafts import Drafts, Keeping
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question, Status, editor
-from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import LARGEST, read_text
-from debate_orchestrator.util.errors import BadFile, BadReply, Paused
-from debate_orchestrator.util.sanitize import count_words, one_line
+from debate_orchestrator.util.errors import BadFile, Paused
+from debate_orchestrator.util.sanitize import count_words, one_line, sanitize
 from debate_orchestrator.util.terminal_text import Back
 
 Watch = Callable[[DebateState, Event], None]
@@ -59,7 +65,7 @@ class PersonTurn(NamedTuple):
 
     def whole(self) -> str:
         """The whole brief, to be looked at."""
-        return briefing.whole(self.debate, self.turn, self.brief)
+        return whole_brief(self.debate, self.turn, self.brief)
 
     def set_aside(self) -> None:
         """Moves a draft for this turn aside that can't be read, so that nothing is written over it."""
@@ -68,12 +74,7 @@ class PersonTurn(NamedTuple):
 
     def problems(self, text: str) -> list[str]:
         """What is wrong with a text as the reply to this turn; empty where it will do."""
-        try:
-            reply = Reply(text=text, brief=self.brief.digest, by=model_spec.HUMAN)
-            replies.parse_reply(self.debate, self.turn, reply, self.brief.code)
-        except BadReply as error:
-            return [problem.removeprefix(f"{self.turn.id}: ") for problem in error.complaints]
-        return []
+        return reply_problems(self.debate, self.turn, self.brief, text)
 
 
 class Speech:
@@ -177,21 +178,9 @@ class Speech:
 
     def _remarks(self) -> list[str]:
         """What to know before it is handed in: its length, and what its last line does."""
-        debate, turn = self._at.debate, self._at.turn
-        words, dropped = self._counted(self._text)
-        remarks = [f"{words:,} word{'s' * (words != 1)}. {limits(turn).capitalize()}".rstrip()]
-        if dropped:
-            remarks.append(
-                f"The last {dropped:,} words are over the limit: they are on record, and no seat hears them."
-            )
-        lines, reply = debate.format.lines, Reply(text=self._text, brief="", by=model_spec.HUMAN)
-        if turn.speaking and speech_rules.says(debate, lines.decline, turn, reply):
-            remarks.append("It declines to argue this position, and is on record as a refusal.")
-        elif turn.speaking and speech_rules.says(debate, lines.concede, turn, reply):
-            remarks.append("It concedes the whole debate, which ends the debate.")
-        elif ignored := speech_rules.ignored_line(debate, turn, reply):
-            remarks.append(lines.remark(ignored))
-        return remarks
+        words, turn = self._counted(self._text)[0], self._at.turn
+        length = f"{words:,} word{'s' * (words != 1)}. {limits(turn).capitalize()}".rstrip()
+        return [length, *speech_remarks(self._at.debate, turn, self._text)]
 
     def _counted(self, text: str) -> tuple[int, int]:
         """How many words there are, and how many of those are over the limit."""
@@ -222,7 +211,7 @@ class BallotForm(Form):
             keeping,
             entered,
             self._worded,
-            name=self._part_name,
+            name=lambda part: part_name(part, terms, at.debate.format),
             short=short_form(at.debate, at.turn),
             computed=partial(computed, at.debate, at.turn),
         )
@@ -269,9 +258,7 @@ class BallotForm(Form):
     def _worded(self, step: Step) -> Question:
         """A question with what it means and what may be chosen."""
         options, about, expected = step.options(self.terms), "; ".join(self._about(step)), hint(step, self.terms)
-        named = label(step.place, self._part_name)
-        if step.field.kind == "scores":
-            named = f"{named}: {', '.join(map(self._part_name, self.terms.criteria))}"
+        named = step_label(step, self.terms, self._at.debate.format)
         several = step.field.kind in ("choices", "turns")
         rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
         rows = self._issues() if step.field.per_issue else rows
@@ -306,13 +293,6 @@ class BallotForm(Form):
         counted = f", {words} words" + (f" of at most {most}" if most else "") if step.field.kind == "text" else ""
         notes = (self.keeping.trouble,) if self.keeping.trouble else self.prompter.line_keys
         return Status(f"{self.counted(step)}{counted}", over=over, notes=notes)
-
-    def _part_name(self, part: str) -> str:
-        """What a side, a criterion or a field is called."""
-        format = self._at.debate.format
-        if part in self.terms.sides:
-            return format.name_of(part)
-        return format.rubric.criteria[part].title if part in self.terms.criteria else transcript.title(part)
 
 
 class Person:
@@ -360,7 +340,7 @@ class Person:
             also(debate, event)
             if self._awaited and not (self._awaited - set(debate.answers)):
                 self._awaited = set()
-                if self._private and _on_panel(debate) and len(human_seats(debate)) > 1:
+                if self._private and hides_ballots(debate) and len(human_seats(debate)) > 1:
                     self._prompter.clear()  # another judge may look on now
                 self._private = False
                 if shower is not None:
@@ -402,18 +382,76 @@ class Person:
 
     def _show(self, at: PersonTurn) -> None:
         """Shows the brief, with what is new to them in full."""
-        self._prompter.tell(Line(""), *briefing.readable(at.debate, at.turn, at.brief, self._read))
+        self._prompter.tell(Line(""), *readable(at.debate, at.turn, at.brief, self._read))
         self._read |= {piece for piece in pieces(at.brief, at.debate.opened.nonce) if piece.kind}
         for path in self._drafts.others(at.brief):
             self._prompter.tell(f"What was written for this turn before, and is not offered, is in {path}.")
 
 
-def human_seats(debate: DebateState) -> list[str]:
-    """The seats that a person has now, every judge of a panel apart."""
-    seats = (seat for role in debate.seated for seat in (debate.judges if role == JUDGE else (role,)))
-    return [seat for seat in seats if filler(debate, seat) == model_spec.HUMAN]
+def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Piece] = ()) -> list[Line]:
+    """What a person reads before a turn: who they are, the documents, the task, the length.
+
+    Documents that are `known` are only counted, and so are the person's own ballots, which nobody else at the terminal
+    need see.
+    """
+    lines = [Line(_heading(debate, turn), True)]
+    if turn.seat in debate.format.sides:
+        position = sanitize(debate.opened.setup.positions[turn.seat])
+        lines += [Line(f"You argue: {position}")]
+    left_out: list[Piece] = []
+    tasks: list[str] = []
+    for piece in pieces(brief, debate.opened.nonce, _form(debate, turn)):
+        if not piece.kind:
+            tasks += tasks_of(piece.body, short=debate.shape(turn) is None)
+        elif piece in known or piece.kind == BALLOT:
+            left_out.append(piece)
+        else:
+            lines += [Line(""), *_told(piece)]
+    lines += _aside(left_out)
+    lines += [Line(""), *(line for task in tasks for line in _told(Piece("", "", task)))]
+    if length := limits(turn):
+        lines += [Line(""), Line(f"Length: {length}")]
+    how = "the lines that concede the debate or decline the position included" if turn.speaking else "word for word"
+    return [*lines, Line(f"F2 (or :brief) shows all that a model would be told here, {how}.")]
 
 
-def _on_panel(debate: DebateState) -> bool:
-    """Whether people are among several judges, none of whom may see what the others gave."""
-    return len(debate.judges) > 1 and any(seat in debate.judges for seat in human_seats(debate))
+def whole_brief(debate: DebateState, turn: Turn, brief: Brief) -> str:
+    """All of a brief, readable, as a text."""
+    lines = [Line(_heading(debate, turn), True)]
+    for piece in pieces(brief, debate.opened.nonce, _form(debate, turn)):
+        lines += [Line(""), *_told(piece)]
+    if length := limits(turn):
+        lines += [Line(""), Line(f"Length: {length}")]
+    return "\n".join(line.text for line in lines) + "\n"
+
+
+def _form(debate: DebateState, turn: Turn) -> str:
+    """What the form of a turn asks for."""
+    if debate.shape(turn) is None or short_form(debate, turn) is None:
+        return ALL_ASKED
+    return f"A form asks for these: {', '.join(asked_at_first(debate, turn))}. `more` at its end asks for the rest."
+
+
+def _heading(debate: DebateState, turn: Turn) -> str:
+    return f"{debate.format.heading_of(turn)}. {debate.format.name_of(turn.seat)}, it is your turn."
+
+
+def _aside(left_out: list[Piece]) -> Iterator[Line]:
+    """The line that counts what is not shown."""
+    ballots = sum(piece.kind == BALLOT for piece in left_out)
+    heard = len(left_out) - ballots
+    counted = [f"{heard} document{'s' * (heard != 1)} that you have read before"] if heard else []
+    counted += [f"{ballots} earlier ballot{'s' * (ballots != 1)} of yours"] if ballots else []
+    if counted:
+        yield Line("")
+        yield Line(f"({' and '.join(counted)}: F2 shows them)")
+
+
+def _told(piece: Piece) -> Iterator[Line]:
+    if piece.head:
+        yield Line(sanitize(piece.head), True)
+    for line in sanitize(piece.body).split("\n"):
+        if piece.kind:
+            yield Line(f"  {line}".rstrip())
+        else:
+            yield Line(line.lstrip("# "), True) if line.startswith("# ") else Line(line)

@@ -15,12 +15,11 @@ from starlette.routing import Mount, Route
 from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.web import pages, tournaments
 from debate_orchestrator.web.desk import Desk
-from debate_orchestrator.web.guard import DESK, Guard, desk_alone, desk_of
-from debate_orchestrator.web.replies import html_response
+from debate_orchestrator.web.guard import DESK, Guard, Tokens, desk_alone, desk_of
+from debate_orchestrator.web.pages import html_response
 from debate_orchestrator.web.reviewing import Reviews
 from debate_orchestrator.web.runs import Runs
 from debate_orchestrator.web.seats import Seats
-from debate_orchestrator.web.tokens import Tokens
 
 NOT_DONE = "This did not work"
 

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 from debate_orchestrator.core import decision, schedule, speech_rules, tally, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Voted
-from debate_orchestrator.core.fold import admits
-from debate_orchestrator.core.phases import ISSUES, JUDGE, Turn
+from debate_orchestrator.core.fold import can_end_early
+from debate_orchestrator.core.phases import ISSUES, Turn
 from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import brief, wording
 from debate_orchestrator.reports.announcements import Announcement, announced_stages
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import OutOfTurn
 from debate_orchestrator.web import pages
 
 
@@ -45,9 +45,7 @@ def hides(debate: DebateState, stage: tuple[Turn, ...]) -> bool:
     seen by a person who is one of several judges."""
     if any(turn.id not in debate.answers and filler(debate, turn.seat) == model_spec.HUMAN for turn in stage):
         return True
-    panel = debate.cast.get(JUDGE, ())
-    sealed = model_spec.HUMAN in panel and len(panel) > 1 and not debate.complete
-    return sealed and stage[0].judging
+    return stage[0].judging and hides_ballots(debate) and not debate.complete
 
 
 def rendered(debate: DebateState, block: Block) -> str:
@@ -97,16 +95,6 @@ def outcome(debate: DebateState) -> list[str]:
     report, verdict = brief.brief_report(debate), tally.verdict(debate)
     found = [brief.recommendation_line(report)] if report else []
     return [*found, wording.outcome_line(verdict, debate.format)] if verdict else found
-
-
-def can_end_early(debate: DebateState) -> bool:
-    """Whether the debate can be ended before all of its rounds."""
-    if debate.closed_after is not None:
-        return False
-    try:
-        return admits(debate, schedule.early_end(debate))
-    except OutOfTurn:
-        return False
 
 
 def status(debate: DebateState, *, running: bool, stopping: bool, complaints: list[str]) -> str:

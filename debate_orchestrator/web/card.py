@@ -7,10 +7,9 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from PIL import ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
 SIZE = (1200, 630)
 """Pixels; what sites that show such pictures ask for."""
@@ -30,8 +29,6 @@ _LONGEST = 400
 def draw(topic: str, positions: Sequence[tuple[str, str]], result: str, site: str) -> bytes:
     """The picture as PNG. `positions` are the names of the sides with what they argue. Long texts are wrapped, set
     smaller, and cut at last."""
-    from PIL import Image, ImageDraw
-
     image = Image.new("RGB", SIZE, _PAPER)
     pen = ImageDraw.Draw(image)
     width = SIZE[0] - 2 * _MARGIN
@@ -131,8 +128,6 @@ def _font(text: str, size: int) -> Any:
 
 @cache
 def _loaded(wide: bool, size: int) -> Any:
-    from PIL import ImageFont
-
     names = (*_WIDE_FONTS, *_FONTS) if wide else _FONTS
     path = next((found[name] for name in names if name in (found := _installed())), None)
     return ImageFont.truetype(path, size) if path else ImageFont.load_default(size)

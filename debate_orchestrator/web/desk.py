@@ -12,9 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.schedule import will_hear
+from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.api import find_risks, open_debate, open_judging
+from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.reports import review_files
 from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
@@ -23,12 +24,11 @@ from debate_orchestrator.setup import risks as risks_module
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util.errors import BadSettings, DebateError
-from debate_orchestrator.web import blocks, folder, new_debate, people, reviewing
-from debate_orchestrator.web.guard import DESK
+from debate_orchestrator.web import blocks, folder, new_debate, reviewing
+from debate_orchestrator.web.guard import DESK, Tokens
 from debate_orchestrator.web.live import EventStream, message
-from debate_orchestrator.web.replies import form, go_to, html_response, own_page, report_page
+from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
 from debate_orchestrator.web.runs import Runs, question
-from debate_orchestrator.web.tokens import Tokens
 
 
 class Desk:
@@ -162,7 +162,6 @@ class Desk:
         format = state.format
         name, first = request.path_params["name"], contents.entries[0].hash
         files = DebateFiles.of_journal(path)
-        hearers = [seat for seat in state.askable if will_hear(state, seat)] if state.due else []
         return self._page(
             "debate.html.j2",
             name=name,
@@ -176,10 +175,13 @@ class Desk:
             status=blocks.status(state, running=running, stopping=stopping, complaints=complaints),
             seats=[
                 (format.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(first, seat)}")
-                for seat in people.seats(state)
+                for seat in human_seats(state)
             ],
-            hearers=[(seat, format.name_of(seat) if seat in format.sides else "the judges") for seat in hearers],
-            closable=blocks.can_end_early(state),
+            hearers=[
+                (seat, format.name_of(seat) if seat in format.sides else "the judges")
+                for seat in schedule.hearers(state)
+            ],
+            closable=can_end_early(state),
             judged=bool(state.judges) and state.complete,
             review=reviewing.link(self._tokens, name, first),
             reviewers=[

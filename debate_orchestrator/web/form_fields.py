@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import transcript
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.schema import Shape, ShapeContext
 from debate_orchestrator.prompting import fields
+from debate_orchestrator.prompting.person_turns import step_label
 from debate_orchestrator.util.errors import BadReply
 
 _PREFIX = "field/"
@@ -52,7 +52,7 @@ def questions(
     for step in fields.steps(shape, terms, fields.completed(shape, terms, {**in_lines, **computed})):
         if step.place in computed:
             continue
-        label, about = worded(step) if worded is not None else (_label(step, terms, format), step.about)
+        label, about = worded(step) if worded is not None else (step_label(step, terms, format), step.about)
         field = FormField(
             name=_PREFIX + "/".join(step.place),
             label=label,
@@ -89,16 +89,6 @@ def _in_lines(typed: Mapping[fields.Place, str], terms: ShapeContext) -> dict[fi
     for field in {place[:-1] for place in typed.keys() - lines.keys()}:
         lines[field] = " ".join(typed.get((*field, issue), "-") for issue in terms.issues)
     return lines
-
-
-def _label(step: fields.Step, terms: ShapeContext, format: Format) -> str:
-    def part_name(part: str) -> str:
-        if part in terms.sides:
-            return format.name_of(part)
-        return format.rubric.criteria[part].title if part in terms.criteria else transcript.title(part)
-
-    label = fields.label(step.place, part_name)
-    return f"{label}: {', '.join(map(part_name, terms.criteria))}" if step.field.kind == "scores" else label
 
 
 def _hint(step: fields.Step, terms: ShapeContext) -> str:

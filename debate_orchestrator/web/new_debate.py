@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, JUDGE, RAPPORTEUR
@@ -14,7 +13,7 @@ from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers import discovery, pricing
 from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
-from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.setup.settings import from_text, settings_from, types_of
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings
@@ -128,16 +127,8 @@ def more_fields(format: Format) -> list[FormField]:
 
 def _kind(name: str) -> str:
     """The kind of field that a setting takes by its type; empty where a form can't give it."""
-    annotation = Settings.model_fields[name].annotation
-    union = get_args(annotation) if get_origin(annotation) in (types.UnionType, Union) else (annotation,)
-    parts = [get_args(part)[0] if get_origin(part) is Annotated else part for part in union]
-    if bool in parts:
-        return "flag"
-    if int in parts or float in parts:
-        return "number"
-    if str in parts:
-        return "text"
-    return "lines" if any(get_origin(part) is tuple for part in parts) else ""
+    kinds = {bool: "flag", int: "number", float: "number", dict: "", tuple: "lines", str: "text"}
+    return next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
 
 
 def given(sent: Mapping[str, str], format: Format, offered: Offered) -> dict[str, Any]:
@@ -149,19 +140,8 @@ def given(sent: Mapping[str, str], format: Format, offered: Offered) -> dict[str
     cast = {seat: _cast(sent, seat, format, offered) for seat in seats(format)}
     answers["cast"] = {seat: specs for seat, specs in cast.items() if any(specs)}
     for name in ("rounds", *(field.name for field in more_fields(format))):
-        text = sent.get(name, "").strip()
-        if not text:
-            continue
-        kind = _kind(name)
-        answers[name] = (
-            text == "yes"
-            if kind == "flag"
-            else _number(name, text)
-            if kind == "number"
-            else [line.strip() for line in text.splitlines() if line.strip()]
-            if kind == "lines"
-            else text
-        )
+        if text := sent.get(name, "").strip():
+            answers[name] = from_text(name, text, between="\n")
     answers["output"] = str(folder.free_files(answers["topic"]).report)
     answers["sources"] = {key: "user" for key in SOURCED if key in answers and key != "output"}
     return answers
@@ -172,16 +152,6 @@ def _cast(sent: Mapping[str, str], seat: str, format: Format, offered: Offered) 
     typed = [line.strip() for line in sent.get(f"other.{seat}", "").splitlines() if line.strip()]
     chosen = sent.get(f"cast.{seat}") or default_of(seat, format, offered)
     return typed or [chosen] * (format.panel if seat == JUDGE else 1)
-
-
-def _number(name: str, text: str) -> Any:
-    """A number of the type that the setting wants; the text itself where it is none, which is then a problem."""
-    annotation = Settings.model_fields[name].annotation
-    whole = annotation is int or int in get_args(annotation)
-    try:
-        return int(text) if whole else float(text)
-    except ValueError:
-        return text
 
 
 class Prepared(NamedTuple):

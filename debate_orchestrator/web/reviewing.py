@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from datetime import date
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from starlette.exceptions import HTTPException
@@ -13,39 +13,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from debate_orchestrator.core import transcript
-from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.prompting import fields
 from debate_orchestrator.reports import review_files, reviews
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.markdown import blind_speeches
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.reviews import ReviewForm
-from debate_orchestrator.storage.journal import Entry
-from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.reports.review_files import ReviewedDebate
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import folder, form_fields
-from debate_orchestrator.web.replies import form, go_to, html_response, report_page
-from debate_orchestrator.web.tokens import Tokens, same
+from debate_orchestrator.web.guard import Tokens, same
+from debate_orchestrator.web.pages import form, go_to, html_response, report_page
 
 _READ = "read"
 """The key of a draft that says that the debate was shown; from then on the vote before it stands."""
 _ASKED = ("rounds", "final", "why", "after")
 """What is asked after the debate was read."""
-
-
-class _Case(NamedTuple):
-    """The debate that is reviewed."""
-
-    path: str
-    entries: list[Entry]
-    form: ReviewForm
-    ballots: str
-
-    def shape(self, names: tuple[str, ...]) -> Shape:
-        """Part of a ballot, of which everything has to be answered."""
-        whole = self.form.shape
-        return {name: whole[name].model_copy(update={"optional": False}) for name in names if name in whole}
 
 
 def link(tokens: Tokens, debate: str, first: str) -> str:
@@ -65,7 +48,7 @@ class Reviews:
     def __init__(self, tokens: Tokens):
         self._tokens = tokens
 
-    async def _case(self, request: Request) -> _Case:
+    async def _case(self, request: Request) -> ReviewedDebate:
         """The debate of a link. Not found for another token, whatever the debate, and for one that is not finished."""
         try:
             path = folder.journal_of(request.path_params["name"])
@@ -76,7 +59,7 @@ class Reviews:
             raise HTTPException(404)
         if not debate.complete:
             raise HTTPException(404)
-        return _Case(path, contents.entries, ReviewForm(debate), DebateFiles.of_journal(path).ballots)
+        return ReviewedDebate.of(path, contents.entries, debate)
 
     async def review(self, request: Request) -> Response:
         """The vote before reading; then the debate with the ballot; then that it was filed."""
@@ -84,7 +67,7 @@ class Reviews:
         sent = await form(request, request.path_params["token"]) if request.method == "POST" else None
         return await asyncio.to_thread(self._answer, request, case, sent)
 
-    def _answer(self, request: Request, case: _Case, sent: Mapping[str, str] | None) -> Response:
+    def _answer(self, request: Request, case: ReviewedDebate, sent: Mapping[str, str] | None) -> Response:
         name = self._reviewer(request, case)
         if sent is not None and sent.get("action") == "begin":
             return self._begin(request, case, sent)
@@ -92,33 +75,33 @@ class Reviews:
             return self._file(request, case, name, sent)
         if name and self._filed(case, name):
             return self._page(request, case, "filed", name=name)
-        if name and (draft := review_files.draft(case.ballots, name, case.entries[-1].hash)).get(_READ):
+        if name and (draft := review_files.draft(case.folder, name, case.digest)).get(_READ):
             return self._reading(request, case, draft, {}, [])
         return self._page(request, case, "before", name=name)
 
-    def _reviewer(self, request: Request, case: _Case) -> str:
+    def _reviewer(self, request: Request, case: ReviewedDebate) -> str:
         """The reviewer whose review the address opens; empty where it has no key, or another reviewer's."""
         name, key = (one_line(request.query_params.get(part, "")) for part in ("as", "key"))
         own = self._tokens.reviewer(case.entries[0].hash, review_files.stem_of(name))
         return name if name and same(own, key) else ""
 
-    def _own_address(self, request: Request, case: _Case, name: str) -> str:
+    def _own_address(self, request: Request, case: ReviewedDebate, name: str) -> str:
         return f"{request.url.path}?{own_query(self._tokens, case.entries[0].hash, name)}"
 
-    def _filed(self, case: _Case, name: str) -> bool:
-        return review_files.is_filed(case.ballots, name, case.form, case.entries)
+    def _filed(self, case: ReviewedDebate, name: str) -> bool:
+        return review_files.is_filed(case.folder, name, case.form, case.entries)
 
-    def _begin(self, request: Request, case: _Case, sent: Mapping[str, str]) -> Response:
+    def _begin(self, request: Request, case: ReviewedDebate, sent: Mapping[str, str]) -> Response:
         """Takes the vote before reading, which stands from then on, and leads to the reviewer's own address."""
         name, seen, before = one_line(sent.get("reviewer", "")), sent.get("seen", ""), sent.get("before", "")
-        ballot: dict[str, Any] = reviews.empty(case.form, case.entries[-1].hash, name, date.today().isoformat())
+        ballot: dict[str, Any] = reviews.empty(case.digest, name, date.today().isoformat())
         ballot |= {"seen": seen == "yes", "before": before or None}
         problems = [problem for problem in case.form.complaints(ballot) if problem.startswith(("reviewer:", "before:"))]
         problems += [] if seen in ("yes", "no") else ["Say whether you have seen the verdict."]
         problems += [] if before else ["Say which position you hold before you read."]
         if not problems:
             try:
-                if review_files.begin(case.ballots, ballot | {_READ: True}):
+                if review_files.begin(case.folder, ballot | {_READ: True}):
                     return go_to(self._own_address(request, case, name))
                 problems = [
                     f"There is a review by {name} already. If it is yours, open the address that you got when you "
@@ -128,12 +111,12 @@ class Reviews:
                 problems = error.complaints
         return self._page(request, case, "before", 422, name=name, sent=sent, problems=problems)
 
-    def _file(self, request: Request, case: _Case, name: str, sent: Mapping[str, str]) -> Response:
+    def _file(self, request: Request, case: ReviewedDebate, name: str, sent: Mapping[str, str]) -> Response:
         """Files the ballot, or shows what is wrong with it."""
-        draft = review_files.draft(case.ballots, name, case.entries[-1].hash) if name else {}
+        draft = review_files.draft(case.folder, name, case.digest) if name else {}
         if not draft.get(_READ):
             return self._page(request, case, "before", 422, name=name, problems=["Begin with the vote before reading."])
-        answers = fields.value(case.shape(_ASKED), case.form.terms, form_fields.entered(sent))
+        answers = fields.value(case.form.asked(*_ASKED), case.form.terms, form_fields.entered(sent))
         if answers is None:
             return self._reading(request, case, draft, sent, ["Some of it is missing: see below."])
         ballot = {key: value for key, value in draft.items() if key != _READ} | answers
@@ -143,19 +126,22 @@ class Reviews:
         try:
             ballot = reviews.in_order(case.form, ballot)
             review_files.checked_review(ballot, "ballot", case.form, case.entries)
-            review_files.file(case.ballots, ballot)
+            review_files.file(case.folder, ballot)
         except BadFile as error:
             problems = [problem.removeprefix("ballot: ") for problem in error.complaints]
             return self._reading(request, case, draft, sent, problems)
         return go_to(self._own_address(request, case, name))
 
     def _reading(
-        self, request: Request, case: _Case, draft: Mapping[str, Any], sent: Mapping[str, str], problems: list[str]
+        self,
+        request: Request,
+        case: ReviewedDebate,
+        draft: Mapping[str, Any],
+        sent: Mapping[str, str],
+        problems: list[str],
     ) -> Response:
         """The debate without votes, and the ballot below it."""
         form = case.form
-        criteria = form.debate.format.rubric.criteria
-        scored = any("scores" in shape for shape in (*form.rounds.values(), form.final))
         nothing = {("why",): ""} if problems else {}  # an empty reason is a problem too
         typed, format = nothing | form_fields.entered(sent), form.debate.format
 
@@ -172,16 +158,13 @@ class Reviews:
             problems=problems,
             seen=bool(draft.get("seen")),
             parts=_parts(case),
-            criteria=[
-                (criteria[name].title, reviews.scale(form, name), one_line(criteria[name].about))
-                for name in (form.terms.criteria if scored else ())
-            ],
+            criteria=form.rated,
             questions=form_fields.questions(
-                case.shape(_ASKED), form.terms, format, typed, checked=bool(problems), worded=worded
+                case.form.asked(*_ASKED), form.terms, format, typed, checked=bool(problems), worded=worded
             ),
         )
 
-    def _page(self, request: Request, case: _Case, step: str, code: int = 200, **values: Any) -> Response:
+    def _page(self, request: Request, case: ReviewedDebate, step: str, code: int = 200, **values: Any) -> Response:
         debate, here = case.form.debate, request.url.path
         format, setup = debate.format, debate.opened.setup
         name = values.get("name", "")
@@ -195,7 +178,7 @@ class Reviews:
             texts=reviews.review_texts(),
             topic=setup.topic,
             positions=[(side, format.name_of(side), setup.positions[side]) for side in case.form.sides],
-            draft=f"review {case.entries[-1].hash[:16]} {name}",
+            draft=f"review {case.digest[:16]} {name}",
             **{"sent": {}, "problems": [], **values},
         )
 
@@ -208,7 +191,7 @@ class Reviews:
         return await report_page(case.path)
 
 
-def _parts(case: _Case) -> list[tuple[str, list[dict[str, Any]]]]:
+def _parts(case: ReviewedDebate) -> list[tuple[str, list[dict[str, Any]]]]:
     """What the sides said: headings with the speeches under them."""
     sides = case.form.debate.format.sides
     found = []

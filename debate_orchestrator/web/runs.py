@@ -1,32 +1,51 @@
-"""The debates that this server runs: each a task that goes on with a journal, with what it tells its viewers."""
+"""The debates that this server runs: each a task that goes on with a journal, with the people in its seats and what it
+tells its viewers."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
+import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from debate_orchestrator.core import decision, schedule
 from debate_orchestrator.core.events import QUESTION, Event, QuestionAsked
 from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.phases import MIRRORED, Turn
 from debate_orchestrator.core.private_text import PrivateFilter
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.api import continued, write_report
+from debate_orchestrator.engine.api import continued, find_risks, write_report
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import record_event
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.prompting.person_turns import reply_problems
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import Personal
+from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
-from debate_orchestrator.util.errors import BadSettings, DebateError, JournalWriteError, OutOfTurn, Paused, short_repr
+from debate_orchestrator.storage.paths import JOURNAL, state_folder
+from debate_orchestrator.util.errors import (
+    BadFile,
+    BadReply,
+    BadSettings,
+    DebateError,
+    JournalWriteError,
+    OutOfTurn,
+    Paused,
+    short_repr,
+)
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.web import blocks, under_way
+from debate_orchestrator.web import blocks, folder
 from debate_orchestrator.web.live import Audience, message
-from debate_orchestrator.web.people import People
 
 _FLUSH_SECONDS = 0.12
 """Seconds for which pieces of an answer are gathered before they are sent."""
@@ -67,6 +86,77 @@ class Writing:
         """The event that sends it from that character on."""
         turn = self.turn.id
         return {"turn": turn, "heading": self.heading, "side": self.side, "start": start, "text": self.shown[start:]}
+
+
+NOT_WAITING = "This turn does not wait for a reply now. What was typed is kept in this browser."
+
+
+class Asking(NamedTuple):
+    """A turn that waits for a person."""
+
+    debate: DebateState
+    turn: Turn
+    brief: Brief
+    reply: asyncio.Future[str]
+
+
+class People:
+    """The people of one debate. A provider asks them as it asks the person at a terminal."""
+
+    def __init__(self) -> None:
+        self.asking: dict[str, Asking] = {}
+        """By turn id, the turns that wait for their person."""
+        self.audience = Audience()
+        """Those who look at the page of a seat: told only that something has changed."""
+        self._left = False
+
+    async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
+        """The reply that is handed in for a turn. Raises Paused where the debate is paused before."""
+        if self._left:
+            raise _paused(turn.id)
+        asking = Asking(debate, turn, brief, asyncio.get_running_loop().create_future())
+        self.asking[turn.id] = asking
+        self.audience.tell("change", {})
+        try:
+            return await asking.reply
+        finally:
+            del self.asking[turn.id]
+
+    def tidy(self, debate: DebateState) -> None:
+        """Does nothing: drafts are kept by the browser."""
+
+    def tell(self, debate: DebateState) -> None:
+        """The debate has changed."""
+        self.audience.tell("change", {})
+
+    def leave(self) -> None:
+        """The debate is paused: no reply is waited for."""
+        self._left = True
+        for asking in list(self.asking.values()):
+            if not asking.reply.done():
+                asking.reply.set_exception(_paused(asking.turn.id))
+
+    def end(self) -> None:
+        """The debate runs no more."""
+        self.audience.tell("change", {})
+        self.audience.close()
+
+    def of(self, seat: str) -> Asking | None:
+        """The turn that waits for the person of a seat; None where none does."""
+        waiting = (asking for asking in self.asking.values() if not asking.reply.done())
+        return next((asking for asking in waiting if asking.turn.seat.removesuffix(MIRRORED) == seat), None)
+
+    async def hand_in(self, asking: Asking, text: str) -> None:
+        """Takes a reply. Raises BadReply with what is wrong with it, or where the turn no longer waits for one."""
+        if problems := await asyncio.to_thread(reply_problems, *asking[:3], text):
+            raise BadReply(problems)
+        if asking.reply.done():
+            raise BadReply(NOT_WAITING)
+        asking.reply.set_result(text)
+
+
+def _paused(turn_id: str) -> Paused:
+    return Paused(f"{turn_id}: the debate was paused before it was handed in. What was typed is kept in the browser.")
 
 
 class Run:
@@ -245,12 +335,12 @@ class Runs:
 
     def go_on(self) -> None:
         """Goes on with the debates that ran when the last server of this folder ended."""
-        for path in under_way.remembered():
+        for path in remembered():
             self.start(path)
 
     def _remember(self) -> None:
         if self._remembered and not self._leaving:
-            under_way.remember(path for path, run in self._runs.items() if run.running)
+            remember(path for path, run in self._runs.items() if run.running)
 
     def record(self, path: str, make: Callable[[DebateState], Event]) -> None:
         """Writes an event of the user's into a debate, whether it runs or waits. Raises DebateError where the debate
@@ -279,7 +369,7 @@ class Runs:
 
 def question(debate: DebateState, text: str, to: str) -> Event:
     """A question from the floor to a seat, or to all with turns left. Raises BadSettings for one that can't be put."""
-    hearers = tuple(seat for seat in debate.askable if schedule.will_hear(debate, seat))
+    hearers = schedule.hearers(debate)
     if not hearers:
         raise OutOfTurn("question: no seat has a turn left in which it would hear a question.")
     if to and to not in hearers:
@@ -288,3 +378,36 @@ def question(debate: DebateState, text: str, to: str) -> Event:
         return QuestionAsked(question=text, to=(to,) if to else hearers)
     except ValidationError:
         raise BadSettings(f"question: it must have 1 to {QUESTION:,} characters.") from None
+
+
+def remember(journals: Iterable[str]) -> None:
+    """Notes the journals of the debates that run now. Where that can't be written, the user goes on with each."""
+    if (record := _record()) is None:
+        return
+    with suppress(OSError, BadFile):
+        record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_atomic(record, json.dumps(sorted(journals)))
+
+
+def remembered() -> list[str]:
+    """The journals that were noted, as far as they are debates of this folder that can go on without consent."""
+    record = _record()
+    try:
+        noted = json.loads(record.read_text(encoding="utf-8")) if record else []
+    except (OSError, ValueError):
+        return []
+    there = {f"{name}{JOURNAL}" for name in folder.names()}
+    return [path for path in noted if path in there and _without_risks(path)] if isinstance(noted, list) else []
+
+
+def _without_risks(path: str) -> bool:
+    try:
+        return not folder.load(path)[1].complete and not find_risks(path)
+    except (DebateError, OSError):
+        return False
+
+
+def _record() -> Path | None:
+    kept = state_folder()
+    named = hashlib.sha256(os.fsencode(os.path.realpath(os.curdir))).hexdigest()[:32]
+    return kept / "serve" / f"{named}.json" if kept else None

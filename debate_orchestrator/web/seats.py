@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 from weakref import WeakValueDictionary
@@ -11,17 +13,21 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core import schedule, speech_rules, transcript
+from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.prompting import brief_pieces, fields
 from debate_orchestrator.prompting.brief_pieces import limits
+from debate_orchestrator.prompting.person_turns import human_seats, speech_remarks
 from debate_orchestrator.prompting.replies import LARGEST
+from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util.errors import BadFile, BadReply
-from debate_orchestrator.web import folder, people
+from debate_orchestrator.web import folder, form_fields
+from debate_orchestrator.web.form_fields import FormField
+from debate_orchestrator.web.guard import Tokens, same
 from debate_orchestrator.web.live import AGAIN, EventStream, message
-from debate_orchestrator.web.people import Asking
-from debate_orchestrator.web.replies import form, go_to, html_response, report_page
-from debate_orchestrator.web.runs import Run, Runs
-from debate_orchestrator.web.tokens import Tokens, same
+from debate_orchestrator.web.pages import form, go_to, html_response, report_page
+from debate_orchestrator.web.runs import NOT_WAITING, Asking, Run, Runs
 
 
 class Seats:
@@ -51,7 +57,7 @@ class Seats:
         run = self._runs.running(path)
         if run is not None and run.current is not None:
             state = run.current.state
-        if params["seat"] not in people.seats(state):
+        if params["seat"] not in human_seats(state):
             raise HTTPException(404)
         return path, state, run
 
@@ -70,8 +76,8 @@ class Seats:
             if request.method != "POST":
                 return await self._page(request, state, run, asking, {}, [])
             if asking is None or run is None or sent.get("turn") != asking.turn.id:
-                late = people.written(sent)
-                return await self._page(request, state, run, asking, {}, [people.NOT_WAITING], late=late)
+                late = _written(sent)
+                return await self._page(request, state, run, asking, {}, [NOT_WAITING], late=late)
             return await self._take(request, state, run, asking, sent)
 
     async def _take(
@@ -79,12 +85,12 @@ class Seats:
     ) -> Response:
         """Takes a reply, or shows what is wrong with it and what it does."""
         speech = asking.debate.shape(asking.turn) is None
-        text = sent.get("text", "") if speech else await asyncio.to_thread(people.reply_text, asking, sent)
+        text = sent.get("text", "") if speech else await asyncio.to_thread(_reply_text, asking, sent)
         if sent.get("action") == "more":
             return await self._page(request, state, run, asking, sent, [])
         if text is None:
             return await self._page(request, state, run, asking, sent, ["Some of it is missing: see below."])
-        remarks = await asyncio.to_thread(people.remarks, asking, text) if speech else []
+        remarks = await asyncio.to_thread(speech_remarks, *asking[:2], text) if speech else []
         if remarks and sent.get("sure") != "yes":
             return await self._page(request, state, run, asking, sent, [], remarks)
         if speech and not text.strip():
@@ -120,10 +126,10 @@ class Seats:
         if asking is not None:
             shaped = asking.debate.shape(asking.turn) is not None
             values = {
-                "heard": people.heard(asking.debate, asking.turn),
-                "task": people.task(asking),
+                "heard": _heard(asking.debate, asking.turn),
+                "task": _task(asking),
                 "limits": limits(asking.turn),
-                "questions": people.questions(asking, sent, checked=bool(problems)) if shaped else None,
+                "questions": _questions(asking, sent, checked=bool(problems)) if shaped else None,
             }
         return html_response(
             "seat.html.j2",
@@ -136,8 +142,8 @@ class Seats:
             others=[
                 (format.name_of(side), state.opened.setup.positions[side]) for side in format.sides if side != seat
             ],
-            standing=people.standing(state),
-            taken=people.taken(state, seat, request.path_params["name"]),
+            standing=_standing(state),
+            taken=_taken(state, seat, request.path_params["name"]),
             position=state.opened.setup.positions.get(seat, ""),
             heading=format.heading_of(asking.turn) if asking else "",
             turn=asking.turn.id if asking else "",
@@ -163,3 +169,74 @@ class Seats:
         if not state.complete:
             raise HTTPException(404)
         return await report_page(path)
+
+
+def _written(sent: Mapping[str, str]) -> str:
+    """What a form holds of a reply, as text: the speech, or the fields that were filled in."""
+    fields = ((name.removeprefix("field/"), text) for name, text in sent.items() if name.startswith("field/"))
+    return sent.get("text", "") or "\n".join(f"{name}: {text}" for name, text in fields if text)
+
+
+def _heard(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
+    """The speeches that the taker of a turn has heard, as they are shown to everybody who takes it."""
+    format = debate.format
+    return [
+        {
+            "id": entry.turn.id,
+            "heading": format.heading_of(entry.turn),
+            "side": entry.turn.seat if entry.turn.seat in format.sides else "judge",
+            "body": "" if debate.shape(entry.turn) else html.speech(entry.text).html,
+            "lines": entry.text.split("\n") if debate.shape(entry.turn) else [],
+        }
+        for entry in transcript.entries_for(debate, turn)
+    ]
+
+
+def _taken(debate: DebateState, seat: str, name: str) -> list[dict[str, str]]:
+    """The turns of a seat that are on record, with its speeches as HTML, and what the names of their drafts begin with
+    in the debate of that name."""
+    format = debate.format
+    return [
+        {
+            "draft": f"{name} {turn.id} ",
+            "heading": format.heading_of(turn),
+            "body": "" if debate.shape(turn) else html.speech(speech_rules.visible(debate, turn).text).html,
+        }
+        for turn in schedule.settled(debate)
+        if turn.seat == seat
+    ]
+
+
+def _standing(debate: DebateState) -> str:
+    """Which round it is and whose turn, in a sentence; empty once the debate is complete."""
+    if not debate.due:
+        return ""
+    number, names = debate.due[0].round, dict.fromkeys(debate.format.name_of(turn.seat) for turn in debate.due)
+    where = f"Round {number} of {debate.rounds}, " if number else ""
+    return f"{where}{debate.due[0].phase.title}: it is the turn of {' and '.join(names)}."
+
+
+def _task(asking: Asking) -> str:
+    """What the turn asks for, as HTML, without what is written for models alone."""
+    parsed = brief_pieces.pieces(asking.brief, asking.debate.opened.nonce)
+    short = asking.debate.shape(asking.turn) is None
+    tasks = [text for piece in parsed if not piece.kind for text in brief_pieces.tasks(piece.body, short=short)]
+    return html.speech(re.sub(r"(?m)^# Your task.*$", "", "\n\n".join(tasks)).strip()).html
+
+
+def _questions(asking: Asking, sent: Mapping[str, str], *, checked: bool) -> list[FormField]:
+    """The fields of a structured reply, as far as they are known from what was `sent`."""
+    debate, turn = asking.debate, asking.turn
+    shape, terms = debate.shape(turn) or {}, schedule.terms(debate, turn)
+    typed = form_fields.entered(sent)
+    computed = fields.computed(debate, turn, typed)
+    return form_fields.questions(shape, terms, debate.format, typed, checked=checked, computed=computed)
+
+
+def _reply_text(asking: Asking, sent: Mapping[str, str]) -> str | None:
+    """The structured reply that was entered, as JSON; None while something is missing."""
+    shape, terms = asking.debate.shape(asking.turn) or {}, schedule.terms(asking.debate, asking.turn)
+    typed = form_fields.entered(sent)
+    typed |= fields.computed(asking.debate, asking.turn, typed)
+    value = form_fields.value(shape, terms, typed)
+    return None if value is None else json.dumps(value, ensure_ascii=False, indent=1)

@@ -1,19 +1,32 @@
-"""Serves the application: on which address, with which limits, and until it is interrupted."""
+"""Serves the application: on which address, with which limits for connections, until it is interrupted, and opens it in
+the user's browser."""
 
 from __future__ import annotations
 
+import asyncio
+import html
 import socket
+import threading
+import webbrowser
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
-from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
-from debate_orchestrator.util.errors import BadSettings
-from debate_orchestrator.web import tokens as tokens_module
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-if TYPE_CHECKING:
-    from debate_orchestrator.web.guard import App
-    from debate_orchestrator.web.public.rules import Rules
+from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.storage.paths import state_folder
+from debate_orchestrator.util.errors import BadFile, BadSettings
+from debate_orchestrator.web import app as desk_app
+from debate_orchestrator.web.guard import DESK, App, load_tokens
+from debate_orchestrator.web.public import views
+from debate_orchestrator.web.public.limits import MemoryLimits, PostgresLimits
+from debate_orchestrator.web.public.rules import Rules
+from debate_orchestrator.web.public.site import Site, spent_before
+from debate_orchestrator.web.runs import Runs
 
 LOOPBACK = "127.0.0.1"
 _MOST_CONNECTIONS = 1_500
@@ -22,15 +35,10 @@ _MOST_CONNECTIONS = 1_500
 def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) -> None:
     """Serves the debates of the working folder on this machine alone, until Ctrl-C or SIGTERM. `more_hosts` are names
     under which a proxy passes requests on. `ready` gets the address of the desk with its key, once it is served.
-    Raises BadSettings where the port is taken, or the extra is not installed."""
-    must_be_installed()
-    from debate_orchestrator.web.app import create_app
-    from debate_orchestrator.web.guard import DESK
-    from debate_orchestrator.web.runs import Runs
-
-    runs, tokens = Runs(), tokens_module.load()
+    Raises BadSettings where the port is taken."""
+    runs, tokens = Runs(), load_tokens()
     with _listening(port) as (listening, address):
-        app = create_app(tokens, _hosts(listening, more_hosts), runs)
+        app = desk_app.create_app(tokens, _hosts(listening, more_hosts), runs)
         ready(f"{address}{DESK}{tokens.desk}/")
         _run(app, listening, runs.shutdown)
 
@@ -40,25 +48,12 @@ def serve_public(
 ) -> None:
     """Serves a public site as `serve` does the desk. `log` gets what the owner should know of failures. Raises
     BadSettings too where the moderation, or the database of the limits, can't be used."""
-    must_be_installed()
-    from debate_orchestrator.web.public.app import create_app
-    from debate_orchestrator.web.public.limits import MemoryLimits
-    from debate_orchestrator.web.public.postgres import PostgresLimits
-    from debate_orchestrator.web.public.site import Site, spent_before
-
     limits = PostgresLimits(rules.limits) if rules.limits else MemoryLimits(spent_before())
     site = Site(rules, limits, log)
     with _listening(port) as (listening, address):
-        app = create_app(site, _hosts(listening, more_hosts))
+        app = views.create_app(site, _hosts(listening, more_hosts))
         ready(f"{address}/")
         _run(app, listening, site.shutdown)
-
-
-def must_be_installed() -> None:
-    """Raises BadSettings where the extra is not installed."""
-    if any(find_spec(name) is None for name in ("uvicorn", "starlette", "PIL")):
-        hint = 'pip install "debate-orchestrator[web]"'
-        raise BadSettings("`debate serve` needs the extra `web`.", hint=hint)
 
 
 def _hosts(listening: socket.socket, more: Sequence[str]) -> list[str]:
@@ -84,10 +79,6 @@ def _listening(port: int) -> Iterator[tuple[socket.socket, str]]:
 
 def _run(app: App, listening: socket.socket, shutdown: Callable[[], Awaitable[None]]) -> None:
     """Serves until it is interrupted."""
-    import uvicorn
-
-    from debate_orchestrator.web.connections import BACKLOG, Connection, Server
-
     config = uvicorn.Config(
         app,
         loop="asyncio",  # programs that speak need its transports
@@ -103,3 +94,115 @@ def _run(app: App, listening: socket.socket, shutdown: Callable[[], Awaitable[No
         timeout_graceful_shutdown=1,
     )
     Server(config, shutdown).run(sockets=[listening])
+
+
+HEAD_SECONDS = 10.0
+"""Seconds in which the head of a request has to arrive, and that a connection may be idle."""
+MOST_UNFINISHED = 256
+"""Connections at once on which no whole request has come. For one more the oldest is closed, so that a browser gets
+through however many are opened. They are not counted by address: all that come by a proxy have the same."""
+BACKLOG = 100
+"""Connections that are accepted at a time; fewer than may be unfinished, so that each is read before it can be the
+oldest."""
+
+_unfinished: dict[Connection, None] = {}
+"""Connections on which no whole request has come, the oldest first."""
+
+
+class Server(uvicorn.Server):
+    """Ends the debates before it waits for open connections: the streams among these end with them."""
+
+    def __init__(self, config: uvicorn.Config, end_debates: Callable[[], Awaitable[None]]):
+        super().__init__(config)
+        self._end_debates = end_debates
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._end_debates()
+        await super().shutdown(sockets)
+
+
+class Connection(H11Protocol):
+    """Closes a connection on which no head comes in time: one that never ends would hold it for ever. The time for the
+    rest of a request is kept by the guard."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop()
+        _unfinished.pop(self, None)
+        super().connection_lost(exc)
+
+    @property
+    def _answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _watch(self) -> None:
+        if self._answering:
+            self._stop()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(HEAD_SECONDS, self._close)
+        if self._answering and not self.cycle.more_body:
+            _unfinished.pop(self, None)
+            return
+        _unfinished.setdefault(self)
+        if len(_unfinished) > MOST_UNFINISHED:
+            oldest = next(iter(_unfinished))
+            del _unfinished[oldest]
+            # Not `close`: that waits until all of an answer is read, and the other side may never read it.
+            oldest.transport.abort()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _close(self) -> None:
+        self._timer = None
+        if not self._answering:
+            self.transport.close()
+
+
+_PAGE = """\
+<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={address}">
+<title>Debates</title>
+<p><a href="{address}">Open the desk</a></p>
+"""
+PAGE_SECONDS = 60.0
+"""Seconds in which the browser has to read that page."""
+
+
+def open_desk(address: str) -> bool:
+    """Opens an address with a key; False where no browser can be opened. Every user of a machine can read the arguments
+    of its processes, so the browser is given a file that leads to the address, and that only this user can read."""
+    folder = state_folder()
+    if folder is None:
+        return False
+    page = folder / "serve" / f"desk-{urlsplit(address).port}.html"
+    try:
+        write_atomic(page, _PAGE.format(address=html.escape(address)), mode=0o600)
+    except (OSError, BadFile):
+        return False
+    forget = threading.Timer(PAGE_SECONDS, _remove, [page])
+    forget.daemon = True
+    forget.start()
+    return webbrowser.open(page.as_uri())
+
+
+def _remove(page: Path) -> None:
+    with suppress(OSError):
+        page.unlink()

@@ -22,7 +22,7 @@ from debate_orchestrator.tournament.selection import Filters
 from debate_orchestrator.util.data import is_link, read_text
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web.guard import desk_of
-from debate_orchestrator.web.replies import html_response, own_page
+from debate_orchestrator.web.pages import html_response, own_page
 
 _LISTED = 200
 """Debates of a page."""

@@ -1,35 +1,76 @@
-"""`debate tournament`: many debates. Each of its verbs is a module beside this one, as the verbs of `debate` are."""
+"""`debate tournament`: many debates. Its verbs are pairs of functions in the modules beside this one."""
 
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
+from collections.abc import Callable
+from typing import NamedTuple
+
+from debate_orchestrator.cli.tournament import planning, results, running
 
 EXAMPLE = "debate tournament new spring.yaml"
 
+
+class Verb(NamedTuple):
+    """A verb of tournaments."""
+
+    summary: str
+    example: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
 VERBS = {
-    "new": ("new", "write a commented spec to start from"),
-    "plan": ("plan", "show the schedule of a spec, and the calls, tokens, cost and time that it takes"),
-    "run": ("run_spec", "run the debates of a spec, or go on with them"),
-    "resume": ("resume", "go on with the tournament in a folder"),
-    "add": ("add", "add a model to a tournament; it meets all others"),
-    "rate": ("rate", "rate the models: Elo, and Bradley-Terry strengths with intervals"),
-    "report": ("report", "write the page, tables, plots and ratings of a tournament"),
-    "import": ("import_", "take judged debates made elsewhere, from CSV or JSON lines"),
+    "new": Verb("write a commented spec to start from", "new spring.yaml", planning.new_arguments, planning.new),
+    "plan": Verb(
+        "show the schedule of a spec, and the calls, tokens, cost and time that it takes",
+        "plan spring.yaml",
+        planning.plan_arguments,
+        planning.plan,
+    ),
+    "run": Verb(
+        "run the debates of a spec, or go on with them",
+        "run spring.yaml --to spring --rehearse",
+        running.run_arguments,
+        running.run,
+    ),
+    "resume": Verb("go on with the tournament in a folder", "resume spring", running.resume_arguments, running.resume),
+    "add": Verb(
+        "add a model to a tournament; it meets all others",
+        "add spring openai:gpt-5.1",
+        planning.add_arguments,
+        planning.add,
+    ),
+    "rate": Verb(
+        "rate the models: Elo, and Bradley-Terry strengths with intervals",
+        "rate spring/ --json",
+        results.rate_arguments,
+        results.rate,
+    ),
+    "report": Verb(
+        "write the page, tables, plots and ratings of a tournament",
+        "report spring/",
+        results.report_arguments,
+        results.report,
+    ),
+    "import": Verb(
+        "take judged debates made elsewhere, from CSV or JSON lines",
+        "import rows.csv --map map.yaml --to imported/",
+        results.import_arguments,
+        results.import_,
+    ),
 }
-"""Verb to its module and its line in `debate tournament --help`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for name, (module_name, summary) in VERBS.items():
+    for name, (summary, example, add_its_arguments, its_run) in VERBS.items():
         verb = verbs.add_parser(
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False
         )
-        module = import_module(f"debate_orchestrator.cli.tournament.{module_name}")
-        verb.epilog = f"example: {module.EXAMPLE}"
-        verb.set_defaults(run_tournament=module.run, verb_parser=verb)
-        module.add_arguments(verb)
+        verb.epilog = f"example: debate tournament {example}"
+        verb.set_defaults(run_tournament=its_run, verb_parser=verb)
+        add_its_arguments(verb)
 
 
 def run(arguments: argparse.Namespace) -> int:

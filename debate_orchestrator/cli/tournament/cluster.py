@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.cli.interrupts import handled_signals
@@ -16,7 +15,6 @@ from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
-    from debate_orchestrator.terminal.display import Display
     from debate_orchestrator.tournament.cluster.rounds import Rounds
     from debate_orchestrator.tournament.folder import Tournament
     from debate_orchestrator.tournament.run import TournamentRun
@@ -64,11 +62,11 @@ async def _queue_and_watch(run: TournamentRun, options: running.Options, url: st
                 remark(f"{plural(len(fetched), 'journal')} fetched.")
         task = asyncio.create_task(rounds.run())
 
-        def interrupt() -> None:
+        def leave() -> None:
             task.cancel()
 
-        with handled_signals(interrupt, interrupt), suppress(asyncio.CancelledError):
-            async with _shown(rounds, options):
+        with handled_signals(leave, leave), suppress(asyncio.CancelledError):
+            async with running.shown(_picture(rounds), options):
                 await task
         interrupted = task.cancelled()
         with suppress(TimeoutError):
@@ -93,38 +91,11 @@ def _final(run: TournamentRun, rounds: Rounds) -> dict[str, Any]:
     return {**rounds.numbers, **counts, "unusable": statuses.count("unusable")}
 
 
-@asynccontextmanager
-async def _shown(rounds: Rounds, options: running.Options) -> AsyncIterator[None]:
-    """Shows how far the debates are while workers run them."""
-    if options.quiet and not options.events:
-        yield
-        return
-    display = None if options.events else running.overwritable()
-    showing = asyncio.create_task(_show(rounds, display, events=options.events))
-    try:
-        yield
-    finally:
-        showing.cancel()
-        with suppress(asyncio.CancelledError):
-            await showing
-        if display is not None:
-            display.release()
-
-
-async def _show(rounds: Rounds, display: Display | None, *, events: bool) -> None:
+def _picture(rounds: Rounds) -> running.Picture:
+    """How far the debates are while workers run them."""
     from debate_orchestrator.tournament.progress import bar, status_line
 
-    while True:
-        await asyncio.sleep(running.PAINT if display else running.LINE)
-        numbers = rounds.numbers
-        line = f"{status_line(numbers)} · {plural(numbers['workers'], 'worker')}"
-        if events:
-            running.print_line({"progress": numbers})
-        elif display is None:
-            remark(line)
-        else:
-            from debate_orchestrator.terminal.display import paragraph
+    def line(numbers: dict[str, Any]) -> str:
+        return f"{status_line(numbers)} · {plural(numbers['workers'], 'worker')}"
 
-            columns, rows = display.size()
-            lines = [row for text in (bar(numbers), line) for row in paragraph(text, max(20, columns - 1))]
-            display.paint([], lines[: max(1, rows - 1)])
+    return running.Picture(lambda: rounds.numbers, line, lambda numbers: [bar(numbers), line(numbers)])

@@ -1,4 +1,4 @@
-"""Runs a tournament from a terminal or a pipe: what is shown meanwhile, how it is interrupted, how it ends."""
+"""`run` and `resume` of tournaments: what is shown meanwhile, how it is interrupted, how it ends."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import exit_code, flags
-from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
+from debate_orchestrator.cli.interrupts import STOPPING, stopped_in_order
 from debate_orchestrator.cli.output import print_errors, print_json, remark, say
+from debate_orchestrator.cli.settings import cap
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
@@ -37,7 +38,7 @@ _SHOWN = 5
 """Debates that stopped of which is told why."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _run_flags(parser: argparse.ArgumentParser) -> None:
     about = "debates at the same time; 50 by default, and 500 with --batch"
     parser.add_argument("--at-once", metavar="N", help=about)
     about = "put calls into the vendors' batches, at half the price; a stage of the debates may take hours"
@@ -52,6 +53,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_permissions(parser)
     flags.add_progress(parser)
     flags.add_json(parser)
+
+
+def run_arguments(parser: argparse.ArgumentParser) -> None:
+    specs.add_spec(parser)
+    parser.add_argument("--to", metavar="DIR", help="the tournament's folder; named after the tag by default")
+    _run_flags(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Freezes the spec in the folder, and runs the debates."""
+    from debate_orchestrator.tournament import folder
+
+    options = Options.of(arguments)
+    spec = specs.read_spec(arguments)
+    tournament = folder.create(arguments.to or folder.default_folder(spec), spec)
+    if tournament.spec.added:  # the folder has models that the file does not name
+        specs.agree_to_folder(tournament, trusted=arguments.trust)
+    specs.remember_folder(tournament)
+    return run_tournament(tournament, options)
+
+
+def resume_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="the tournament's folder")
+    parser.add_argument("--max-cost", metavar="USD", help="a new cap for all debates together, or none")
+    flags.add_trust(parser)
+    _run_flags(parser)
+
+
+def resume(arguments: argparse.Namespace) -> int:
+    """Runs the debates that are left."""
+    from debate_orchestrator.tournament import folder
+    from debate_orchestrator.tournament.spec import check
+
+    options = Options.of(arguments)
+    tournament = folder.load(arguments.folder)
+    specs.agree_to_folder(tournament, trusted=arguments.trust)
+    if arguments.max_cost is not None:
+        spec = tournament.spec.model_copy(update={"max_cost": cap(arguments.max_cost)})
+        if problems := check(spec):
+            raise BadSettings(problems)
+        tournament = folder.rewrite(tournament, spec)
+    return run_tournament(tournament, options)
 
 
 class Options(NamedTuple):
@@ -153,41 +196,46 @@ def _batches(tournament: Tournament, options: Options) -> Batches | None:
 
 
 async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, options: Options) -> bool:
-    """Runs until done or interrupted; whether it was interrupted. The first Ctrl-C waits for the answers under way,
-    the second one and SIGTERM leave them."""
-    stop, task, interrupted = asyncio.Event(), asyncio.current_task(), False
+    """Runs until done or interrupted; whether it was interrupted."""
+    from debate_orchestrator.tournament.progress import status_line, view
 
-    def interrupt() -> None:
-        nonlocal interrupted
+    stopping, task = asyncio.Event(), asyncio.current_task()
+
+    def stop() -> None:
         unsaved.give_up()
-        if interrupted and task:
-            task.cancel()
-        else:
-            remark(f"{STOPPING} Batches under way are left to `resume`." if options.batch else STOPPING)
-        interrupted = True
-        stop.set()
+        stopping.set()
 
-    def terminate() -> None:
-        nonlocal interrupted
-        interrupted = True
-        stop.set()
+    def leave() -> None:
+        stop()
         if task:
             task.cancel()
 
-    with handled_signals(interrupt, terminate), suppress(asyncio.CancelledError):
-        async with _shown(run, progress, options):
-            await run.run(stop)
-    return interrupted
+    said = f"{STOPPING} Batches under way are left to `resume`." if options.batch else STOPPING
+    picture = Picture(lambda: progress.numbers(run), status_line, lambda numbers: view(numbers, run, progress))
+    with stopped_in_order(stop, leave, said) as interruption, suppress(asyncio.CancelledError):
+        async with shown(picture, options):
+            await run.run(stopping)
+    return interruption.came
+
+
+class Picture(NamedTuple):
+    """How far a run is."""
+
+    numbers: Callable[[], dict[str, Any]]
+    line: Callable[[dict[str, Any]], str]
+    """The numbers in a line, for a pipe."""
+    rows: Callable[[dict[str, Any]], list[str]]
+    """The numbers as a terminal shows them."""
 
 
 @asynccontextmanager
-async def _shown(run: TournamentRun, progress: Progress, options: Options) -> AsyncIterator[None]:
+async def shown(picture: Picture, options: Options) -> AsyncIterator[None]:
     """Shows how far a run is while it runs."""
     if options.quiet and not options.events:
         yield
         return
-    display = None if options.events else overwritable()
-    showing = asyncio.create_task(_show(run, progress, display, events=options.events))
+    display = None if options.events else _overwritable()
+    showing = asyncio.create_task(_show(picture, display, events=options.events))
     try:
         yield
     finally:
@@ -198,7 +246,7 @@ async def _shown(run: TournamentRun, progress: Progress, options: Options) -> As
             display.release()
 
 
-def overwritable() -> Display | None:
+def _overwritable() -> Display | None:
     """The terminal behind stderr, if it can be written over."""
     try:
         descriptor = sys.stderr.fileno()
@@ -216,21 +264,19 @@ def overwritable() -> Display | None:
     return display
 
 
-async def _show(run: TournamentRun, progress: Progress, display: Display | None, *, events: bool) -> None:
-    from debate_orchestrator.tournament.progress import status_line, view
-
+async def _show(picture: Picture, display: Display | None, *, events: bool) -> None:
     while True:
         await asyncio.sleep(PAINT if display else LINE)
-        numbers = progress.numbers(run)
+        numbers = picture.numbers()
         if events:
             print_line({"progress": numbers})
         elif display is None:
-            remark(status_line(numbers))
+            remark(picture.line(numbers))
         else:
             from debate_orchestrator.terminal.display import paragraph
 
             columns, rows = display.size()
-            lines = [row for line in view(numbers, run, progress) for row in paragraph(line, max(20, columns - 1))]
+            lines = [row for line in picture.rows(numbers) for row in paragraph(line, max(20, columns - 1))]
             display.paint([], lines[: max(1, rows - 1)])
 
 

@@ -3,6 +3,7 @@ lets nothing else in."""
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterator
 from functools import cache, partial
@@ -13,16 +14,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from debate_orchestrator.core.phases import fill_label
-from debate_orchestrator.reports import brief, decision, markdown, markup, reviewers, sections, verdict_text, wording
+from debate_orchestrator.reports import decision, markdown, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
-from debate_orchestrator.reports.html.excerpts import gist, opening, shortened
 from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, literal_html
-from debate_orchestrator.reports.markdown import SHOWN, SHOWN_LAST
 from debate_orchestrator.reports.model import CHALLENGE, REBUTTAL, ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport
-from debate_orchestrator.reports.rich_text import FieldText
 from debate_orchestrator.reports.sections import AFTER, BEFORE
+from debate_orchestrator.reports.wording import Scales
+from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import decimals
 from debate_orchestrator.util.sanitize import one_line
 
@@ -33,33 +32,29 @@ COMPARED = '<!doctype html>\n<html lang="en" class="debate-comparison">'
 def render(report: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has no other report, ending in a newline."""
     writer = HtmlWriter(report.places, [turn.id for turn in report.turns], report.judging.quotes)
-    fields = FieldText(report.seats)
-    elsewhere = {"sources"} if report.evidence is not None else set()
-    values: dict[str, Any] = {
-        "report": report,
-        "writer": writer,
+    values = sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
         "title": shortened(one_line(report.topic)) or "Debate",
         "document": "Debate transcript" if report.bare else "Debate report",
         "description": _description(report),
-        "both": verdict_text.both_sides(report),
-        "structured": partial(_structured, report, fields, writer),
-        "listed": lambda turn: writer.points(fields.points(turn.shape, turn.fields, SHOWN | elsewhere)),
-        "listed_last": lambda turn: writer.points(
-            fields.points(turn.shape, turn.fields, SHOWN_LAST | {"unsupported_claims"} | elsewhere)
-        ),
-        "reading": lambda turn: wording.reading_line(turn.reading, report.judging.scales),
-        "cited": lambda turn: writer.line(markup.cited(turn.pages)),
         "spoken": lambda turn: writer.speech(turn.text).html,
         "gist": partial(gist, writer=writer, scales=report.judging.scales, quotes=report.judging.quotes),
         "opening": opening,
         "claims_of": partial(_claims_of, report),
         "ties": {link.turn: link for link in report.links},
         "before": BEFORE,
-        "filled": fill_label,
         "after": AFTER,
     }
     if not report.bare:
-        values |= _report(report, fields)
+        values |= {
+            "decision": decision.decision(report),
+            "splits": decision.splits(report),
+            "path": partial(_path, report),
+            "settled_by": partial(decision.closest_question, report.questions),
+            "unsupported": [
+                turn for turn in report.turns if turn.votes and (turn.fields or {}).get("unsupported_claims")
+            ],
+            "summary": verdict_text.summary(report),
+        }
     return _rendered("transcript.html.j2" if report.bare else "report.html.j2", values)
 
 
@@ -81,30 +76,6 @@ def render_comparison(comparison: Comparison) -> str:
 def _rendered(template: str, values: dict[str, Any]) -> str:
     style = {"style": _style(), "digest": _digest(), "kind": "debate-report"}
     return _environment().get_template(template).render(style | values).strip("\n") + "\n"
-
-
-def _report(report: ReportModel, fields: FieldText) -> dict[str, Any]:
-    """What a report has beside the transcript."""
-    return {
-        "marked": brief.MARKED,
-        "lead": brief.lead,
-        "step_parts": brief.step_parts,
-        "heading": brief.heading,
-        "result_line": verdict_text.result_line(report),
-        "decision": decision.decision(report),
-        "splits": decision.splits(report),
-        "path": partial(_path, report),
-        "settled_by": partial(decision.closest_question, report.questions),
-        "unsupported": [turn for turn in report.turns if turn.votes and (turn.fields or {}).get("unsupported_claims")],
-        "remarks": verdict_text.remarks(report),
-        "worked_out": verdict_text.worked_out(report),
-        "summary": verdict_text.summary(report),
-        "judged": sections.judging_text(report, fields),
-        "evidence": sections.evidence_text(report),
-        "costs": sections.cost_table(report),
-        "earlier": verdict_text.earlier_verdict(report),
-        "reviewers_note": reviewers.NOTE,
-    }
 
 
 def _description(report: ReportModel) -> str:
@@ -136,15 +107,6 @@ def _path(report: ReportModel, row: DisputedClaim) -> Iterator[tuple[str, list[s
 def _claims_of(report: ReportModel, turn: TurnReport) -> list[str]:
     """The ids of the disputed claims that a turn is about."""
     return [f"C{n}" for n, row in enumerate(report.dissent or (), start=1) if turn.id in row.turns]
-
-
-def _structured(report: ReportModel, fields: FieldText, writer: HtmlWriter, turn: TurnReport) -> Markup:
-    """A speech in fields, or what a clerk found."""
-    assert turn.fields is not None
-    if sections.has_findings(turn):
-        found = sections.findings(turn, report, fields)
-        return writer.items(found) if found else Markup("<p>{}</p>").format(sections.NOTHING)
-    return writer.block(fields.block(turn.shape, turn.fields))
 
 
 @pass_context
@@ -194,3 +156,73 @@ def _style() -> Markup:
 def _digest() -> str:
     """What the page's policy knows its style by."""
     return b64encode(sha256(_style().encode()).digest()).decode()
+
+
+LONGEST = 200
+"""Characters of a line, for as many whole sentences as fit."""
+_SLACK = 80
+"""Characters by which a whole text may be longer, rather than be cut for a few words."""
+_SENTENCE = re.compile(r"\S.*?(?:(?<!\s\d)(?<!^\d)[.!?…][\"”’')\]]*(?=\s+(?:\d+\.\s|[\"“‘'(\[]*[^\W\d_a-z]))|$)")
+
+
+def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales, quotes: tuple[str, str] | None = None) -> str:
+    """A turn in a line: how its speech begins, what its ballot says, or that it has neither. What stands between the
+    tags of `quotes` is quoted. `writer` is the page's, so that a speech is parsed once."""
+    if turn.declined:
+        return "Declined to argue."
+    if turn.votes:
+        return _vote(turn, scales)
+    speech = turn.text if turn.text is not None else _argument(turn)
+    if not sanitize.sanitize(speech).strip():
+        return _found(turn) if turn.fields is not None else "No reply that counts."
+    line = " ".join(writer.speech(speech).paragraphs)
+    for tag in quotes or ():
+        line = line.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
+    return opening(line)[0]
+
+
+def _vote(turn: TurnReport, scales: Scales) -> str:
+    if turn.reading is None:
+        return "No ballot that counts."
+    fields = turn.fields or {}
+    reason = next(
+        (str(fields[name]) for name in ("justification", "summary", "why", "reasons") if fields.get(name)), ""
+    )
+    vote = f"{wording.reading_line(turn.reading, scales)}."
+    return f"{vote} {opening(reason, LONGEST - 40)[0]}" if reason else vote
+
+
+def _found(turn: TurnReport) -> str:
+    """How many quotes have each state, of a clerk's turn."""
+    states = [str(row.get("state")) for row in (turn.fields or {}).get("checks") or []]
+    return ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)) or "Nothing was cited."
+
+
+def _argument(turn: TurnReport) -> str:
+    """The argument of a structured reply: its last text."""
+    texts = [(turn.fields or {}).get(name) for name, field in turn.shape.items() if field.kind == "text"]
+    return next((text for text in reversed(texts) if isinstance(text, str) and text.strip()), "")
+
+
+def opening(text: str, most: int = LONGEST) -> tuple[str, int]:
+    """The beginning of a text on one line, as many whole sentences as fit, and how many words follow it. A first
+    sentence that does not fit by itself is cut between words."""
+    line, end = sanitize.one_line(text), 0
+    if len(line) <= most + _SLACK:
+        return line, 0
+    for sentence in _SENTENCE.finditer(line):
+        if sentence.end() > most:
+            break
+        end = sentence.end()
+    if end:
+        return line[:end], sanitize.count_words(line[end:])
+    kept = shortened(line, most)
+    return kept, sanitize.count_words(line[len(kept.removesuffix("…")) :]) if kept != line else 0
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """A text that is no longer than it may be, cut between words."""
+    if len(text) <= most:
+        return text
+    whole = text[:most].rpartition(" ")[0]
+    return f"{(whole or text[:most]).rstrip(' ,;:–—-')}…"

@@ -174,6 +174,10 @@ class HtmlWriter:
         named = Markup("<strong>{}:</strong> ").format(literal_html(part.label))
         return named + (self.items(part.items) if part.kind == "list" else self.line(part.words))
 
+    def note(self, text: str) -> Markup:
+        """A sentence of the report's own."""
+        return Markup("<p>{}</p>").format(text)
+
     def items(self, phrases: Iterable[Phrase]) -> Markup:
         """Lines as a list."""
         markup = Markup().join(Markup("<li>{}</li>").format(self.line(item)) for item in phrases)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import re
 import secrets
+import statistics
+import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from debate_orchestrator.core.costs import costs_of
@@ -19,14 +24,14 @@ from debate_orchestrator.setup.settings import Settings, settings_from
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link
-from debate_orchestrator.util.errors import DebateError, LockedJournal, with_hint
+from debate_orchestrator.util.errors import DebateError, JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import folder
-from debate_orchestrator.web.public import failures, moderation, visitors
-from debate_orchestrator.web.public.failures import CAST, MODEL, TRIES, VISITOR, Refusal
+from debate_orchestrator.web.live import Audience
+from debate_orchestrator.web.public import moderation, visitors
 from debate_orchestrator.web.public.limits import Limits, LimitsUnavailable
 from debate_orchestrator.web.public.rules import Cast, Rules, risks_of
-from debate_orchestrator.web.public.start_queue import StartQueue
+from debate_orchestrator.web.public.visitors import CAST, MODEL, TRIES, VISITOR, Refusal
 from debate_orchestrator.web.runs import Run, Runs
 
 MARKS = (".public", ".public.rehearsed")
@@ -65,7 +70,7 @@ class Site:
         Raises Refusal."""
         cast, answers = self._answers(sent)
         if self.queue.full:
-            raise failures.queue_full(self.rules.queue, self.queue.wait_seconds(1))
+            raise visitors.queue_full(self.rules.queue, self.queue.wait_seconds(1))
         self.queue.starting += 1
         try:
             return await self._start(cast, answers, address)
@@ -98,20 +103,22 @@ class Site:
         """Raises Refusal for a topic that the moderator refuses, and for a visitor who tries too many."""
         if not self.rules.moderation:
             return
-        tries = {f"{TRIES}{visitor}": _TRIES * self.rules.per_visitor}
+        tries = {f"{TRIES}{visitor}": _TRIES * self.rules.debates_per_visitor}
         if reached := await self.limits.admit(name, day, tries, 0.0, self.rules):
-            raise failures.limit_reached(reached, self.rules.per_visitor, visitors.seconds_to_midnight())
+            raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
         request = {"topic": answers["topic"], "positions": answers["positions"], "cast": cast.name}
         async with self._moderating:
             if reason := await self._moderator(request):
                 raise Refusal(422, {"topic": [reason]})
 
     async def _admit(self, name: str, day: str, visitor: str, cast: Cast) -> None:
-        counters = {f"{VISITOR}{visitor}": self.rules.per_visitor}
+        counters = {f"{VISITOR}{visitor}": self.rules.debates_per_visitor}
         counters |= {f"{CAST}{cast.name}": cast.per_day} if cast.per_day is not None else {}
-        counters |= {f"{MODEL}{spec}": most for spec, most in self.rules.per_model.items() if spec in cast.models}
-        if reached := await self.limits.admit(name, day, counters, cast.max_cost, self.rules):
-            raise failures.limit_reached(reached, self.rules.per_visitor, visitors.seconds_to_midnight())
+        counters |= {
+            f"{MODEL}{spec}": most for spec, most in self.rules.debates_per_model.items() if spec in cast.models
+        }
+        if reached := await self.limits.admit(name, day, counters, cast.max_cost or 0.0, self.rules):
+            raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
 
     def _answers(self, sent: Mapping[str, str]) -> tuple[Cast, dict[str, Any]]:
         """The cast that a form chooses, and the answers that it makes. Raises Refusal with what will not do, by field;
@@ -187,7 +194,7 @@ class Site:
             traceback.print_exception(error)
         elif not isinstance(error, LockedJournal):
             self.log(f"{type(error).__name__}: {error}")
-        return failures.explained(error)
+        return visitors.explained(error)
 
     def _ended(self, run: Run) -> None:
         task = asyncio.ensure_future(self._settle(run))
@@ -242,3 +249,104 @@ def _settings(answers: Mapping[str, Any], output: str) -> Settings:
         pair = (f"{label}: {one_line(settings.topic)}" for label in ("For", "Against"))
         settings = settings.model_copy(update={"positions": dict(zip(rules.sides, pair, strict=False))})
     return settings
+
+
+RETRY_SECONDS = (60.0, 300.0, 900.0, 3600.0)
+"""Seconds until a debate that was paused by a failure goes on, after the first failure, the second, and so on."""
+_DURATIONS = 50
+"""Debates whose time is remembered, to say how long others wait."""
+
+
+class StartQueue:
+    """Runs at most `at_once` debates, in the order in which they came; at most `most` others wait."""
+
+    def __init__(self, runs: Runs, at_once: int, most: int, ended: Callable[[Run], None]):
+        """`ended` is called with each run that has ended, unless the server ends."""
+        self._runs, self._at_once, self._most, self._on_end = runs, at_once, most, ended
+        self._waiting: dict[str, Audience] = {}
+        self._running: set[str] = set()
+        self._retries: dict[str, int] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._durations: deque[float] = deque(maxlen=_DURATIONS)
+        self._closed = False
+        self.starting = 0
+        """Debates that are being opened, and have their place already."""
+
+    @property
+    def full(self) -> bool:
+        return len(self._waiting) + self.starting >= self._most + max(0, self._at_once - len(self._running))
+
+    def add(self, path: str) -> None:
+        """Runs a debate as soon as there is room."""
+        if path not in self._waiting and path not in self._running:
+            self._waiting[path] = Audience()
+        self._fill()
+
+    def audience(self, path: str) -> Audience | None:
+        """Those who wait for a debate to begin; None where it does not wait."""
+        return self._waiting.get(path)
+
+    def place(self, path: str) -> int:
+        """Its place among those that wait, from 1; 0 where it does not wait."""
+        return next((n for n, waiting in enumerate(self._waiting, start=1) if waiting == path), 0)
+
+    def wait_seconds(self, place: int) -> float | None:
+        """About how long a place in the queue takes; None before any debate has ended here."""
+        if not self._durations:
+            return None
+        return math.ceil(place / self._at_once) * statistics.median(self._durations)
+
+    def retry_seconds(self, path: str) -> float | None:
+        """Seconds until a debate that failed goes on; None where it does not."""
+        timer = self._timers.get(path)
+        return None if timer is None else max(0.0, timer.when() - asyncio.get_running_loop().time())
+
+    def given_up(self, path: str) -> bool:
+        """Whether a debate has failed as often as it is tried."""
+        tries_left = self._retries.get(path, 0) < len(RETRY_SECONDS)
+        return not (tries_left or path in self._timers or path in self._waiting or path in self._running)
+
+    def close(self) -> None:
+        """Starts nothing more."""
+        self._closed = True
+        for timer in self._timers.values():
+            timer.cancel()
+        for audience in self._waiting.values():
+            audience.close()
+
+    def _fill(self) -> None:
+        moved = False
+        while self._waiting and len(self._running) < self._at_once and not self._closed:
+            path = next(iter(self._waiting))
+            waited = self._waiting.pop(path)
+            self._running.add(path)
+            began, run = time.monotonic(), self._runs.start(path)
+            run.task.add_done_callback(partial(self._ended, run, began))
+            waited.tell("over", {})  # pages then load the debate itself
+            waited.close()
+            moved = True
+        if moved:
+            for audience in self._waiting.values():
+                audience.tell("moved", {})
+
+    def _ended(self, run: Run, began: float, task: object) -> None:
+        self._running.discard(run.path)
+        if self._closed:
+            return
+        if run.failure is None:
+            self._retries.pop(run.path, None)
+            self._durations.append(time.monotonic() - began)
+        elif isinstance(run.failure, Paused | JournalWriteError) and not isinstance(run.failure, OverBudget):
+            self._retry(run.path)
+        self._on_end(run)
+        self._fill()
+
+    def _retry(self, path: str) -> None:
+        tried = self._retries.get(path, 0)
+        if tried < len(RETRY_SECONDS):
+            self._retries[path] = tried + 1
+            self._timers[path] = asyncio.get_running_loop().call_later(RETRY_SECONDS[tried], self._again, path)
+
+    def _again(self, path: str) -> None:
+        self._timers.pop(path, None)
+        self.add(path)

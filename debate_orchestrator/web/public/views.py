@@ -1,15 +1,20 @@
-"""The pages of a public site: the form and the list, one debate as it runs, its report, and its card."""
+"""The application of a public site and its pages: the form and the list, one debate as it runs, its report, its card.
+There is no desk behind it."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+from collections.abc import AsyncIterator, Iterable
 from functools import lru_cache
 from typing import Any
 
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.api import render
@@ -17,12 +22,12 @@ from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import DebateError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
-from debate_orchestrator.web.guard import is_https
-from debate_orchestrator.web.public import failures, visitors
-from debate_orchestrator.web.public.failures import Refusal
+from debate_orchestrator.web.app import static
+from debate_orchestrator.web.guard import Guard, is_https
+from debate_orchestrator.web.pages import form, go_to, html_response, own_page, png
+from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.site import LONGEST_TOPIC, Site
-from debate_orchestrator.web.public.visitors import Requests
-from debate_orchestrator.web.replies import form, go_to, html_response, own_page, png
+from debate_orchestrator.web.public.visitors import Refusal, Requests
 
 _LISTED = 20
 """Debates that the front page shows."""
@@ -54,7 +59,7 @@ class Views:
 
     async def _home(self, request: Request, sent: dict[str, str], refusal: Refusal | None) -> Response:
         https, rules = is_https(request.headers), self._site.rules
-        held = visitors.form_cookie(request.headers, https=https)
+        held = visitors.form_cookie(request.cookies, https=https)
         response = html_response(
             "public/home.html.j2",
             refusal.status if refusal else 200,
@@ -146,10 +151,10 @@ class Views:
             "public/status.html.j2",
             complete=debate.complete,
             place=place,
-            wait=failures.minutes(wait) if wait is not None else "",
-            retry=failures.minutes(retry) if retry is not None else "",
+            wait=visitors.minutes(wait) if wait is not None else "",
+            retry=visitors.minutes(retry) if retry is not None else "",
             complaints=ended.complaints if ended else [],
-            given_up=failures.given_up() if queue.given_up(path) else "",
+            given_up=visitors.given_up() if queue.given_up(path) else "",
         )
 
     async def stream(self, request: Request) -> Any:
@@ -215,3 +220,43 @@ def _card(path: str, changed: int, size: int, site: str) -> bytes:
     ]
     result = _result(path, debate) if debate.complete else "Not decided yet"
     return card.draw(one_line(debate.opened.setup.topic), positions, result, site)
+
+
+LARGEST_FORM = 20_000
+"""Bytes of a visitor's form."""
+
+
+def create_app(site: Site, hosts: Iterable[str]) -> Guard:
+    """The application for the public debates of the working folder. `hosts` are the names under which it is asked for,
+    with their ports; the debates of `site` are ended with it."""
+    requests = Requests()
+    views = Views(site, requests)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        site.go_on()
+        yield
+        await site.shutdown()
+
+    async def failed(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        title = "Not found" if status == 404 else "This did not work"
+        if isinstance(error, HTTPException):
+            problems = ["There is no such page. Its debate may have been removed."] if status == 404 else [error.detail]
+        else:
+            site.log(str(error))
+            problems = ["This can't be shown until the owner of this site has looked at it."]
+        return html_response("public/error.html.j2", status, site=site.rules.title, title=title, complaints=problems)
+
+    routes = [
+        Route("/", views.home),
+        Route("/start", views.start, methods=["POST"]),
+        Route("/static/{name}", static),
+        Route("/d/{name}", views.debate),
+        Route("/d/{name}/stream", views.stream),
+        Route("/d/{name}/report", views.report),
+        Route("/d/{name}/card.png", views.card),
+    ]
+    handlers: dict[Any, Any] = {DebateError: failed, HTTPException: failed}
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    return Guard(app, hosts=hosts, admit=requests.admit, largest_body=LARGEST_FORM)

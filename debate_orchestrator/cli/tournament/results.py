@@ -1,4 +1,5 @@
-"""`debate tournament rate`: the ratings of a tournament's models."""
+"""What came of a tournament: `rate` rates its models, `report` writes its page and tables, and `import` takes judged
+debates that were made elsewhere."""
 
 from __future__ import annotations
 
@@ -7,23 +8,46 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import page, print_json, remark
+from debate_orchestrator.cli.output import page, print_json, remark, say
 from debate_orchestrator.util.commands import command
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.ratings import Ratings
 
-EXAMPLE = "debate tournament rate spring/ --json"
+
+def import_arguments(parser: argparse.ArgumentParser) -> None:
+    about = "CSV or JSON lines, one judge's ballot in each; or DebateBench's debates, which need no map"
+    parser.add_argument("rows", metavar="ROWS", help=about)
+    about = "a YAML file that says which column holds what: `debate: id`, `pro: model_a`, `winner: verdict` ..."
+    parser.add_argument("--map", metavar="FILE", help=about)
+    parser.add_argument("--to", metavar="DIR", required=True, help="a new folder")
+    flags.add_json(parser)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def import_(arguments: argparse.Namespace) -> int:
+    """Writes the folder, and says how much was read and what could not be."""
+    from debate_orchestrator.tournament.importing import import_rows
+
+    rows = import_rows(arguments.rows, arguments.map, arguments.to)
+    for note in rows.notes:
+        remark(f"Note: {note}")
+    if arguments.json:
+        counts = {"debates": len(rows.debates), "ballots": len(rows.ballots)}
+        print_json({"status": "imported", "folder": arguments.to, **counts, "notes": list(rows.notes)})
+    else:
+        say(f"{len(rows.debates):,} debates with {len(rows.ballots):,} ballots imported to {arguments.to}.")
+        remark(f"Next: `{command('tournament rate', arguments.to)}`, or `{command('tournament report', arguments.to)}`")
+    return 0
+
+
+def rate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", help="a tournament's folder, or a folder of journals")
     about = "hide models with fewer games from the table; 5 by default (--json lists all)"
     parser.add_argument("--min-games", metavar="N", type=int, default=5, help=about)
     flags.add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def rate(arguments: argparse.Namespace) -> int:
     """Prints the ratings, and on stderr what weakens them."""
     from debate_orchestrator.tournament import ratings
     from debate_orchestrator.tournament.journal_rows import read_rows
@@ -74,3 +98,25 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     for *figures, name in rows:
         cells = [figure.rjust(width) for figure, width in zip(figures, widths, strict=False)]
         yield "  ".join([*cells, name])
+
+
+def report_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="a tournament's folder, or a folder of journals")
+    about = "hide models with fewer games from the leaderboard; 5 by default"
+    parser.add_argument("--min-games", metavar="N", type=int, default=5, help=about)
+    flags.add_json(parser)
+
+
+def report(arguments: argparse.Namespace) -> int:
+    """Writes index.html, csv/, plots/, ratings.json and SHA256SUMS into the folder."""
+    from debate_orchestrator.tournament.report import write_report
+
+    files, notes = write_report(arguments.folder, arguments.min_games)
+    for note in notes:
+        remark(f"Note: {note}")
+    if arguments.json:
+        print_json({"status": "written", "page": files[0], "files": files, "notes": list(notes)})
+    else:
+        say(f"{files[0]} written, with {len(files) - 1} tables, plots and ratings beside it.")
+        remark(f"Open {files[0]} in a browser.")
+    return 0

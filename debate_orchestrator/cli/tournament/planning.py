@@ -1,4 +1,5 @@
-"""`debate tournament plan`: shows and writes the schedule of a spec, and says what it takes."""
+"""What a tournament is to run: `new` writes a spec to start from, `plan` shows its schedule and what it takes, and
+`add` adds a model to it."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
+from debate_orchestrator.setup.settings import number
 from debate_orchestrator.util.commands import command
 
 if TYPE_CHECKING:
@@ -18,12 +20,29 @@ if TYPE_CHECKING:
     from debate_orchestrator.tournament.plan import ScheduledDebate
     from debate_orchestrator.tournament.spec import Spec
 
-EXAMPLE = "debate tournament plan spring.yaml"
-SHOWN = 20
+_FILE = "tournament.yaml"
+_SHOWN = 20
 """Debates of a schedule that are printed, unless it is written to a file."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def new_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", nargs="?", default=_FILE, help=f"the file to write; {_FILE} by default")
+
+
+def new(arguments: argparse.Namespace) -> int:
+    """Writes the file, and says what to do with it."""
+    from debate_orchestrator.storage.files import write_new
+    from debate_orchestrator.tournament.spec_file import sample
+
+    write_new(arguments.file, sample())
+    name = shlex.quote(arguments.file)
+    say(f"{arguments.file} is written.")
+    remark(f"What it takes: `{command('tournament plan', name)}`.")
+    remark(f"All of it without a model: `{command('tournament run', name)} --to demo --rehearse`.")
+    return 0
+
+
+def plan_arguments(parser: argparse.ArgumentParser) -> None:
     specs.add_spec(parser)
     parser.add_argument("--to", metavar="FILE", help="write the whole schedule there, as JSON")
     parser.add_argument("--batch", action="store_true", help="what it costs in batches, as `run --batch` runs it")
@@ -31,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def plan(arguments: argparse.Namespace) -> int:
     """Prints the plan. Nothing is called."""
     from debate_orchestrator.storage.files import write_over
     from debate_orchestrator.tournament import folder
@@ -49,12 +68,12 @@ def run(arguments: argparse.Namespace) -> int:
         if kept := write_over(arguments.to, text, folder.SCHEDULE_BEGINS, "a schedule"):
             remark(f"The schedule that was there is kept as {kept}.")
     if arguments.json:
-        print_json({**forecast_json(expected), "notes": unlisted(spec), "schedule": plain})
+        print_json({**_forecast_json(expected), "notes": unlisted(spec), "schedule": plain})
         return 0
-    for line in schedule_lines(schedule, arguments.to):
+    for line in _schedule_lines(schedule, arguments.to):
         say(line)
     say("")
-    for line in forecast_lines(spec, schedule, expected):
+    for line in _forecast_lines(spec, schedule, expected):
         say(line)
     for note in unlisted(spec):
         remark(f"Note: {note}")
@@ -63,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def forecast_json(expected: Forecast) -> dict[str, Any]:
+def _forecast_json(expected: Forecast) -> dict[str, Any]:
     """A forecast as plain data."""
     cost, low, high = expected.cost()
     sent, answered = expected.tokens
@@ -88,18 +107,18 @@ def forecast_json(expected: Forecast) -> dict[str, Any]:
     }
 
 
-def schedule_lines(schedule: Sequence[ScheduledDebate], file: str | None) -> Iterator[str]:
+def _schedule_lines(schedule: Sequence[ScheduledDebate], file: str | None) -> Iterator[str]:
     """The first debates of a schedule, and where the others are."""
-    for debate in schedule[:SHOWN]:
+    for debate in schedule[:_SHOWN]:
         judges = f"; judges {', '.join(debate.judges)}" if debate.judges else ""
         yield f"{debate.id}: {debate.pro} (pro) against {debate.con} (con), {debate.first} first{judges}"
     if file:
         yield f"{len(schedule):,} debates; the whole schedule is in {file}."
-    elif len(schedule) > SHOWN:
-        yield f"... and {len(schedule) - SHOWN:,} more; --to FILE writes them all."
+    elif len(schedule) > _SHOWN:
+        yield f"... and {len(schedule) - _SHOWN:,} more; --to FILE writes them all."
 
 
-def forecast_lines(spec: Spec, schedule: Sequence[ScheduledDebate], expected: Forecast) -> Iterator[str]:
+def _forecast_lines(spec: Spec, schedule: Sequence[ScheduledDebate], expected: Forecast) -> Iterator[str]:
     """What a schedule takes, in words."""
     from debate_orchestrator.providers import pricing
     from debate_orchestrator.tournament.progress import duration
@@ -133,3 +152,42 @@ def forecast_lines(spec: Spec, schedule: Sequence[ScheduledDebate], expected: Fo
         yield f"  {load.spec}: {load.calls:,.0f} calls, {load.usage.output:,} tokens answered, {price}"
     if spec.max_cost is not None and high > spec.max_cost:
         yield f"The cap of ${spec.max_cost:,.2f} may be reached before the end; `run` goes on later with a higher one."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="the tournament's folder")
+    parser.add_argument("model", metavar="MODEL", help="the model that is added")
+    parser.add_argument("--name", metavar="NAME", help="its name in the tournament; MODEL by default")
+    parser.add_argument("--price", metavar="IN,OUT", help="US dollars per million tokens, if the price is unknown")
+    parser.add_argument("--rehearse", action="store_true", help="let a stand-in take its place")
+    flags.add_trust(parser)
+
+
+def add(arguments: argparse.Namespace) -> int:
+    """Adds its debates to the schedule, and runs none."""
+    from debate_orchestrator.tournament import folder
+    from debate_orchestrator.tournament.spec_file import model_of
+    from debate_orchestrator.util import model_spec
+
+    tournament = folder.load(arguments.folder)
+    specs.agree_to_folder(tournament, trusted=arguments.trust)
+    given: dict[str, Any] = {"spec": arguments.model}
+    if arguments.name is not None:
+        given["name"] = arguments.name
+    if arguments.price is not None:
+        given["price"] = _price(arguments.price)
+    model = model_of(given)
+    if arguments.rehearse and model_spec.kind(model.spec) != model_spec.REHEARSE:
+        model = model.model_copy(update={"spec": model_spec.stand_in(model.spec)})
+    before = len(tournament.schedule)
+    tournament = folder.add_model(tournament, model)
+    specs.remember_folder(tournament)
+    say(f"{model.name} is added: {len(tournament.schedule) - before:,} more debates.")
+    remark(f"Run them: `{command('tournament resume', arguments.folder)}`.")
+    return 0
+
+
+def _price(text: str) -> Any:
+    """The price that a flag gives, or its text for a later check to refuse."""
+    parts = [number(part) for part in text.split(",")]
+    return {"input": parts[0], "output": parts[1]} if len(parts) == 2 else text

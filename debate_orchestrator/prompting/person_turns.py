@@ -1,0 +1,68 @@
+"""The turns of people, at a terminal and in a browser alike: their seats, the names of what a form asks for, what is
+wrong with a reply, and what handing it in does."""
+
+from __future__ import annotations
+
+from debate_orchestrator.core import speech_rules, transcript
+from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import JUDGE, Turn
+from debate_orchestrator.core.schema import ShapeContext
+from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.prompting.fields import Step, label
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadReply
+
+
+def human_seats(debate: DebateState) -> list[str]:
+    """The seats that people have now, every judge of a panel apart."""
+    seats = (seat for role in debate.seated for seat in (debate.judges if role == JUDGE else (role,)))
+    return [seat for seat in seats if filler(debate, seat) == model_spec.HUMAN]
+
+
+def hides_ballots(debate: DebateState) -> bool:
+    """Whether a person is one of several judges, none of whom may see what the others gave."""
+    panel = debate.cast.get(JUDGE, ())
+    return model_spec.HUMAN in panel and len(panel) > 1
+
+
+def part_name(part: str, terms: ShapeContext, format: Format) -> str:
+    """What a side, a criterion or a field is called."""
+    if part in terms.sides:
+        return format.name_of(part)
+    return format.rubric.criteria[part].title if part in terms.criteria else transcript.title(part)
+
+
+def step_label(step: Step, terms: ShapeContext, format: Format) -> str:
+    """What a question of a form is about; of a line of scores with the criteria in their order."""
+    named = label(step.place, lambda part: part_name(part, terms, format))
+    if step.field.kind != "scores":
+        return named
+    return f"{named}: {', '.join(part_name(name, terms, format) for name in terms.criteria)}"
+
+
+def reply_problems(debate: DebateState, turn: Turn, brief: Brief, text: str) -> list[str]:
+    """What is wrong with a text as the reply to a turn; empty where it will do."""
+    reply = Reply(text=text, brief=brief.digest, by=model_spec.HUMAN)
+    try:
+        replies.parse_reply(debate, turn, reply, brief.code)
+    except BadReply as error:
+        return [problem.removeprefix(f"{turn.id}: ") for problem in error.complaints]
+    return []
+
+
+def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
+    """What to know before a speech is handed in: what is not heard of it, and what its last line does."""
+    dropped, lines = speech_rules.as_spoken(debate, text, turn.phase).dropped, debate.format.lines
+    reply = Reply(text=text, brief="", by=model_spec.HUMAN)
+    over = f"The last {dropped:,} words are over the limit: they are on record, and no seat hears them."
+    found = [over] if dropped else []
+    if turn.speaking and speech_rules.says(debate, lines.decline, turn, reply):
+        found.append("It declines to argue this position, and is on record as a refusal.")
+    elif turn.speaking and speech_rules.says(debate, lines.concede, turn, reply):
+        found.append("It concedes the whole debate, which ends the debate.")
+    elif ignored := speech_rules.ignored_line(debate, turn, reply):
+        found.append(lines.remark(ignored))
+    return found
