@@ -74,7 +74,7 @@ class Vote(Value):
         return None if self.absent or not self.stable or not given else mean(given)
 
 
-def leader(scores: dict[str, Fraction]) -> str:
+def leader(scores: Mapping[str, Fraction | float]) -> str:
     """The side with the highest score; `tie` where two have it."""
     best = max(scores.values())
     ahead = [side for side, points in scores.items() if points == best]

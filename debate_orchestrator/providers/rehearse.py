@@ -18,7 +18,7 @@ from debate_orchestrator.core import decision, schedule, tally
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, MIRRORED, RAPPORTEUR, Turn
-from debate_orchestrator.core.schema import Field, ShapeContext, applies, fields_asked
+from debate_orchestrator.core.schema import Field, ShapeContext, applies, empty_value, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import DECISIVE, score_gap
 from debate_orchestrator.core.votes import leader
@@ -144,10 +144,12 @@ def filled(
     def value(name: str) -> Any:
         if name not in values:
             field = wanted[name]
-            values[name] = _nothing(field)  # so that fields that depend on each other come to an end
+            values[name] = empty_value(field)  # so that fields that depend on each other come to an end
             conditions = {other: value(other) for other in (*field.only_if, *field.unless) if other in wanted}
             if applies(field, conditions) and not field.optional:
-                chosen = _ahead(value("scores")) if name == "winner" and "scores" in wanted else prefer.get(name)
+                chosen = prefer.get(name)
+                if name == "winner" and "scores" in wanted:
+                    chosen = leader({side: sum(marks.values()) for side, marks in value("scores").items()})
                 values[name] = _value(field, terms, f"{about}, {name}", chosen, prefer, words)
         return values[name]
 
@@ -173,17 +175,6 @@ def fitting(schema: Mapping[str, Any], about: str) -> Any:
         case "number" | "integer":
             return _number(about, schema.get("minimum"), schema.get("maximum"))
     return _field(about)
-
-
-def _ahead(scores: dict[str, dict[str, float]]) -> str:
-    """The side that a ballot gives more; `tie` where none has more than the other."""
-    sums = {side: sum(marks.values()) for side, marks in scores.items()}
-    best = [side for side, points in sums.items() if points == max(sums.values())]
-    return best[0] if len(best) == 1 else "tie"
-
-
-def _nothing(field: Field) -> Any:
-    return [] if field.kind in ("choices", "turns", "list") and not (field.per_side or field.per_issue) else None
 
 
 def _value(

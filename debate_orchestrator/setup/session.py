@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import AliasChoices, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.events import NONCE, Reply
 from debate_orchestrator.core.schema import Shape
@@ -101,8 +101,8 @@ class QuestionTexts(Value):
 class SetupProgress(Value):
     """What was said on the way, so that the conversation can go on in another process."""
 
-    topics: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("topics", "heard"))
-    """The user's wordings of the topic, corrections last. `heard` in files of earlier versions."""
+    topics: tuple[str, ...] = ()
+    """The user's wordings of the topic, corrections last."""
     proposal: dict[str, Any] | None = None
     """The moderator's restatement or framings of the topic."""
     topic_ok: bool = False
@@ -117,12 +117,6 @@ class SetupProgress(Value):
     """What fences speech in the moderator's briefs; drawn by the caller that runs the conversation."""
     paid: tuple[Reply, ...] = ()
     """The replies of a moderator that was called, since they may have cost money."""
-
-    @field_validator("asked", mode="before")
-    @classmethod
-    def _put_again(cls, value: object) -> object:
-        """An older conversation kept a key alone: its question is put again."""
-        return value if isinstance(value, dict) else {}
 
 
 class SetupState(Value):
