@@ -15,7 +15,7 @@ from typing import Any
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.schema import ShapeContext, check, json_schema
-from debate_orchestrator.core.settings import DECLARED, Source, default_of, unwanted
+from debate_orchestrator.core.settings import DECLARED, Source, default_of, duplicate_positions, unwanted
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import risks, settings
 from debate_orchestrator.setup.session import (
@@ -283,7 +283,7 @@ class Questionnaire:
         if name == "topic":
             return with_progress(draft, proposal=value)
         positions = {side: sanitize.one_line(value[side]) for side in self.format.sides}
-        if errors := settings.duplicate_positions(positions):
+        if errors := duplicate_positions(positions):
             raise BadSettings(errors)
         return with_answers(draft, "derived", positions=positions)
 
@@ -359,7 +359,7 @@ class Questionnaire:
 
     def _take_positions_ok(self, draft: SetupState, text: str, source: Source) -> SetupState:
         if _yes("positions_ok", text, "change one with position_a=... or position_b=..."):
-            if errors := settings.duplicate_positions(draft.given["positions"]):
+            if errors := duplicate_positions(draft.given["positions"]):
                 raise BadSettings(errors)
             return with_progress(draft, positions_ok=True)
         rejected = (*draft.talk.rejected, draft.given["positions"])
