@@ -225,7 +225,7 @@ def test_headline_and_table_say_the_same(changes: dict[str, Any], problem: str) 
     """A brief has one default row, the last, as sure as its headline; it keeps to its words and the sizes of its
     lists."""
     debate = at("final.brief.rapporteur")
-    found = decision.shortcomings(debate, debate.due[0], brief(**changes))
+    found = decision.quality_problems(debate, debate.due[0], brief(**changes))
     assert (problem in " ".join(found)) if problem else found == []
 
 
