@@ -36,7 +36,7 @@ from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, Tra
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import settings
 from debate_orchestrator.storage.journal import SCHEMA, Entry
-from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
+from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadJournal, BadSettings
 from debate_orchestrator.util.sanitize import one_line
@@ -301,13 +301,7 @@ def output_path(source: str) -> str:
     """Where the report of a judging goes by default: beside its source, under a name that is free."""
     stem = source.removesuffix(JOURNAL) if source.endswith(JOURNAL) else os.path.splitext(source)[0]
     stem = re.sub(r"\.judged(?:-\d+)?$", "", stem)
-    number = 1
-    while True:
-        report = f"{stem}.judged{f'-{number}' if number > 1 else ''}.md"
-        files = DebateFiles.of_journal(report.removesuffix(".md") + JOURNAL)
-        if not any(os.path.lexists(path) for path in files):
-            return report
-        number += 1
+    return free_files(DebateFiles.of_journal(f"{stem}.judged{JOURNAL}")).report
 
 
 def panel_errors(judges: Sequence[str]) -> list[str]:

@@ -26,7 +26,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import clerk
 from debate_orchestrator.providers.registry import Permissions, Piece, cast_problems
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import OutOfTurn, short_repr
+from debate_orchestrator.util.errors import short_repr
 
 KIND = model_spec.REHEARSE
 _WORDS = 200
@@ -61,10 +61,7 @@ class Rehearsal:
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The stand-in's reply, at no cost and without counts."""
-        try:
-            text = reply_for(self._current.state, schedule.turn(self._current.state, brief.turn))
-        except OutOfTurn:  # the moderator's work is not a turn of the debate
-            text = json.dumps(fitting(brief.json_schema or {}, brief.turn))
+        text = reply_for(self._current.state, schedule.turn(self._current.state, brief.turn))
         on_text(text)
         return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)
 
@@ -154,27 +151,6 @@ def filled(
         return values[name]
 
     return {name: value(name) for name in wanted}
-
-
-def fitting(schema: Mapping[str, Any], about: str) -> Any:
-    """A value of a JSON Schema, for replies whose shape nothing else gives: null wherever that is allowed."""
-    if "anyOf" in schema:
-        return fitting(schema["anyOf"][-1], about)
-    kinds = schema.get("type", "string")
-    if None in schema.get("enum", ()) or "null" in (kinds if isinstance(kinds, list) else [kinds]):
-        return None
-    if "enum" in schema:
-        return schema["enum"][_draw(about) % len(schema["enum"])]
-    match kinds[0] if isinstance(kinds, list) else kinds:
-        case "object":
-            return {name: fitting(part, f"{about}, {name}") for name, part in schema.get("properties", {}).items()}
-        case "array":
-            return [fitting(schema["items"], about)]
-        case "boolean":
-            return False
-        case "number" | "integer":
-            return _number(about, schema.get("minimum"), schema.get("maximum"))
-    return _field(about)
 
 
 def _value(
