@@ -354,9 +354,9 @@ class TestFiles:
         [
             "rounds: three\nstrictness: 7\n",
             "topic: [1]\npositions: {a: 1}\noutput: {}\ncast: 3\n",
-            "setup: {heard: [], topic_ok: true, positions_ok: true, positions: own, asked: topic_ok}\n",
-            "topic: x\nsetup: {heard: [x], topic_ok: true, asked: positions_ok, proposal: {ambiguous: 7}}\n",
-            "positions: [a]\nsetup: {heard: [x], topic_ok: true}\nrounds: 99\n",
+            "setup: {topics: [], topic_ok: true, positions_ok: true, positions: own, asked: {topic_ok: x}}\n",
+            "topic: x\nsetup: {topics: [x], topic_ok: true, asked: {positions_ok: x}, proposal: {ambiguous: 7}}\n",
+            "positions: [a]\nsetup: {topics: [x], topic_ok: true}\nrounds: 99\n",
             "cast: {a: 7, b: [], judge: {x: y}}\ncontext: 7\n",
         ],
     )
