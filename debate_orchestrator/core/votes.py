@@ -148,8 +148,4 @@ def swing(before: Sequence[Vote], after: Sequence[Vote], sides: Sequence[str]) -
 def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:
     """The side that more votes name than any other; votes for a tie are not counted; equal is a tie."""
     counts = Counter(vote for vote in votes if vote in sides)
-    if not counts:
-        return TIE
-    best = max(counts.values())
-    ahead = [side for side in sides if counts[side] == best]
-    return ahead[0] if len(ahead) == 1 else TIE
+    return leader({side: counts[side] for side in sides}) if counts else TIE

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from debate_orchestrator import __version__
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core import transcript as transcript_module
 from debate_orchestrator.core.events import (
@@ -32,10 +30,11 @@ from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import CALLING, MOST_JUDGES, VOTING, Settings, line_problems
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.next_command import next_command
+from debate_orchestrator.engine.start import new_opening
 from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import settings
-from debate_orchestrator.storage.journal import SCHEMA, Entry
+from debate_orchestrator.storage.journal import Entry
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadJournal, BadSettings
@@ -92,7 +91,7 @@ def of_journal(
     seated = old.format.seats_taken(setup.options)
     cast = {**{seat: recording for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
     calls = {name: Settings.model_fields[name].default for name in CALLING}
-    opened = _opened(
+    opened = new_opening(
         old.format,
         old.templates,
         setup=setup.model_copy(update={"cast": cast, **calls}),
@@ -236,8 +235,9 @@ def of_transcript(
         cast={**dict.fromkeys(format.sides, (model_spec.HOST,)), JUDGE: tuple(judges)},
         **votes,
     )
-    opened = _opened(
+    opened = new_opening(
         _fitted(format, transcript).model_copy(update={"lines": _NEVER_SAID}),
+        {},
         setup=setup,
         recording=Recording(
             source=source, digest=digest, root=digest, speakers=transcript.speakers, notes=transcript.notes
@@ -325,17 +325,3 @@ def _voting(given: Mapping[str, Any], format: Format, judges: Sequence[str], err
     except BadSettings as error:
         errors += error.complaints
         return {}
-
-
-def _opened(format: Format, templates: Mapping[str, str] | None = None, **given: Any) -> Opened:
-    """The first event, made now: version, digests of the prompts, seed and nonce are of today."""
-    return Opened(
-        schema_version=SCHEMA,
-        version=__version__,
-        format=format,
-        prompts=loader.digests(format, templates or {}),
-        templates=dict(templates or {}),
-        seed=secrets.randbits(32),
-        nonce=secrets.token_hex(8),
-        **given,
-    )
