@@ -391,9 +391,7 @@ def _scores(value: Any, terms: ShapeContext, where: str) -> list[str]:
         return errors
     for name in terms.criteria:
         least, most = terms.scale(name)
-        scale = Field(kind="number", least=least, most=most)
-        if not _fits(scale, value[name], terms):
-            errors.append(_mismatch(f"{where}.{name}", value[name], _expected(scale, terms)))
+        errors += _one(Field(kind="number", least=least, most=most), value[name], terms, f"{where}.{name}")
     return errors
 
 

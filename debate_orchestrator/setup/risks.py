@@ -150,9 +150,10 @@ def of_settings(settings: Settings | Mapping[str, Any], typed_format: str | None
     for path in _texts(given.get("context")):
         if leads := _outside(path):
             found.append(Risk(kind="context", where="context", what=leads))
-    report = _report(given.get("output"))
-    if report and (leads := _outside(report) or (_real(report) if _instructs(report) else "")):
-        found.append(Risk(kind="output", where="output", what=leads))
+    if report := _report(given.get("output")):
+        real = _real(report)
+        if leads := _outside(report) or (real if os.path.basename(real).casefold() in _INSTRUCTIONS else ""):
+            found.append(Risk(kind="output", where="output", what=leads))
     format = typed_format or given.get("format")
     if not typed_format and isinstance(format, str) and source.is_path(format):
         found.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
@@ -261,11 +262,6 @@ def _report(output: object) -> str:
         return DebateFiles.named_by(output).report if isinstance(output, str) else ""
     except (BadFile, ValueError):
         return ""
-
-
-def _instructs(report: str) -> bool:
-    """Whether a report has a name under which agents look for their instructions."""
-    return os.path.basename(_real(report)).casefold() in _INSTRUCTIONS
 
 
 def _outside(path: str) -> str:
