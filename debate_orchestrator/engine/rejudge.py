@@ -65,7 +65,7 @@ def of_journal(
     later; those of a format without judges follow at once.
 
     `panel` holds the keys of an answers file that say how the judges vote, where that changes. Raises BadJournal where
-    the debate is not finished, and BadAnswers with every error in what was asked for.
+    the debate is not finished, and BadSettings with every error in what was asked for.
     """
     debate = fold(entry.event for entry in entries)
     old, digest = debate.opened, entries[-1].hash
@@ -210,7 +210,7 @@ def of_transcript(
 ) -> Opening:
     """The opening of a judging of a transcript, and its speeches as the events that follow.
 
-    A topic and positions that are given here replace the document's. Raises BadAnswers with every error.
+    A topic and positions that are given here replace the document's. Raises BadSettings with every error.
     """
     format = loader.load(judged_by)
     source, mode = os.path.basename(path), strictness or list(format.rubric.strictness)[-1]
