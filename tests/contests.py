@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from messages_server import schema_of
 
-from debate_orchestrator.providers.rehearse import fitting
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.folder import DEBATES, Tournament
 from debate_orchestrator.tournament.run import TournamentRun
@@ -59,6 +60,27 @@ def replied(request: dict[str, Any]) -> str | None:
     """What a server says to a request of the panel format: a ballot of the shape that is asked for, or a speech."""
     schema = schema_of(request)
     return None if schema is None else json.dumps(fitting(schema, request["model"]))
+
+
+def fitting(schema: Mapping[str, Any], about: str) -> Any:
+    """A value of a JSON Schema: null wherever that is allowed."""
+    if "anyOf" in schema:
+        return fitting(schema["anyOf"][-1], about)
+    kinds = schema.get("type", "string")
+    if None in schema.get("enum", ()) or "null" in (kinds if isinstance(kinds, list) else [kinds]):
+        return None
+    if "enum" in schema:
+        return schema["enum"][crc32(about.encode()) % len(schema["enum"])]
+    match kinds[0] if isinstance(kinds, list) else kinds:
+        case "object":
+            return {name: fitting(part, f"{about}, {name}") for name, part in schema.get("properties", {}).items()}
+        case "array":
+            return [fitting(schema["items"], about)]
+        case "boolean":
+            return False
+        case "number" | "integer":
+            return 5 + crc32(about.encode()) % 6
+    return f"Words for {about}."
 
 
 def statuses(run: TournamentRun) -> list[str]:

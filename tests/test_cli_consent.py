@@ -268,8 +268,8 @@ def test_sources_in_a_file_prove_nothing(debate: Run, outside: Path) -> None:
     """A file that claims that the user chose its values, as a finished conversation or not, is still a file."""
     given = {"topic": "T", "positions": {"a": "A.", "b": "B."}, "rounds": 1, "strictness": "strict"}
     given |= {"output": str(outside / "r.md"), "cast": {"a": MARKS}}
-    talk = SetupProgress(topics=("T",), topic_ok=True, positions="own", positions_ok=True)
-    session.save("a.yaml", SetupState(given=given, sources=dict.fromkeys(given, "user"), talk=talk))
+    progress = SetupProgress(topics=("T",), topic_ok=True, positions="own", positions_ok=True)
+    session.save("a.yaml", SetupState(given=given, sources=dict.fromkeys(given, "user"), progress=progress))
     asked, ran = debate("ask", "a.yaml").json, debate("open", "--answers", "a.yaml")
 
     assert asked["status"] == "ready"

@@ -141,7 +141,7 @@ class TestFilesOfOthers:
     def test_nothing_comes_of_it_before(self, person: Person, name: str) -> None:
         """Neither a file that is named nor one that lies in the folder has its moderator called before a yes; a no
         keeps nothing."""
-        Path(name).write_text(f"{self.SETUP}setup: {{heard: [x]}}\n")
+        Path(name).write_text(f"{self.SETUP}setup: {{topics: [x]}}\n")
         arguments, keys = (("--answers", name), ("no",)) if name == "a.yaml" else ((), ("yes", "no"))
         ran, shown = person(*arguments, keys=keys)
 

@@ -69,7 +69,7 @@ def test_files_that_are_no_answers(debate: Run, here: Path, text: str) -> None:
     ran = debate("open", "--answers", "odd.yaml")
 
     assert ran.code == 2
-    assert ran.err.startswith("debate: odd.yaml: ")
+    assert ran.err.startswith("debate: odd.yaml:")
     assert ran.err.count("\n") == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,7 @@ def test_a_key_stands_once_in_json(refused: Any) -> None:
 )
 def test_what_is_no_yaml(refused: Any, text: str) -> None:
     """What is not well formed is refused in one line with the file's name."""
-    assert "x.yaml: not valid YAML" in refused(text)
+    assert re.search(r"x\.yaml:\d+: not valid YAML", refused(text))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ def test_json_files_are_json(refused: Any, text: str) -> None:
 
 def test_half_a_character_in_yaml(refused: Any) -> None:
     """An escape that is half a surrogate pair is no character in YAML either."""
-    assert "x.yaml: not valid YAML" in refused('a: "\\ud800"')
+    assert "x.yaml:1: not valid YAML" in refused('a: "\\ud800"')
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_damaged_secret_is_an_error(own_state: None) -> None:
 def test_a_secret_is_kept_without_hard_links(own_state: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a filesystem that has no hard links, later processes read the same secret, and no draft stays."""
 
-    def refused(*_: Any) -> None:
+    def refused(*_: Any, **__: Any) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refused)

@@ -237,7 +237,7 @@ class TestRefusals:
         draft = said(interview, SetupState(), *TO_POSITIONS[:2])
         put = interview.mark_asked(draft, question(interview, draft))
 
-        assert interview.answer(interview.answer(put, "rounds", "2"), "topic_ok", "yes").talk.topic_ok
+        assert interview.answer(interview.answer(put, "rounds", "2"), "topic_ok", "yes").progress.topic_ok
         with pytest.raises(BadSettings, match="before its question was put"):
             interview.answer(interview.answer(put, "topic", "another"), "topic_ok", "yes")
 

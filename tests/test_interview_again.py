@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from test_interview import CLEAR, MUDDY, PAIR, TO_POSITIONS, TO_READY, TO_ROUNDS, question, said
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import Rounds
+from debate_orchestrator.core.phases import RoundLimits
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import settings
 from debate_orchestrator.setup.questions import Questionnaire
@@ -36,7 +36,7 @@ def again(interview: Questionnaire, draft: SetupState, key: str, answer: str) ->
 
 def answered(interview: Questionnaire, draft: SetupState) -> list[str]:
     """The questions of a clear topic that have an answer, in the order in which they come."""
-    return [key for key in ORDER if interview.said(draft, key)]
+    return [key for key in ORDER if interview.standing_answer(draft, key)]
 
 
 class TestAnswersGivenAgain:
@@ -45,20 +45,20 @@ class TestAnswersGivenAgain:
         interview = interviewed()
         for draft in (said(interview, SetupState(), *OWN, *REST), said(interview, SetupState(), *TO_READY)):
             for key in answered(interview, draft):
-                standing = interview.said(draft, key)
+                standing = interview.standing_answer(draft, key)
                 after = again(interview, draft, key, standing)
-                assert (after.given, after.talk) == (draft.given, draft.talk.model_copy(update={"asked": {}}))
+                assert (after.given, after.progress) == (draft.given, draft.progress.model_copy(update={"asked": {}}))
 
     def test_what_stands(self) -> None:
         """What stands is told for each question, and nothing where nothing was answered."""
         interview = interviewed()
         draft = said(interview, SetupState(), *OWN, *REST)
-        standing = [interview.said(draft, key) for key in answered(interview, draft)]
+        standing = [interview.standing_answer(draft, key) for key in answered(interview, draft)]
 
         assert standing == [CLEAR["restated"], "yes", "own", "Tabs.", "Spaces.", "yes", "8", "yes", "strict", "o.md"]
-        assert {interview.said(SetupState(), key) for key in interview.words.questions} == {""}
+        assert {interview.standing_answer(SetupState(), key) for key in interview.words.questions} == {""}
         framed = said(interview, SetupState(), ("topic", "x"), ("topic", MUDDY), ("framing", "2"))
-        assert interview.said(framed, "framing") == "alternative"
+        assert interview.standing_answer(framed, "framing") == "alternative"
 
 
 class TestGoingBack:
@@ -89,8 +89,8 @@ class TestGoingBack:
         back = again(interview, derived, "positions", "own")
         edited = again(interview, said(interview, SetupState(), *TO_ROUNDS), "positions", "own")
 
-        assert [interview.said(back, f"position_{side}") for side in "ab"] == ["Tabs.", "Spaces."]
-        assert [interview.said(edited, f"position_{side}") for side in "ab"] == [PAIR["a"], PAIR["b"]]
+        assert [interview.standing_answer(back, f"position_{side}") for side in "ab"] == ["Tabs.", "Spaces."]
+        assert [interview.standing_answer(edited, f"position_{side}") for side in "ab"] == [PAIR["a"], PAIR["b"]]
 
     def test_the_topic_as_stated(self) -> None:
         """Without a moderator the topic is taken as it was stated, and is then the user's own words."""
@@ -150,7 +150,7 @@ class TestFormats:
 
     def test_one_round_is_not_asked_for(self) -> None:
         """A format with a single round asks nothing about rounds; the block says one."""
-        interview = interviewed(self.other(rounds=Rounds(default=1, most=1, insist=1)))
+        interview = interviewed(self.other(rounds=RoundLimits(default=1, most=1, insist=1)))
         draft = said(interview, SetupState(), *TO_ROUNDS)
 
         assert question(interview, draft).key == "strictness"
@@ -160,7 +160,7 @@ class TestFormats:
 
     def test_rounds_have_the_formats_limits(self) -> None:
         """Limits, default, cap and what a round is are the format's."""
-        interview = interviewed(self.other(rounds=Rounds(default=2, most=3, insist=4), round=RULES.round[:1]))
+        interview = interviewed(self.other(rounds=RoundLimits(default=2, most=3, insist=4), round=RULES.round[:1]))
         asked = question(interview, said(interview, SetupState(), *TO_ROUNDS))
         insist = question(interview, said(interview, SetupState(), *TO_ROUNDS, ("rounds", "4")))
 
@@ -173,13 +173,13 @@ class TestFormats:
     @pytest.mark.parametrize(
         ("rounds", "expected"),
         [
-            (Rounds(default=1, most=1, insist=1), "rounds: '9' is not 1."),
-            (Rounds(default=2, most=3, insist=3), "1 to 3. More than 3 tend to produce diminishing returns."),
-            (Rounds(default=2, most=3, insist=4), "diminishing returns, and 4 can be had with insist: true"),
-            (Rounds(), "4 or 5 is a good cap, and 7 to 8 can be had with insist: true"),
+            (RoundLimits(default=1, most=1, insist=1), "rounds: '9' is not 1."),
+            (RoundLimits(default=2, most=3, insist=3), "1 to 3. More than 3 tend to produce diminishing returns."),
+            (RoundLimits(default=2, most=3, insist=4), "diminishing returns, and 4 can be had with insist: true"),
+            (RoundLimits(), "4 or 5 is a good cap, and 7 to 8 can be had with insist: true"),
         ],
     )
-    def test_complaints_have_the_formats_limits(self, rounds: Rounds, expected: str) -> None:
+    def test_complaints_have_the_formats_limits(self, rounds: RoundLimits, expected: str) -> None:
         """A number that will not do is told the format's own limits."""
         assert expected in settings.unwanted("rounds", "9", self.other(rounds=rounds))
 

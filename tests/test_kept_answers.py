@@ -12,7 +12,7 @@ from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
 from debate_orchestrator.setup.session import SetupProgress, SetupState
 from debate_orchestrator.util.data import read_mapping
 
-DRAFT = SetupState(given={"rounds": 2}, talk=SetupProgress(topics=("Tabs?",)))
+DRAFT = SetupState(given={"rounds": 2}, progress=SetupProgress(topics=("Tabs?",)))
 
 
 class TestKept:
@@ -66,7 +66,7 @@ class TestKept:
         kept, draft = saving.from_file("mine.yaml")
         kept.keep(draft)
 
-        assert draft.talk.topics == ("Tabs?",)
+        assert draft.progress.topics == ("Tabs?",)
         assert Path("mine.yaml").read_text().startswith("# my notes")
         assert kept.path == ".debate-setup.yaml"
 

@@ -22,7 +22,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.util.errors import BadFile, BadReply
 
-SETUP = SetupState(given={"rounds": 2}, talk=SetupProgress(topics=("Tabs?",)))
+SETUP = SetupState(given={"rounds": 2}, progress=SetupProgress(topics=("Tabs?",)))
 
 
 def test_a_brief_that_was_edited_is_kept(here: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 
 import pytest
@@ -15,12 +14,11 @@ from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Spoke, Voted
 from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check, json_schema
+from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.loop import run_loop
-from debate_orchestrator.prompting.briefs import Brief, Message
-from debate_orchestrator.providers.registry import cast_problems, make_provider, make_providers
-from debate_orchestrator.providers.rehearse import filled, fitting
+from debate_orchestrator.providers.registry import cast_problems, make_providers
+from debate_orchestrator.providers.rehearse import filled
 from debate_orchestrator.storage.journal import JournalWriter
 
 STAND_IN = "rehearse:anthropic:claude-opus-5-5"
@@ -107,23 +105,6 @@ def test_whom_it_cannot_stand_in_for(spec: str, said: str) -> None:
     assert found.startswith(said)
 
 
-def test_it_does_the_moderators_work_too() -> None:
-    """A brief that is no turn of the debate is answered by its JSON Schema alone."""
-    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": ["string", "null"]}}}
-    asked = Brief(
-        turn="setup.positions.moderator",
-        system="",
-        messages=(Message(role="user", parts=("x",)),),
-        wants="json",
-        json_schema=schema,
-    )
-    heard: list[str] = []
-    reply = asyncio.run(make_provider("rehearse", CurrentState(fold([opening()]))).reply(asked, heard.append))
-
-    assert json.loads(reply.text) == {"a": "Rehearsed words for setup.positions.moderator, a.", "b": None}
-    assert heard == [reply.text]
-
-
 PLAIN = st.one_of(
     st.builds(Field, kind=st.sampled_from(["text", "url", "flag", "turns", "scores"])),
     st.builds(Field, kind=st.just("text"), words=st.integers(1, 60)),
@@ -157,15 +138,6 @@ def test_any_shape_is_filled(shape: Shape) -> None:
 
     assert check(shape, made, TERMS) == []
     assert made == filled(shape, TERMS, "1.verdict.judge", {"winner": "a"})
-
-
-@given(shape=shapes())
-def test_any_schema_is_fitted(shape: Shape) -> None:
-    """What is made from a JSON Schema alone has its properties, whatever they are made of."""
-    made = fitting(json_schema(shape, TERMS), "setup.x.moderator")
-
-    assert set(made) == set(shape)
-    json.dumps(made)
 
 
 @pytest.mark.parametrize("judges", [1, 3])

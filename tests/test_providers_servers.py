@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.servers import Server, is_loopback, key_name, server, spec_problem, unencrypted
+from debate_orchestrator.providers.servers import ModelServer, is_loopback, key_name, server, spec_problem, unencrypted
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_whatever_is_taken_is_understood(kind: str, rest: str) -> None:
     spec = f"{kind}:{rest}"
     if spec_problem(spec) is None:
         made = server(spec)
-        assert isinstance(made, Server) and made.model
+        assert isinstance(made, ModelServer) and made.model
         assert made.url is None or key_name(made.url).isidentifier()
 
 

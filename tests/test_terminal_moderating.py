@@ -64,9 +64,9 @@ def test_what_was_paid_is_kept(moderator: Moderator) -> None:
     held = hold("tabs or spaces", "", found=FOUND)
     again = hold("", "yes", found=FOUND, goes_on=True)
 
-    assert [one.by for one in held.draft.talk.paid] == ["anthropic:claude-opus-5-5"] * 2
-    assert len(again.draft.talk.paid) == 3
-    assert all(one.called and one.cost for one in again.draft.talk.paid)
+    assert [one.by for one in held.draft.progress.paid] == ["anthropic:claude-opus-5-5"] * 2
+    assert len(again.draft.progress.paid) == 3
+    assert all(one.called and one.cost for one in again.draft.progress.paid)
 
 
 def test_what_was_paid_is_told(moderator: Moderator) -> None:
@@ -87,7 +87,7 @@ def test_an_interrupt_while_it_is_asked(moderator: Moderator, monkeypatch: pytes
     held = hold("tabs or spaces", "", found=FOUND)
 
     assert held.ended == "left"
-    assert load(".debate-setup.yaml").talk.topics == ("tabs or spaces",)
+    assert load(".debate-setup.yaml").progress.topics == ("tabs or spaces",)
 
 
 def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +103,7 @@ def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytes
 
     monkeypatch.setattr(moderator_module, "_reply", interrupted)
     held = hold("tabs or spaces", "", found=FOUND)
-    kept = load(".debate-setup.yaml").talk
+    kept = load(".debate-setup.yaml").progress
 
     assert (held.ended, kept.topics) == ("left", ("tabs or spaces",))
     assert [bool(one.cost) for one in kept.paid] == [True]
@@ -119,7 +119,7 @@ def test_an_ambiguous_topic(moderator: Moderator) -> None:
     assert "This topic may not have a clean pro/con split. I recommend framing it as: Tabs win." in held.text
     assert held.draft.given["topic"] == "Spaces win."
     assert own.draft.given["topic"] == "Tabs beat spaces."
-    assert own.draft.talk.topics == ("indentation", "Elastic tabs win")
+    assert own.draft.progress.topics == ("indentation", "Elastic tabs win")
 
 
 def test_a_correction_is_restated(moderator: Moderator) -> None:

@@ -274,7 +274,7 @@ class TestLeaving:
         """What was typed and not sent is among the earlier answers the next time."""
         hold("A long and winding thou" + CTRL_C)
 
-        assert hold(UP + "ght").draft.talk.topics == ("A long and winding thought",)
+        assert hold(UP + "ght").draft.progress.topics == ("A long and winding thought",)
 
     def test_another_conversation_beside_it(self, here: Path) -> None:
         """The one that was left can be left alone: another has its own file."""
@@ -354,9 +354,9 @@ class TestFiles:
         [
             "rounds: three\nstrictness: 7\n",
             "topic: [1]\npositions: {a: 1}\noutput: {}\ncast: 3\n",
-            "setup: {heard: [], topic_ok: true, positions_ok: true, positions: own, asked: topic_ok}\n",
-            "topic: x\nsetup: {heard: [x], topic_ok: true, asked: positions_ok, proposal: {ambiguous: 7}}\n",
-            "positions: [a]\nsetup: {heard: [x], topic_ok: true}\nrounds: 99\n",
+            "setup: {topics: [], topic_ok: true, positions_ok: true, positions: own, asked: {topic_ok: x}}\n",
+            "topic: x\nsetup: {topics: [x], topic_ok: true, asked: {positions_ok: x}, proposal: {ambiguous: 7}}\n",
+            "positions: [a]\nsetup: {topics: [x], topic_ok: true}\nrounds: 99\n",
             "cast: {a: 7, b: [], judge: {x: y}}\ncontext: 7\n",
         ],
     )
@@ -370,7 +370,7 @@ class TestFiles:
         """A file with an answer that will not do is kept aside as it is, once, before it is written anew."""
         path = here / "odd.yaml"
         given = {"strictness": "strict", "rounds": 99}
-        save(str(path), SetupState(given=given, sources={}, talk=SetupProgress(topics=("Tabs?",))))
+        save(str(path), SetupState(given=given, sources={}, progress=SetupProgress(topics=("Tabs?",))))
         was = path.read_text(encoding="utf-8")
         wizard = Wizard(Script(), questionnaire, coming(NOBODY), no_check)
         wizard.take_up(*from_file(str(path)))
@@ -472,7 +472,7 @@ def test_no_answer_is_ever_lost(here: Path, typed: list[str]) -> None:
         for key in LASTING:
             assert key not in before.given or key in after.given, key
     on_disk = load(".debate-setup.yaml")
-    assert on_disk.talk.topics == wizard.draft.talk.topics
+    assert on_disk.progress.topics == wizard.draft.progress.topics
     assert on_disk.given.get("cast") == wizard.draft.given.get("cast")
 
 
@@ -487,4 +487,4 @@ def test_no_key_breaks_it(here: Path, keys: list[str]) -> None:
     held = hold(*SETUP[:2], "".join(keys) + CTRL_C)
 
     assert held.ended in ("left", "later", "confirmed")
-    assert load(held.wizard.kept.path).talk.topics
+    assert load(held.wizard.kept.path).progress.topics

@@ -23,7 +23,6 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Asked, CallFailed, Event, Usage
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.providers import pricing
-from debate_orchestrator.providers.rehearse import fitting
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.batches import Batches
@@ -281,7 +280,7 @@ def chat_reply(body: dict[str, Any]) -> str:
     """A ballot of the shape that a request asks for, or a speech."""
     if "response_format" not in body:
         return "This is what is said."
-    ballot = fitting(body["response_format"]["json_schema"]["schema"], body["model"])
+    ballot = contests.fitting(body["response_format"]["json_schema"]["schema"], body["model"])
     return coded(body["messages"][-1]["content"], ballot)
 
 

@@ -86,7 +86,7 @@ def test_a_conversation_is_finished_by_the_format_in_force(debate: Run, here: Pa
     Path("broken").mkdir()
     Path("broken/format.yaml").write_text(f"{SECRET}: 7\n")
     positions = "positions: {a: It is so., b: It is not so.}"
-    Path("a.yaml").write_text(f"topic: T\n{positions}\nrounds: 1\nformat: ./broken\nsetup: {{heard: [T]}}\n")
+    Path("a.yaml").write_text(f"topic: T\n{positions}\nrounds: 1\nformat: ./broken\nsetup: {{topics: [T]}}\n")
     ran = debate("open", "--answers", "a.yaml", "--format", "adversarial")
 
     assert ran.code == 2

@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
 
 
 _ONCE = "A reply is sent back for this once only. What stays as it is stands in the report."
-"""The last complaint about a reply with shortcomings, by which that reply is known."""
+"""The last complaint about a reply that has its shape and could be better, by which that reply is known."""
 
 
 class IssueList(Value):
@@ -132,7 +132,7 @@ def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
     return [row for ballot in ballots if ballot is not None for row in ballot.ballot.get("rows") or ()]
 
 
-def shortcomings(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> list[str]:
+def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> list[str]:
     """Why a reply of the rapporteur that has its shape should be written again, a sentence each: lists that are too
     short or too long, and what in a brief its own table or the record does not bear out."""
     shape = debate.shape(turn) or {}
@@ -183,16 +183,16 @@ def _words(shape: Shape, record: Mapping[str, Any]) -> int:
 def left_standing(debate: DebateState) -> list[str]:
     """What is wrong with the decision brief as it was written last; empty if there is none (yet)."""
     written = decision_brief(debate)
-    return [] if written is None else shortcomings(debate, debate.turns[written.turn], written.ballot)
+    return [] if written is None else quality_problems(debate, debate.turns[written.turn], written.ballot)
 
 
 def complaints(turn: Turn, found: Sequence[str]) -> list[str]:
-    """The complaints with which a reply is sent back for its shortcomings."""
-    return [*(f"{turn.id}: {shortcoming}" for shortcoming in found), _ONCE]
+    """The complaints with which a reply is sent back for its quality."""
+    return [*(f"{turn.id}: {problem}" for problem in found), _ONCE]
 
 
 def was_sent_back(debate: DebateState, turn: Turn) -> bool:
-    """Whether a reply to the turn was sent back for its shortcomings, not because it could not be used."""
+    """Whether a reply to the turn was sent back for its quality, not because it could not be used."""
     return any(_ONCE in reply.complaints for reply in debate.rejected.get(turn.id, ()))
 
 
@@ -201,7 +201,7 @@ def sent_back(debate: DebateState) -> list[str]:
     written = decision_brief(debate)
     replies = debate.rejected.get(written.turn, ()) if written else ()
     before = {complaint.partition(": ")[2] for reply in replies for complaint in reply.complaints}
-    return [shortcoming for shortcoming in left_standing(debate) if shortcoming in before]
+    return [problem for problem in left_standing(debate) if problem in before]
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:

@@ -284,13 +284,13 @@ class Opened(Value):
             raise ValueError(f"a recording with {problem} that a debate of this format and length does not have")
         if setup.rounds > MOST_ROUNDS:
             raise ValueError(f"{setup.rounds} rounds; at most {MOST_ROUNDS}")
-        if problem := self._turns_wrong():
+        if problem := self._turn_problem():
             raise ValueError(problem)
         if setup.first not in format.sides or setup.strictness not in format.rubric.strictness:
             raise ValueError("the format has no such side to speak first, or no such strictness")
         return self
 
-    def _turns_wrong(self) -> str | None:
+    def _turn_problem(self) -> str | None:
         """What makes the debate one of more turns than can be held."""
         setup, format = self.setup, self.format
         panel, parts = judges(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()

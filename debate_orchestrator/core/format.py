@@ -33,7 +33,7 @@ from debate_orchestrator.core.phases import (
     Phase,
     Quotes,
     ReservedLines,
-    Rounds,
+    RoundLimits,
     Rubric,
     Seat,
     Slot,
@@ -101,7 +101,7 @@ class Format(Value):
     title: Text
     about: Text
     seats: dict[str, Seat]
-    rounds: Rounds = Rounds()
+    rounds: RoundLimits = RoundLimits()
     history: Literal["transcript", "dialogue"] = "transcript"
     """How earlier turns are shown: one growing transcript, or one's own as an assistant's messages."""
     context_heard_by: tuple[str, ...] = EVERYBODY

@@ -87,7 +87,7 @@ class Seat(Value):
     """How the seat is written in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
 
 
-class Rounds(Value):
+class RoundLimits(Value):
     """How many rounds there may be."""
 
     default: int = Default(default=3, ge=1, le=LARGEST_COUNT)

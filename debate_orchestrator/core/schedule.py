@@ -230,12 +230,7 @@ def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
 
 def new_questions(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
     """Those of them that they had not heard in a turn before."""
-    known, before = questions_before(debate, turn)
-    return [
-        FloorQuestion(n, event.question, new=True)
-        for n, event in enumerate(debate.questions[known:before], start=known)
-        if turn.role in event.to
-    ]
+    return [question for question in questions_put_to(debate, turn) if question.new]
 
 
 def questions_before(debate: DebateState, turn: Turn) -> tuple[int, int]:

@@ -315,21 +315,21 @@ def check(shape: Mapping[str, Field], value: Any, terms: ShapeContext, where: st
 
 def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: ShapeContext, where: str) -> list[str]:
     value = record[name]
-    empty_one = empty_value(field)
-    empty = value == empty_one and type(value) is type(empty_one)
+    empty_form = empty_value(field)
+    empty = value == empty_form and type(value) is type(empty_form)
     if (field.optional or field.per_issue) and empty:
         return []
     if not field.only_if and not field.unless:
-        return _one(field, value, terms, where)
+        return _value_errors(field, value, terms, where)
     if applies(field, record):
         if empty and field.kind != "list":  # an empty list is a list, but choices and turns must name something
             return [_mismatch(where, value, f"{_expected(field, terms)}, {_condition(field, 'since')}")]
-        return _one(field, value, terms, where)
+        return _value_errors(field, value, terms, where)
     if empty:
         return []
     barred = [f"{other} is {_word(bar)}" for other, bar in field.unless.items() if record.get(other) == bar]
     why = f"since {' and '.join(barred)}" if barred else _condition(field, "unless")
-    return [f"{where}: {short_repr(value)} must be {json.dumps(empty_one)}, {why}."]
+    return [f"{where}: {short_repr(value)} must be {json.dumps(empty_form)}, {why}."]
 
 
 def applies(field: Field, record: Mapping[str, Any]) -> bool:
@@ -357,9 +357,9 @@ def _or_nothing(field: Field) -> str:
     return f", or {json.dumps(empty_value(field))}" if field.optional else ""
 
 
-def _one(field: Field, value: Any, terms: ShapeContext, where: str, *, side: bool = True) -> list[str]:
+def _value_errors(field: Field, value: Any, terms: ShapeContext, where: str, *, side: bool = True) -> list[str]:
     if side and (keys := field.keys(terms)):
-        return _each(keys, value, where, lambda item, at: _one(field.single, item, terms, at, side=False))
+        return _each(keys, value, where, lambda item, at: _value_errors(field.single, item, terms, at, side=False))
     if field.kind == "record":
         return check(field.fields, value, terms, f"{where}.")
     if field.kind == "scores":
@@ -391,9 +391,7 @@ def _scores(value: Any, terms: ShapeContext, where: str) -> list[str]:
         return errors
     for name in terms.criteria:
         least, most = terms.scale(name)
-        scale = Field(kind="number", least=least, most=most)
-        if not _fits(scale, value[name], terms):
-            errors.append(_mismatch(f"{where}.{name}", value[name], _expected(scale, terms)))
+        errors += _value_errors(Field(kind="number", least=least, most=most), value[name], terms, f"{where}.{name}")
     return errors
 
 
@@ -404,7 +402,7 @@ def _list(field: Field, value: Any, terms: ShapeContext, where: str) -> list[str
         checked = (check(field.fields, item, terms, f"{where}[{i}].") for i, item in enumerate(value, start=1))
     else:
         text = Field(kind="text")
-        checked = (_one(text, item, terms, f"{where}[{i}]") for i, item in enumerate(value, start=1))
+        checked = (_value_errors(text, item, terms, f"{where}[{i}]") for i, item in enumerate(value, start=1))
     return [error for errors in checked for error in errors]
 
 

@@ -74,7 +74,7 @@ class Vote(Value):
         return None if self.absent or not self.stable or not given else mean(given)
 
 
-def leader(scores: dict[str, Fraction]) -> str:
+def leader(scores: Mapping[str, Fraction | float]) -> str:
     """The side with the highest score; `tie` where two have it."""
     best = max(scores.values())
     ahead = [side for side, points in scores.items() if points == best]
@@ -148,8 +148,4 @@ def swing(before: Sequence[Vote], after: Sequence[Vote], sides: Sequence[str]) -
 def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:
     """The side that more votes name than any other; votes for a tie are not counted; equal is a tie."""
     counts = Counter(vote for vote in votes if vote in sides)
-    if not counts:
-        return TIE
-    best = max(counts.values())
-    ahead = [side for side in sides if counts[side] == best]
-    return ahead[0] if len(ahead) == 1 else TIE
+    return leader({side: counts[side] for side in sides}) if counts else TIE

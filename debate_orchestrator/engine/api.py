@@ -226,9 +226,13 @@ def _judging(
     if path.endswith(".jsonl"):
         if topic is not None or positions is not None:
             raise BadSettings(f"{path}: a journal has its own topic and positions. Leave these arguments out.")
-        opened, speeches = _from_journal(path, panel, strictness, trust)
+        entries = read(path).entries
+        judged = entries[0].event
+        opened, speeches = rejudging.of_journal(entries, path, panel, strictness)
+        must_be_trusted(path, risks.of_debate(judged, {}) if isinstance(judged, Opened) else (), trust)
     else:
-        opened, speeches = _from_transcript(path, panel, strictness, topic, positions)
+        transcript, digest = transcript_file.read(path)
+        opened, speeches = rejudging.of_transcript(transcript, path, digest, panel, strictness, topic, positions)
     files = DebateFiles.of_output(output or rejudging.output_path(path))
     files.must_be_new()
     return opened.with_settings(output=os.path.basename(files.report)), speeches, files
@@ -245,26 +249,6 @@ def _write_judging(
         for event in speeches:
             record_event(journal, current, event)
         yield journal, current
-
-
-def _from_journal(path: str, judges: tuple[str, ...], strictness: str | None, trust: bool) -> rejudging.Opening:
-    """The opening of a judging of a journal, and the speeches that follow it at once."""
-    entries = read(path).entries
-    opening = rejudging.of_journal(entries, path, judges, strictness)
-    opened = entries[0].event
-    must_be_trusted(path, risks.of_debate(opened, {}) if isinstance(opened, Opened) else (), trust)
-    return opening
-
-
-def _from_transcript(
-    path: str,
-    judges: tuple[str, ...],
-    strictness: str | None,
-    topic: str | None,
-    positions: Mapping[str, str] | None,
-) -> rejudging.Opening:
-    transcript, digest = transcript_file.read(path)
-    return rejudging.of_transcript(transcript, path, digest, judges, strictness, topic, positions)
 
 
 async def open_debate(

@@ -187,5 +187,5 @@ def _wording_errors(format: Format) -> Iterator[FormatError]:
 
 
 def _line_errors(keys: Keys, text: str) -> Iterator[FormatError]:
-    if not text.strip() or text != text.strip() or len(text.splitlines()) != 1 or not text.isprintable():
+    if not text or text != text.strip() or not text.isprintable():
         yield keys, f"{short_repr(text)} should be one line of text, with no blanks around it."

@@ -64,8 +64,8 @@ async def derive_positions(
 
     ProviderFailed if no reply can be used; Paused if none came in time or the call would exceed the cap.
     """
-    talk = SetupProgress(topics=(answers.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
-    draft = SetupState(given={"topic": answers.topic}, talk=talk)
+    progress = SetupProgress(topics=(answers.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
+    draft = SetupState(given={"topic": answers.topic}, progress=progress)
     limits = ModeratorLimits(answers.retry_for, answers.max_cost, tell, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid: list[Reply] = []
     settled = await propose(draft, provider, interview, limits, paid)
@@ -113,7 +113,7 @@ async def propose(
 
 
 def _brief(wanted: Propose, draft: SetupState) -> Brief:
-    values = {"turn": wanted.turn, "nonce": draft.talk.nonce, "schema": wanted.json_schema, "reply_name": ""}
+    values = {"turn": wanted.turn, "nonce": draft.progress.nonce, "schema": wanted.json_schema, "reply_name": ""}
     return Brief(
         turn=wanted.turn,
         system="You help to set up a structured debate.",

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from debate_orchestrator import __version__
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core import transcript as transcript_module
 from debate_orchestrator.core.events import (
@@ -32,11 +30,12 @@ from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import CALLING, MOST_JUDGES, VOTING, Settings, line_problems
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.next_command import next_command
+from debate_orchestrator.engine.start import new_opening
 from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import settings
-from debate_orchestrator.storage.journal import SCHEMA, Entry
-from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
+from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadJournal, BadSettings
 from debate_orchestrator.util.sanitize import one_line
@@ -66,7 +65,7 @@ def of_journal(
     later; those of a format without judges follow at once.
 
     `panel` holds the keys of an answers file that say how the judges vote, where that changes. Raises BadJournal where
-    the debate is not finished, and BadAnswers with every error in what was asked for.
+    the debate is not finished, and BadSettings with every error in what was asked for.
     """
     debate = fold(entry.event for entry in entries)
     old, digest = debate.opened, entries[-1].hash
@@ -92,7 +91,7 @@ def of_journal(
     seated = old.format.seats_taken(setup.options)
     cast = {**{seat: recording for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
     calls = {name: Settings.model_fields[name].default for name in CALLING}
-    opened = _opened(
+    opened = new_opening(
         old.format,
         old.templates,
         setup=setup.model_copy(update={"cast": cast, **calls}),
@@ -211,7 +210,7 @@ def of_transcript(
 ) -> Opening:
     """The opening of a judging of a transcript, and its speeches as the events that follow.
 
-    A topic and positions that are given here replace the document's. Raises BadAnswers with every error.
+    A topic and positions that are given here replace the document's. Raises BadSettings with every error.
     """
     format = loader.load(judged_by)
     source, mode = os.path.basename(path), strictness or list(format.rubric.strictness)[-1]
@@ -236,8 +235,9 @@ def of_transcript(
         cast={**dict.fromkeys(format.sides, (model_spec.HOST,)), JUDGE: tuple(judges)},
         **votes,
     )
-    opened = _opened(
+    opened = new_opening(
         _fitted(format, transcript).model_copy(update={"lines": _NEVER_SAID}),
+        {},
         setup=setup,
         recording=Recording(
             source=source, digest=digest, root=digest, speakers=transcript.speakers, notes=transcript.notes
@@ -301,13 +301,7 @@ def output_path(source: str) -> str:
     """Where the report of a judging goes by default: beside its source, under a name that is free."""
     stem = source.removesuffix(JOURNAL) if source.endswith(JOURNAL) else os.path.splitext(source)[0]
     stem = re.sub(r"\.judged(?:-\d+)?$", "", stem)
-    number = 1
-    while True:
-        report = f"{stem}.judged{f'-{number}' if number > 1 else ''}.md"
-        files = DebateFiles.of_journal(report.removesuffix(".md") + JOURNAL)
-        if not any(os.path.lexists(path) for path in files):
-            return report
-        number += 1
+    return free_files(DebateFiles.of_journal(f"{stem}.judged{JOURNAL}")).report
 
 
 def panel_errors(judges: Sequence[str]) -> list[str]:
@@ -331,17 +325,3 @@ def _voting(given: Mapping[str, Any], format: Format, judges: Sequence[str], err
     except BadSettings as error:
         errors += error.complaints
         return {}
-
-
-def _opened(format: Format, templates: Mapping[str, str] | None = None, **given: Any) -> Opened:
-    """The first event, made now: version, digests of the prompts, seed and nonce are of today."""
-    return Opened(
-        schema_version=SCHEMA,
-        version=__version__,
-        format=format,
-        prompts=loader.digests(format, templates or {}),
-        templates=dict(templates or {}),
-        seed=secrets.randbits(32),
-        nonce=secrets.token_hex(8),
-        **given,
-    )

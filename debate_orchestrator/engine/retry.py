@@ -60,31 +60,21 @@ async def call_with_retry(
     return None
 
 
-def delay(
-    attempt: int, spent: float, retry_for: float, after: float | None, chance: Callable[[], float]
+def next_delay(
+    trouble: TransientError, failures: int, spent: float, retry_for: float, chance: Callable[[], float] = random.random
 ) -> float | None:
-    """Seconds to wait before the next call; None when it is time to give up.
+    """Seconds to wait before the next call; None when it is time to give up, by the debate's limit or the error's own.
 
-    `attempt` counts the failures in a row from 1, `spent` is the seconds since the first of them, `after` is the wait
-    that the provider asked for, `chance` draws from 0 to 1.
+    `failures` counts those in a row, `spent` is the seconds since the first of them, `chance` draws from 0 to 1: it
+    decides when a call is made again, and never what is heard.
     """
-    jitter = chance()
-    # The exponent is capped because 2.0**1024 overflows; a debate may be left in trouble for days.
-    seconds = min(FIRST * 2 ** min(attempt - 1, 16), LONGEST) * (0.5 + jitter / 2)
-    seconds = min(seconds, retry_for / 4)  # with little time there is still more than one attempt
-    if after is not None:
-        seconds = max(after * (1 + jitter / 10), seconds)
-    return seconds if spent + seconds <= retry_for else None
-
-
-def next_delay(trouble: TransientError, failures: int, spent: float, retry_for: float) -> float | None:
-    """As `delay`, within the limits that the error itself sets on calls and seconds."""
     if trouble.tries is not None and failures >= trouble.tries:
         return None
     limit = retry_for if trouble.retry_for is None else min(retry_for, trouble.retry_for)
-    return delay(failures, spent, limit, trouble.after, random_share)
-
-
-def random_share() -> float:
-    """A number from 0 to 1. It decides when a call is made again, and never what is said or heard."""
-    return random.random()
+    jitter = chance()
+    # The exponent is capped because 2.0**1024 overflows; a debate may be left in trouble for days.
+    seconds = min(FIRST * 2 ** min(failures - 1, 16), LONGEST) * (0.5 + jitter / 2)
+    seconds = min(seconds, limit / 4)  # with little time there is still more than one attempt
+    if trouble.after is not None:
+        seconds = max(trouble.after * (1 + jitter / 10), seconds)
+    return seconds if spent + seconds <= limit else None

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Mapping
+from typing import Any
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import MOST_CONTEXT, MOST_FILES, SPEECH_RULES, Context, Noted, Opened, Reply
@@ -139,18 +141,27 @@ def make_opening(
     # Bare names, since a journal may be passed on, and folder names are private.
     names = {"context": tuple(file.name for file in context), "format": format.name}
     names["output"] = os.path.basename(DebateFiles.named_by(settings.output).report)
+    return new_opening(
+        format,
+        templates,
+        setup=settings.model_copy(update=names),
+        context=context,
+        derived=derived,
+        seed=secrets.randbits(32) if seed is None else seed,
+        speech_rules=SPEECH_RULES,
+    )
+
+
+def new_opening(format: Format, templates: Mapping[str, str], **given: Any) -> Opened:
+    """The first event, made now: version, digests of the prompts, nonce and, unless it is given, seed are of today."""
     return Opened(
         schema_version=SCHEMA,
         version=__version__,
-        setup=settings.model_copy(update=names),
-        context=context,
         format=format,
         prompts=loader.digests(format, templates),
-        templates=templates,
-        derived=derived,
-        seed=secrets.randbits(32) if seed is None else seed,
+        templates=dict(templates),
         nonce=secrets.token_hex(8),
-        speech_rules=SPEECH_RULES,
+        **{"seed": secrets.randbits(32), **given},
     )
 
 

@@ -113,9 +113,12 @@ def _host(given: str) -> str:
     """The host to connect to. Raises Blocked if it is not valid, inside a network, or an unusual form of an address."""
     if given.startswith("["):
         try:
-            return str(IPv6Address(_without_zone(given[1:-1])))
+            ip = IPv6Address(given[1:-1])
         except ValueError:
-            raise Blocked("its host is not well formed") from None
+            ip = None
+        if ip is None or ip.scope_id is not None:
+            raise Blocked("its host is not well formed")
+        return str(ip)
     host = given.lower() if given.isascii() else _ascii(given)
     host = host.removesuffix(".")
     labels = host.split(".")
@@ -128,12 +131,6 @@ def _host(given: str) -> str:
     if len(labels) == 1 or labels[-1] in _INSIDE:
         raise Blocked("its host is a name inside a network")
     return host
-
-
-def _without_zone(text: str) -> str:
-    if "%" in text:
-        raise ValueError(text)
-    return text
 
 
 def _ascii(host: str) -> str:

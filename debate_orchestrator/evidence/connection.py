@@ -116,13 +116,41 @@ _OVERHEAD = 2
 
 
 class Response:
-    """A response whose headers have come; its body is read on demand."""
+    """A request and its response on an open connection: the headers have come, and the body is read on demand."""
 
-    def __init__(self, exchange: _Exchange, status: int, headers: dict[str, str]):
-        self.status = status
-        self.headers = headers
+    def __init__(self, line: Line):
+        import h11
+
+        self._h11: Any = h11
+        self._reader, self._writer = line
+        self._state = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD)
+        self._came = 0
+        self.ended = False
+        """Whether the other side has closed the connection."""
+        self.status = 0
+        self.headers: dict[str, str] = {}
         """By name in lower case; the first of several with one name."""
-        self._exchange = exchange
+
+    async def ask(self, address: Address, accept: str) -> None:
+        """Sends the request, and waits for the headers of its response."""
+        headers = [
+            ("Host", address.authority),
+            ("User-Agent", AGENT),
+            ("Accept", accept),
+            ("Accept-Encoding", "gzip, identity;q=0.5"),
+            ("Connection", "close"),
+        ]
+        request = self._h11.Request(method="GET", target=address.target, headers=headers)
+        self._writer.write((self._state.send(request) or b"") + (self._state.send(self._h11.EndOfMessage()) or b""))
+        await self._writer.drain()
+        event = await self._next()
+        while isinstance(event, self._h11.InformationalResponse):
+            event = await self._next()
+        if not isinstance(event, self._h11.Response):
+            raise Unreachable("it broke off")
+        self.status = event.status_code
+        for name, value in event.headers:
+            self.headers.setdefault(name.decode("latin-1").lower(), _text(value))
 
     async def body(self, most: int) -> bytes:
         """The whole body, decompressed.
@@ -139,13 +167,13 @@ class Response:
             raise Unreachable("it came in a compression that was not asked for")
         unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if packing.endswith("gzip") else None
         whole, came = bytearray(), False
-        async for piece in self._exchange.pieces(most * _OVERHEAD + _HEAD, large):
+        while isinstance(event := await self._next(), self._h11.Data):
             came = True
             try:
-                whole += unpack.decompress(piece, most + 1 - len(whole)) if unpack else piece
+                whole += unpack.decompress(bytes(event.data), most + 1 - len(whole)) if unpack else event.data
             except zlib.error:
                 raise Unreachable("its compressed data is damaged") from None
-            if len(whole) > most:
+            if len(whole) > most or self._came > most * _OVERHEAD + _HEAD:
                 raise large
             if unpack and unpack.eof:  # what follows is not part of the body
                 break
@@ -153,61 +181,14 @@ class Response:
             raise Unreachable("it broke off")
         return bytes(whole)
 
-
-class _Exchange:
-    """One request and its response on an open connection, read event by event."""
-
-    def __init__(self, line: Line):
-        import h11
-
-        self._h11: Any = h11
-        self._reader, self._writer = line
-        self._state = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD)
-        self._came = 0
-        self.ended = False
-        """Whether the other side has closed the connection."""
-
-    async def send(self, address: Address, accept: str) -> None:
-        headers = [
-            ("Host", address.authority),
-            ("User-Agent", AGENT),
-            ("Accept", accept),
-            ("Accept-Encoding", "gzip, identity;q=0.5"),
-            ("Connection", "close"),
-        ]
-        request = self._h11.Request(method="GET", target=address.target, headers=headers)
-        self._writer.write((self._state.send(request) or b"") + (self._state.send(self._h11.EndOfMessage()) or b""))
-        await self._writer.drain()
-
-    async def head(self) -> Response:
-        event = await self._next()
-        while isinstance(event, self._h11.InformationalResponse):
-            event = await self._next()
-        if not isinstance(event, self._h11.Response):
-            raise Unreachable("it broke off")
-        headers: dict[str, str] = {}
-        for name, value in event.headers:
-            headers.setdefault(name.decode("latin-1").lower(), _text(value))
-        return Response(self, event.status_code, headers)
-
-    async def pieces(self, most: int, large: Unreachable) -> AsyncIterator[bytes]:
-        while True:
-            event = await self._next()
-            if not isinstance(event, self._h11.Data):
-                return
-            if self._came > most:
-                raise large
-            yield bytes(event.data)
-
     async def _next(self) -> Any:
-        while True:
-            event = self._state.next_event()
-            if event is not self._h11.NEED_DATA:
-                return event
+        """The next event of the protocol."""
+        while (event := self._state.next_event()) is self._h11.NEED_DATA:
             data = await self._reader.read(_READ)
             self._came += len(data)
             self.ended = not data
             self._state.receive_data(data)
+        return event
 
 
 @asynccontextmanager
@@ -218,12 +199,12 @@ async def request(address: Address, line: Line, accept: str) -> AsyncIterator[Re
     """
     import h11
 
-    exchange = _Exchange(line)
+    response = Response(line)
     try:
-        await exchange.send(address, accept)
-        yield await exchange.head()
+        await response.ask(address, accept)
+        yield response
     except h11.RemoteProtocolError:
-        raise Unreachable("it broke off" if exchange.ended else "the answer is not HTTP") from None
+        raise Unreachable("it broke off" if response.ended else "the answer is not HTTP") from None
     except (OSError, asyncio.IncompleteReadError):
         raise Unreachable("the connection broke") from None
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.phases import NAME
 from debate_orchestrator.formats import source as source_module
-from debate_orchestrator.formats.source import FILE, MOST_TEMPLATES, ONE_DEEPER, FormatFolder
+from debate_orchestrator.formats.source import FILE, MOST_TEMPLATES, FormatFolder
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import error_text, name_of, read_mapping, read_text, to_yaml
@@ -19,7 +19,6 @@ FIRST = "adversarial"
 """The format that is copied by default."""
 RUBRIC = "rubric.yaml"
 _NOT_COPIED = ("extends", "name")
-_KEY = re.compile(r"([a-z_]+):")
 
 
 class CopiedFormat(NamedTuple):
@@ -85,47 +84,10 @@ def _rubric(folders: Sequence[FormatFolder]) -> str | None:
 
 
 def _data(folders: Sequence[FormatFolder]) -> str:
-    """The text of format.yaml merged with what it extends, with all comments that can be kept."""
-    texts = [read_text(source_folder.path / FILE, MOST_TEMPLATES) for source_folder in folders]
+    """The text of format.yaml as it is; of one that extends another, what both say."""
     if len(folders) == 1:
-        return texts[0]
-    merged = read_mapping(folders[-1].path / FILE)
-    header, blocks = _blocks(texts[-1])
-    for folder, text in reversed(list(zip(folders, texts, strict=True))[:-1]):
-        own = read_mapping(folder.path / FILE)
-        own_header, parts = _blocks(text)
-        header = own_header or header
-        before, (merged, _) = merged, source_module.merge(merged, {}, own, {})
-        for key, part in parts.items():
-            both = key in ONE_DEEPER and isinstance(before.get(key), dict) and isinstance(own.get(key), dict)
-            blocks[key] = to_yaml({key: merged[key]}) if both else part
-    merged = {key: value for key, value in merged.items() if key not in _NOT_COPIED}
-    copied = header + "".join(part for key, part in blocks.items() if key not in _NOT_COPIED)
-    return copied if _reads(copied) == merged else to_yaml(merged)
-
-
-def _blocks(text: str) -> tuple[str, dict[str, str]]:
-    """The text above the first key of a format.yaml, and each key with its value and the comments above it."""
-    header, parts, above = list[str](), dict[str, list[str]](), list[str]()
-    current = header
-    for line in text.splitlines(keepends=True):
-        if found := _KEY.match(line):
-            current = parts[found[1]] = [*(above if parts else []), line]
-            header += [] if len(parts) > 1 else above
-            above = []
-        elif line.startswith("#"):
-            above.append(line)
-        else:
-            current += [*above, line]
-            above = []
-    current += above
-    return "".join(header), {key: "".join(lines).rstrip("\n") + "\n\n" for key, lines in parts.items()}
-
-
-def _reads(text: str) -> Any:
-    from debate_orchestrator.util import yaml
-
-    try:
-        return yaml.load(text)
-    except ValueError:
-        return None
+        return read_text(folders[0].path / FILE, MOST_TEMPLATES)
+    merged: dict[str, Any] = {}
+    for folder in reversed(folders):
+        merged, _ = source_module.merge(merged, {}, read_mapping(folder.path / FILE), {})
+    return to_yaml({key: value for key, value in merged.items() if key not in _NOT_COPIED})

@@ -129,7 +129,7 @@ def read_source(given: str) -> FormatSource:
 
 
 def _name_errors(folder: FormatFolder) -> list[str]:
-    """What is errors with the name of the user's own format, which is its folder's."""
+    """What is wrong with the name of the user's own format, which is its folder's."""
     if folder.shipped:
         return []
     where = f"{folder.shown_path}/{FILE}:1: the folder's name"
@@ -266,7 +266,7 @@ def _inherit(data: Mapping[str, Any], lines: Lines, folders: Sequence[FormatFold
     for keys, phase in phases(data):
         file = phase.get("template") or phase.get("name")
         if not isinstance(file, str) or not re.fullmatch(rf"([a-z0-9-]+/)?{NAME[1:-1]}", file):
-            continue  # the model says what is errors with it
+            continue  # the model says what is wrong with it
         if "/" in file:
             home, known = "prompts/formats", _templates(resources.prompts() / "formats", "*/*")
         else:

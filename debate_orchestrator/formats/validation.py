@@ -17,7 +17,7 @@ from debate_orchestrator.core.format import InvalidFormat
 from debate_orchestrator.util.errors import short_repr, suggest
 
 Keys = tuple[str | int, ...]
-Made = TypeVar("Made", bound=BaseModel)
+Model = TypeVar("Model", bound=BaseModel)
 
 MOST = 100
 """Errors that are listed; of the others only the number."""
@@ -48,7 +48,9 @@ def key_path(keys: Sequence[str | int]) -> str:
     return path if path.isprintable() and len(path) <= 100 else short_repr(path)
 
 
-def validate(model: type[Made], data: Mapping[str, Any], where: Callable[[Keys], str]) -> tuple[Made | None, list[str]]:
+def validate(
+    model: type[Model], data: Mapping[str, Any], where: Callable[[Keys], str]
+) -> tuple[Model | None, list[str]]:
     """The model made of `data`, or None and every error; `where` gives the place of some keys.
 
     Checks over the whole model (InvalidFormat) can only run on a valid one. If single values are wrong, they run on a

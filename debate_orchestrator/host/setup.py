@@ -97,12 +97,12 @@ def _begun(path: str, questions: Questionnaire, *, fresh: bool) -> SetupState:
             raise BadSettings(f"{path}: the debate of these answers is open.", hint=hint)
         move_aside(path, "opened", first="-1")
         draft = SetupState()
-    return draft if draft.talk.nonce else with_progress(draft, nonce=secrets.token_hex(8))
+    return draft if draft.progress.nonce else with_progress(draft, nonce=secrets.token_hex(8))
 
 
 def _open_debate(draft: SetupState, questions: Questionnaire) -> str | None:
     """The journal of the debate that was opened with these answers; None if there is none."""
-    if not (draft.talk.topic_ok and draft.talk.positions_ok and isinstance(draft.given.get("output"), str)):
+    if not (draft.progress.topic_ok and draft.progress.positions_ok and isinstance(draft.given.get("output"), str)):
         return None
     try:
         journal = DebateFiles.named_by(draft.given["output"]).journal
@@ -164,7 +164,7 @@ def _brief(folder: TurnsFolder, now: Propose, draft: SetupState) -> tuple[TurnFi
     text = moderator_brief(
         now.name,
         turn=now.turn,
-        nonce=draft.talk.nonce,
+        nonce=draft.progress.nonce,
         schema=now.json_schema,
         reply_name=os.path.basename(place.reply),
         **now.values,

@@ -30,10 +30,6 @@ _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-class Shortcomings(BadReply):
-    """A reply has its shape, and should be written again once, for the reasons given."""
-
-
 def decode(turn_id: str, data: bytes) -> str:
     """The text of a reply that came as bytes. Raises BadReply if it is empty, too long or not text."""
     if len(data) > LARGEST:
@@ -65,7 +61,7 @@ def parse_reply(
     debate: DebateState, turn: Turn, reply: Reply, code: Code | None, *, last: bool = False
 ) -> Spoke | Declined | Voted:
     """The event that a reply amounts to. `code` is that of the brief that it answers. A reply after which no other is
-    asked for is the `last`: it is not sent back for its shortcomings alone. Raises BadReply, with every complaint, if
+    asked for is the `last`: it is not sent back for its quality alone. Raises BadReply, with every complaint, if
     it can't be used."""
     recorded = reply.recorded
     if code is not None:
@@ -117,8 +113,8 @@ def _read(
         raise BadReply([f"{turn.id}: {complaint}" for complaint in complaints])
     # Asked once only: what its writer leaves as it is has its shape, and the report says what is wrong with it.
     first = turn.role == RAPPORTEUR and improvable and not decision.was_sent_back(debate, turn)
-    if first and (found := decision.shortcomings(debate, turn, ballot)):
-        raise Shortcomings(decision.complaints(turn, found))
+    if first and (found := decision.quality_problems(debate, turn, ballot)):
+        raise BadReply(decision.complaints(turn, found))
     return ballot, changes
 
 

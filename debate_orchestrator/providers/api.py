@@ -326,7 +326,7 @@ async def read_stream(
             return
 
 
-def http_options(server: servers.Server, *, insecure: bool) -> dict[str, Any]:
+def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, Any]:
     """Options of the HTTP client for a server: see the top of this module. ProviderFailed if a key would go over
     plain http to another machine."""
     from debate_orchestrator.providers import bounded_body, rates
@@ -347,7 +347,7 @@ def http_options(server: servers.Server, *, insecure: bool) -> dict[str, Any]:
     }
 
 
-def _only_encrypted(server: servers.Server, insecure: bool) -> _Hook:
+def _only_encrypted(server: servers.ModelServer, insecure: bool) -> _Hook:
     """A hook that checks the address to which a request really goes, since a profile may name one too."""
 
     async def check(request: Any) -> None:
@@ -363,7 +363,7 @@ async def _learn_key(request: Any) -> None:
         redact.add_secret(request.headers.get(name, ""))
 
 
-def _strip(server: servers.Server) -> _Hook:
+def _strip(server: servers.ModelServer) -> _Hook:
     """A hook that takes everything meant for a vendor out of a request to an address from a cast."""
 
     async def strip(request: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from debate_orchestrator.providers.servers import Server, is_loopback, unencrypted
+from debate_orchestrator.providers.servers import ModelServer, is_loopback, unencrypted
 from debate_orchestrator.util import redact
 from debate_orchestrator.util.sanitize import one_line
 
@@ -45,7 +45,7 @@ def learn_secrets(credentials: object) -> None:
             redact.add_secret(_text(Path(path).expanduser()))
 
 
-def unsafe_route(credentials: object, server: Server, url: str, *, insecure: bool) -> str | None:
+def unsafe_route(credentials: object, server: ModelServer, url: str, *, insecure: bool) -> str | None:
     """Why the tokens of these credentials may not be sent: to `url`, or to the profile's own address, where they are
     renewed, they would go unencrypted to another machine or through a proxy. None if they may."""
     for address in dict.fromkeys((url, getattr(credentials, "resolved_base_url", None) or url)):

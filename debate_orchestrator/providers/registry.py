@@ -85,8 +85,8 @@ class ProviderEntry(NamedTuple):
     api: Api | None = None
 
 
-_TALKERS = (*EVERYBODY, RAPPORTEUR, model_spec.REHEARSE)
-"""The seats of a person: a person argues or judges, and is neither moderator nor clerk."""
+_SEATS_OF_PEOPLE = (*EVERYBODY, RAPPORTEUR, model_spec.REHEARSE)
+"""A person argues or judges, and is neither moderator nor clerk."""
 
 
 def _openrouter_name(model: str) -> str:
@@ -121,7 +121,7 @@ _ENTRIES = (
         about="an agent host takes the turns: `debate open` and `debate step`"),
     ProviderEntry(model_spec.HUMAN, "human", ".human",
         "a person at the terminal: you write the speeches, or fill in the ballots, of that seat",
-        seats=_TALKERS, seconds=900),
+        seats=_SEATS_OF_PEOPLE, seconds=900),
     ProviderEntry(model_spec.REPLAY, "replay:JOURNAL", ".replay", "replays the replies of a journal", seconds=0),
     ProviderEntry(model_spec.REHEARSE, "rehearse", ".rehearse",
         "a stand-in, no model: `debate run --rehearse`", seconds=0),

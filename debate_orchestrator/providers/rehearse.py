@@ -18,7 +18,7 @@ from debate_orchestrator.core import decision, schedule, tally
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, MIRRORED, RAPPORTEUR, Turn
-from debate_orchestrator.core.schema import Field, ShapeContext, applies, fields_asked
+from debate_orchestrator.core.schema import Field, ShapeContext, applies, empty_value, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import DECISIVE, score_gap
 from debate_orchestrator.core.votes import leader
@@ -26,7 +26,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import clerk
 from debate_orchestrator.providers.registry import Permissions, Piece, cast_problems
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import OutOfTurn, short_repr
+from debate_orchestrator.util.errors import short_repr
 
 KIND = model_spec.REHEARSE
 _WORDS = 200
@@ -61,10 +61,7 @@ class Rehearsal:
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The stand-in's reply, at no cost and without counts."""
-        try:
-            text = reply_for(self._current.state, schedule.turn(self._current.state, brief.turn))
-        except OutOfTurn:  # the moderator's work is not a turn of the debate
-            text = json.dumps(fitting(brief.json_schema or {}, brief.turn))
+        text = reply_for(self._current.state, schedule.turn(self._current.state, brief.turn))
         on_text(text)
         return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)
 
@@ -143,46 +140,16 @@ def filled(
     def value(name: str) -> Any:
         if name not in values:
             field = wanted[name]
-            values[name] = _nothing(field)  # so that fields that depend on each other come to an end
+            values[name] = empty_value(field)  # so that fields that depend on each other come to an end
             conditions = {other: value(other) for other in (*field.only_if, *field.unless) if other in wanted}
             if applies(field, conditions) and not field.optional:
-                chosen = _ahead(value("scores")) if name == "winner" and "scores" in wanted else prefer.get(name)
+                chosen = prefer.get(name)
+                if name == "winner" and "scores" in wanted:
+                    chosen = leader({side: sum(marks.values()) for side, marks in value("scores").items()})
                 values[name] = _value(field, terms, f"{about}, {name}", chosen, prefer, words)
         return values[name]
 
     return {name: value(name) for name in wanted}
-
-
-def fitting(schema: Mapping[str, Any], about: str) -> Any:
-    """A value of a JSON Schema, for replies whose shape nothing else gives: null wherever that is allowed."""
-    if "anyOf" in schema:
-        return fitting(schema["anyOf"][-1], about)
-    kinds = schema.get("type", "string")
-    if None in schema.get("enum", ()) or "null" in (kinds if isinstance(kinds, list) else [kinds]):
-        return None
-    if "enum" in schema:
-        return schema["enum"][_draw(about) % len(schema["enum"])]
-    match kinds[0] if isinstance(kinds, list) else kinds:
-        case "object":
-            return {name: fitting(part, f"{about}, {name}") for name, part in schema.get("properties", {}).items()}
-        case "array":
-            return [fitting(schema["items"], about)]
-        case "boolean":
-            return False
-        case "number" | "integer":
-            return _number(about, schema.get("minimum"), schema.get("maximum"))
-    return _field(about)
-
-
-def _ahead(scores: dict[str, dict[str, float]]) -> str:
-    """The side that a ballot gives more; `tie` where none has more than the other."""
-    sums = {side: sum(marks.values()) for side, marks in scores.items()}
-    best = [side for side, points in sums.items() if points == max(sums.values())]
-    return best[0] if len(best) == 1 else "tie"
-
-
-def _nothing(field: Field) -> Any:
-    return [] if field.kind in ("choices", "turns", "list") and not (field.per_side or field.per_issue) else None
 
 
 def _value(

@@ -30,7 +30,7 @@ _AUTHORITY = re.compile(
 )
 
 
-class Server(NamedTuple):
+class ModelServer(NamedTuple):
     """A server of models."""
 
     api: Api
@@ -63,15 +63,15 @@ def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
     return _UNSEEN.sub("", environment.get(name, "")).strip() or None
 
 
-def server(spec: str) -> Server:
+def server(spec: str) -> ModelServer:
     """The server that a valid spec of an API names; see `spec_problem`."""
     known = entry(spec)
     assert known is not None and known.api is not None
     api = known.api
     model, url = model_spec.split_address(model_spec.rest(spec))
     if url is not None:
-        return Server(api, model, url, (key_name(url),) if _host_and_port(url) else (), needs_key=False)
-    return Server(api, model, None if api.sdk_connects else _base_url(api), api.keys, api.needs_key)
+        return ModelServer(api, model, url, (key_name(url),) if _host_and_port(url) else (), needs_key=False)
+    return ModelServer(api, model, None if api.sdk_connects else _base_url(api), api.keys, api.needs_key)
 
 
 def _base_url(api: Api) -> str:
@@ -102,7 +102,7 @@ def spec_problem(spec: str) -> str | None:
     return _user_problem(server(spec)) if url is None else _address_problem(url)
 
 
-def _user_problem(server: Server) -> str | None:
+def _user_problem(server: ModelServer) -> str | None:
     """Why the address that a variable gives can't be used: it holds a user and a password. None if it can."""
     if "@" not in (server.address or "").partition("://")[2].partition("/")[0]:
         return None
@@ -128,7 +128,7 @@ def _address_problem(url: str) -> str | None:
     return None
 
 
-def unencrypted(server: Server, url: str | None = None, *, insecure: bool) -> str | None:
+def unencrypted(server: ModelServer, url: str | None = None, *, insecure: bool) -> str | None:
     """Why no key may be sent to `url`, or else to the server's address: it would go over plain http to another
     machine, and the user does not permit that (`insecure`). None if it may be sent.
 

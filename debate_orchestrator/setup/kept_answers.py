@@ -10,13 +10,15 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from debate_orchestrator.setup.session import SetupState, load, save
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
-from debate_orchestrator.util.data import read_mapping, strict_json
+from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.redact import redact_values
 
@@ -123,6 +125,18 @@ def _age(path: Path) -> float:
         return 0.0
 
 
+_ANSWERS = TypeAdapter(dict[str, list[str]])
+"""Kind of question to its answers, oldest first."""
+
+
+def _is_ours(there: bytes) -> bool:
+    """Whether `RecentAnswers` may have written a file with these bytes."""
+    try:
+        return bool(_ANSWERS.validate_json(there))
+    except ValueError:
+        return False
+
+
 class RecentAnswers:
     """What was answered lately, by kind of question, in a file of this user's. It is a convenience: where it can't
     be read or written, nothing is remembered."""
@@ -131,10 +145,9 @@ class RecentAnswers:
         folder = state_folder()
         self._path = folder / "answered-lately.json" if folder else None
         self._known: dict[str, list[str]] = {}
-        try:
-            self._known = _lists(strict_json(self._path.read_text(encoding="utf-8"))) if self._path else {}
-        except (OSError, ValueError):
-            pass
+        if self._path is not None:
+            with suppress(OSError, ValueError):
+                self._known = _ANSWERS.validate_json(self._path.read_bytes())
 
     def of(self, kind: str) -> tuple[str, ...]:
         """Answers of that kind, oldest first."""
@@ -148,24 +161,6 @@ class RecentAnswers:
         self._known[kind] = [*others, answer][-_MOST:]
         if self._path is None:
             return
-        try:
+        with suppress(DebateError, OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomic(self._path, json.dumps(redact_values(self._known), indent=1), ours=_is_json)
-        except (DebateError, OSError):
-            pass
-
-
-def _is_json(there: bytes) -> bool:
-    try:
-        strict_json(there.decode())
-    except ValueError:
-        return False
-    return True
-
-
-def _lists(value: object) -> dict[str, list[str]]:
-    """The lists of texts in a value that was read."""
-    if not isinstance(value, Mapping):
-        return {}
-    lists = {str(key): items for key, items in value.items() if isinstance(items, list)}
-    return {key: [text for text in items if isinstance(text, str)] for key, items in lists.items()}
+            write_atomic(self._path, json.dumps(redact_values(self._known), indent=1), ours=_is_ours)

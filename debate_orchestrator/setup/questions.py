@@ -16,7 +16,7 @@ from typing import Any
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
 from debate_orchestrator.core.schema import ShapeContext, check, json_schema
-from debate_orchestrator.core.settings import DECLARED, Source, default_of, unwanted
+from debate_orchestrator.core.settings import DECLARED, Source, default_of, duplicate_positions, unwanted
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import risks, settings
 from debate_orchestrator.setup.session import (
@@ -72,10 +72,10 @@ class Questionnaire:
         if step is None:
             return Ready(show=self.confirmed(draft.given))
         if step == _TOPIC:
-            values: dict[str, Any] = {"heard": draft.talk.topics}
+            values: dict[str, Any] = {"heard": draft.progress.topics}
             return Propose(name="topic", values=values, json_schema=self._schema("topic"))
         if step == _POSITIONS:
-            values = {"topic": draft.given["topic"], "rejected": draft.talk.rejected}
+            values = {"topic": draft.given["topic"], "rejected": draft.progress.rejected}
             return Propose(name="positions", values=values, json_schema=self._schema("positions"))
         return self.question(draft, step)
 
@@ -91,18 +91,18 @@ class Questionnaire:
 
     def _steps(self, draft: SetupState) -> Iterator[tuple[str, bool]]:
         """Every question in its order, and the moderator's work where some is needed; and whether it is done."""
-        talk, settled = draft.talk, draft.given
-        yield "topic", bool(talk.topics)
-        if talk.proposal is None and not talk.topic_ok:
+        progress, settled = draft.progress, draft.given
+        yield "topic", bool(progress.topics)
+        if progress.proposal is None and not progress.topic_ok:
             yield _TOPIC, False
-        yield "framing" if (talk.proposal or {}).get("ambiguous") else "topic_ok", talk.topic_ok
-        yield "positions", talk.positions is not None
+        yield "framing" if (progress.proposal or {}).get("ambiguous") else "topic_ok", progress.topic_ok
+        yield "positions", progress.positions is not None
         positions = settled.get("positions", {})
-        if talk.positions == "auto" and not positions:
+        if progress.positions == "auto" and not positions:
             yield _POSITIONS, False
-        if talk.positions == "own":
+        if progress.positions == "own":
             yield from ((f"position_{side}", side in positions) for side in self.format.sides)
-        yield "positions_ok", talk.positions_ok
+        yield "positions_ok", progress.positions_ok
         limits = self.format.rounds
         if limits.insist > 1:
             yield "rounds", "rounds" in settled
@@ -143,7 +143,7 @@ class Questionnaire:
 
     def _values(self, draft: SetupState, key: str) -> dict[str, Any]:
         """What the wording of a question names."""
-        proposal, limits = draft.talk.proposal or {}, self.format.rounds
+        proposal, limits = draft.progress.proposal or {}, self.format.rounds
         match key:
             case "framing":
                 return {name: proposal.get(name) or "" for name in ("recommended", "alternative")}
@@ -162,22 +162,22 @@ class Questionnaire:
                 return {"rounds": draft.given.get("rounds", ""), "cap": cap}
         return {"default": settings.typed(self.default(key))} if key in self.plain_settings else {}
 
-    def said(self, draft: SetupState, key: str) -> str:
+    def standing_answer(self, draft: SetupState, key: str) -> str:
         """What stands as the answer to a question, or stood before others were wanted; empty if nothing does."""
-        talk, settled = draft.talk, draft.given
+        progress, settled = draft.progress, draft.given
         match key:
             case "topic":
-                return str(settled.get("topic") or (talk.topics[0] if talk.topics else ""))
+                return str(settled.get("topic") or (progress.topics[0] if progress.topics else ""))
             case "framing":
-                offered = talk.proposal or {}
+                offered = progress.proposal or {}
                 return next((name for name in offered if settled.get("topic") == offered[name]), "")
             case "topic_ok" | "positions_ok" | "insist":
-                return "yes" if settled.get(key) or getattr(talk, key, False) else ""
+                return "yes" if settled.get(key) or getattr(progress, key, False) else ""
             case "positions":
-                return talk.positions or ""
+                return progress.positions or ""
             case "position_a" | "position_b":
                 side = key.removeprefix("position_")
-                return str(settled.get("positions", {}).get(side) or talk.own.get(side, ""))
+                return str(settled.get("positions", {}).get(side) or progress.own.get(side, ""))
         return settings.typed(settled.get(key))
 
     def confirmed(self, settled: dict[str, Any]) -> str:
@@ -228,7 +228,8 @@ class Questionnaire:
         """The draft without the answers, written by hand into its file, that would have been refused; and why."""
         errors: list[str] = []
         draft = checked_state(draft, self.format.sides)
-        if draft.talk.proposal is not None and check(self.words.shapes["topic"], draft.talk.proposal, _NO_TERMS):
+        proposal = draft.progress.proposal
+        if proposal is not None and check(self.words.shapes["topic"], proposal, _NO_TERMS):
             draft = with_progress(draft, proposal=None)
         for key in ("rounds", *self.plain_settings):
             if key in draft.given:
@@ -255,7 +256,7 @@ class Questionnaire:
         if key not in self.words.questions:
             known = ", ".join(self.words.questions)
             raise BadSettings(f"{short_repr(key)} is not a question of the setup. The questions are {known}.")
-        if key in _CONFIRMATIONS and draft.talk.asked.get(key) != self.question(draft, key).text:
+        if key in _CONFIRMATIONS and draft.progress.asked.get(key) != self.question(draft, key).text:
             problem = f"{key}: this answer came before its question was put."
             raise BadSettings(problem, hint="run ask without it, put the question that it prints, then answer")
         wording = self.words.questions[key]
@@ -264,7 +265,7 @@ class Questionnaire:
         if text.lower() == "default" and wording.default:
             text, source = settings.typed(self.default(key)), "default"
         after = self._take(draft, key, text, source)
-        return with_progress(after, asked={other: put for other, put in after.talk.asked.items() if other != key})
+        return with_progress(after, asked={other: put for other, put in after.progress.asked.items() if other != key})
 
     def _take(self, draft: SetupState, key: str, text: str, source: Source) -> SetupState:
         """The draft with the answer to one question. Raises BadSettings."""
@@ -284,29 +285,29 @@ class Questionnaire:
         if name == "topic":
             return with_progress(draft, proposal=value)
         positions = {side: sanitize.one_line(value[side]) for side in self.format.sides}
-        if errors := settings.duplicate_positions(positions):
+        if errors := duplicate_positions(positions):
             raise BadSettings(errors)
         return with_answers(draft, "derived", positions=positions)
 
     def as_stated(self, draft: SetupState) -> SetupState:
         """The draft with the topic as the user stated it last, where no moderator restates it; it is still to be
         confirmed."""
-        stated = {"ambiguous": False, "restated": sanitize.one_line(draft.talk.topics[-1])}
+        stated = {"ambiguous": False, "restated": sanitize.one_line(draft.progress.topics[-1])}
         return with_progress(draft, proposal={**stated, "recommended": None, "alternative": None})
 
     def reworded(self, draft: SetupState, text: str) -> SetupState:
         """The draft with the topic in exactly these words of the user's, still to be confirmed."""
-        same = text.strip() == (draft.talk.proposal or {}).get("restated")
+        same = text.strip() == (draft.progress.proposal or {}).get("restated")
         return draft if same else self.as_stated(self._correct(draft, text.strip()))
 
     def _take_topic(self, draft: SetupState, text: str, source: Source) -> SetupState:
         line = settings.message_line("topic", text)
-        if draft.talk.topics and line in (self.said(draft, "topic"), draft.talk.topics[-1]):
+        if draft.progress.topics and line in (self.standing_answer(draft, "topic"), draft.progress.topics[-1]):
             return draft
         return with_progress(self._unsettled(draft), topics=(line,))
 
     def _take_framing(self, draft: SetupState, text: str, source: Source) -> SetupState:
-        offered = draft.talk.proposal or {}
+        offered = draft.progress.proposal or {}
         names = {"recommended": "recommended", "1": "recommended", "alternative": "alternative", "2": "alternative"}
         chosen = offered.get(names.get(text.lower(), "")) or (text if text in offered.values() else None)
         if chosen is None:
@@ -315,7 +316,7 @@ class Questionnaire:
 
     def _take_topic_ok(self, draft: SetupState, text: str, source: Source) -> SetupState:
         if text.lower() in _YES:
-            restated = sanitize.one_line((draft.talk.proposal or {}).get("restated") or draft.given["topic"])
+            restated = sanitize.one_line((draft.progress.proposal or {}).get("restated") or draft.given["topic"])
             return self._settled(draft, restated, source if restated == _last(draft) else "derived")
         if text.lower() in _NO:
             return with_progress(self._unsettled(draft), topics=())
@@ -326,17 +327,17 @@ class Questionnaire:
     def _settled(self, draft: SetupState, topic: str, source: Source) -> SetupState:
         """The draft with its topic confirmed."""
         if draft.given.get("topic") != topic:
-            draft = with_answers(self._unsettled(draft, draft.talk.proposal), source, topic=topic)
+            draft = with_answers(self._unsettled(draft, draft.progress.proposal), source, topic=topic)
         return with_progress(draft, topic_ok=True)
 
     def _unsettled(self, draft: SetupState, proposal: dict[str, Any] | None = None) -> SetupState:
         """The draft without its topic, and without positions that were derived from it."""
-        derived = draft.talk.positions == "auto"
+        derived = draft.progress.positions == "auto"
         draft = without_answers(draft, "topic", *(["positions"] if derived else []))
         return with_progress(draft, proposal=proposal, topic_ok=False, positions_ok=False, rejected=())
 
     def _correct(self, draft: SetupState, text: str) -> SetupState:
-        topics = (*draft.talk.topics, settings.message_line("topic", text))
+        topics = (*draft.progress.topics, settings.message_line("topic", text))
         return with_progress(self._unsettled(draft), topics=topics)
 
     def _take_positions(self, draft: SetupState, text: str, source: Source) -> SetupState:
@@ -344,11 +345,11 @@ class Questionnaire:
         if chosen not in ("auto", "own"):
             hint = "give positions of the user's own as position_a=... and position_b=..."
             raise BadSettings(f"positions: {short_repr(text)} is neither auto nor own.", hint=hint)
-        if chosen == draft.talk.positions:
+        if chosen == draft.progress.positions:
             return draft
         # Positions of the user's own are kept, to be offered again.
-        standing, talk = draft.given.get("positions", {}), draft.talk
-        own = {**talk.own, **standing} if talk.positions == "own" else talk.own or standing
+        standing, progress = draft.given.get("positions", {}), draft.progress
+        own = {**progress.own, **standing} if progress.positions == "own" else progress.own or standing
         return with_progress(without_answers(draft, "positions"), own=own, positions_ok=False, positions=chosen)
 
     def _take_position(self, draft: SetupState, text: str, source: Source, side: str) -> SetupState:
@@ -360,10 +361,10 @@ class Questionnaire:
 
     def _take_positions_ok(self, draft: SetupState, text: str, source: Source) -> SetupState:
         if _yes("positions_ok", text, "change one with position_a=... or position_b=..."):
-            if errors := settings.duplicate_positions(draft.given["positions"]):
+            if errors := duplicate_positions(draft.given["positions"]):
                 raise BadSettings(errors)
             return with_progress(draft, positions_ok=True)
-        rejected = (*draft.talk.rejected, draft.given["positions"])
+        rejected = (*draft.progress.rejected, draft.given["positions"])
         after = without_answers(draft, "positions")
         return with_progress(after, positions=None, own={}, positions_ok=False, rejected=rejected)
 
@@ -400,4 +401,4 @@ def _yes(key: str, text: str, hint: str = "") -> bool:
 
 def _last(draft: SetupState) -> str:
     """What the user called the topic last."""
-    return sanitize.one_line(draft.talk.topics[-1]) if draft.talk.topics else ""
+    return sanitize.one_line(draft.progress.topics[-1]) if draft.progress.topics else ""

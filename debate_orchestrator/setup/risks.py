@@ -80,18 +80,10 @@ def _escaped(text: str) -> str:
 _EARLIER = frozenset(
     {
         "1ce91a471b29f1be401c90434aeb5f36fd5397d688a9ccd5cf88e9ad3731883d",  # adversarial
-        "a032f7b86dca1aafcd43d901ac80dca9fcebd73133167ee05137e39f3bc9c57e",  # adversarial
-        "134981234071966dc59396641bafe7fa8e0594d5380b25317f01ed84d6941550",  # adversarial
         "cbfe0e207c040aa20a0b4a8355d38f11e3f7b9aa049460f14b893a9ec9315482",  # claim
-        "c07d298e763cfc5f57e364473d1466e8a171ec7988a69b589f5653429297b29b",  # adversarial
-        "c6106f56dd6da3616debd1c2af7fa963ef3946a47b6caa672121e713b90ba0e2",  # adversarial
         "fc056b1b1619d2a0513699177861678b1fbb7f20600031485a358fbf9cc7c394",  # conversation
         "77b440f57847481aa91cde4315a846e9f37499e5bd3b3a5e9846d9cea40d9d2e",  # panel
         "391a97def5e3bcbae0a2da0821dc2562cda14dd18dcfc8aef748c12ec9a06400",  # question
-        "0fa8372134037a76421f838e5bc78cb892924fdea8fa5c30474d1c2e5ae72b59",  # question-blind
-        "7105d8f3529c647b6a9b93d453151b61cb56f3573411373b500b1f69522a180f",  # question-consultancy
-        "f021f4aff8dc4f55cd3e18496fcca7fac2801f345379b9774afe043bcad223b6",  # question-open
-        "91f8f97362fff0c4d5036e78545ce461650a68678a9a3062b778b0c1655ac812",  # transcript
     }
 )
 """The digests of formats as earlier versions shipped them, so that their journals need no consent; see `_digest`."""
@@ -158,9 +150,10 @@ def of_settings(settings: Settings | Mapping[str, Any], typed_format: str | None
     for path in _texts(given.get("context")):
         if leads := _outside(path):
             found.append(Risk(kind="context", where="context", what=leads))
-    report = _report(given.get("output"))
-    if report and (leads := _outside(report) or (_real(report) if _instructs(report) else "")):
-        found.append(Risk(kind="output", where="output", what=leads))
+    if report := _report(given.get("output")):
+        real = _real(report)
+        if leads := _outside(report) or (real if os.path.basename(real).casefold() in _INSTRUCTIONS else ""):
+            found.append(Risk(kind="output", where="output", what=leads))
     format = typed_format or given.get("format")
     if not typed_format and isinstance(format, str) and source.is_path(format):
         found.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
@@ -269,11 +262,6 @@ def _report(output: object) -> str:
         return DebateFiles.named_by(output).report if isinstance(output, str) else ""
     except (BadFile, ValueError):
         return ""
-
-
-def _instructs(report: str) -> bool:
-    """Whether a report has a name under which agents look for their instructions."""
-    return os.path.basename(_real(report)).casefold() in _INSTRUCTIONS
 
 
 def _outside(path: str) -> str:

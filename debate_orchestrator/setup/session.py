@@ -1,4 +1,4 @@
-"""What a setup conversation is made of: its words, what was said so far, and what it needs next."""
+"""What a setup conversation is made of: its words, the answers so far, and what it needs next."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import AliasChoices, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.events import NONCE, Reply
 from debate_orchestrator.core.schema import Shape
@@ -22,10 +22,10 @@ from debate_orchestrator.util.redact import redact_values
 def load(path: str) -> SetupState:
     """The conversation kept in an answers file; one that a person wrote counts as stated, not as confirmed."""
     data = read_mapping(path)
-    talk, sources = data.pop("setup", None), data.pop("sources", None)
+    progress, sources = data.pop("setup", None), data.pop("sources", None)
     try:
-        if talk is not None:
-            return SetupState(given=data, sources=sources or {}, talk=SetupProgress.model_validate(talk))
+        if progress is not None:
+            return SetupState(given=data, sources=sources or {}, progress=SetupProgress.model_validate(progress))
         topic, positions = data.pop("topic", None), data.get("positions")
         topics = (topic,) if isinstance(topic, str) else ()
         own = isinstance(positions, dict)
@@ -33,7 +33,7 @@ def load(path: str) -> SetupState:
             data.pop("positions", None)
         kind = "own" if own else "auto" if positions == "auto" else None
         return SetupState(
-            given=data, sources=dict.fromkeys(data, "file"), talk=SetupProgress(topics=topics, positions=kind)
+            given=data, sources=dict.fromkeys(data, "file"), progress=SetupProgress(topics=topics, positions=kind)
         )
     except ValidationError:
         problem = f"{path} does not hold a setup conversation as `debate ask` keeps it."
@@ -43,7 +43,7 @@ def load(path: str) -> SetupState:
 def save(path: str, draft: SetupState, tell: Tell = ignore, *, whole: bool = True) -> None:
     """Keeps the conversation in its file. A file there that `save` did not write, or of which the draft is not the
     `whole`, is moved aside, and `tell` gets a sentence."""
-    data = {**draft.given, "sources": dict(draft.sources), "setup": draft.talk.model_dump(mode="json")}
+    data = {**draft.given, "sources": dict(draft.sources), "setup": draft.progress.model_dump(mode="json")}
 
     def ours(there: bytes) -> bool:
         return whole and _is_conversation(path, there)
@@ -99,10 +99,10 @@ class QuestionTexts(Value):
 
 
 class SetupProgress(Value):
-    """What was said on the way, so that the conversation can go on in another process."""
+    """How far the conversation has come, so that it can go on in another process."""
 
-    topics: tuple[str, ...] = Field(default=(), validation_alias=AliasChoices("topics", "heard"))
-    """The user's wordings of the topic, corrections last. `heard` in files of earlier versions."""
+    topics: tuple[str, ...] = ()
+    """The user's wordings of the topic, corrections last."""
     proposal: dict[str, Any] | None = None
     """The moderator's restatement or framings of the topic."""
     topic_ok: bool = False
@@ -118,12 +118,6 @@ class SetupProgress(Value):
     paid: tuple[Reply, ...] = ()
     """The replies of a moderator that was called, since they may have cost money."""
 
-    @field_validator("asked", mode="before")
-    @classmethod
-    def _put_again(cls, value: object) -> object:
-        """An older conversation kept a key alone: its question is put again."""
-        return value if isinstance(value, dict) else {}
-
 
 class SetupState(Value):
     """The answers so far."""
@@ -131,7 +125,7 @@ class SetupState(Value):
     given: dict[str, Any] = {}
     """Settled answers, by their key in an answers file."""
     sources: dict[str, Source] = {}
-    talk: SetupProgress = SetupProgress()
+    progress: SetupProgress = SetupProgress()
 
 
 class Ask(Value):
@@ -168,8 +162,8 @@ class Ready(Value):
 
 
 def with_progress(draft: SetupState, **changes: Any) -> SetupState:
-    """The draft with changes of what was said on the way."""
-    return draft.model_copy(update={"talk": draft.talk.model_copy(update=changes)})
+    """The draft with changes of how far the conversation has come."""
+    return draft.model_copy(update={"progress": draft.progress.model_copy(update=changes)})
 
 
 def with_answers(draft: SetupState, source: Source, **values: Any) -> SetupState:
@@ -193,8 +187,8 @@ def checked_state(draft: SetupState, sides: tuple[str, ...]) -> SetupState:
         draft = with_progress(without_answers(draft, "positions"), positions_ok=False)
     if "output" in draft.given and not isinstance(draft.given["output"], str):
         draft = without_answers(draft, "output")
-    if draft.talk.topic_ok and "topic" not in draft.given:
+    if draft.progress.topic_ok and "topic" not in draft.given:
         draft = with_progress(draft, topic_ok=False)
-    if draft.talk.positions_ok and set(draft.given.get("positions", {})) != set(sides):
+    if draft.progress.positions_ok and set(draft.given.get("positions", {})) != set(sides):
         draft = with_progress(draft, positions_ok=False)
     return draft

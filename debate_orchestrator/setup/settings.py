@@ -17,7 +17,6 @@ from debate_orchestrator.core.settings import (
     SOURCED,
     Settings,
     default_of,
-    duplicate_positions,
     line_problems,
     model_problems,
     unwanted,
@@ -27,7 +26,7 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import BadSettings, short_repr, suggest, with_hint
 from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN, REHEARSE, is_rehearsal, kind, specs_of
 
-__all__ = ["MODERATOR", "Settings", "duplicate_positions"]
+__all__ = ["MODERATOR", "Settings"]
 
 KEYS = (*Settings.model_fields, "setup")
 """What may stand in an answers file; `setup` is the conversation that `debate ask` keeps there."""

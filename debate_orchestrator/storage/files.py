@@ -62,27 +62,29 @@ def write_bytes_atomic(
 
 def write_new(path: str | os.PathLike[str], text: str) -> None:
     """Writes `text` to `path` whole, and never over anything. Raises BadFile if something is there."""
-    target, temporary = Path(path), ""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _temporary(target, text.encode("utf-8", "backslashreplace"))
-        try:
-            # A hard link fails if the name is taken, in one step: a check before a rename would leave a gap.
-            os.link(temporary, target, follow_symlinks=False)
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without hard links
-            if os.path.lexists(target):
-                raise FileExistsError(errno.EEXIST, "") from None
-            os.rename(temporary, target)
-            temporary = ""
+        create(Path(path), text.encode("utf-8", "backslashreplace"))
     except FileExistsError:
         raise BadFile(f"{name_of(path)} already exists.", hint="name another, or move it away") from None
     except (OSError, ValueError) as error:
         raise BadFile(f"Can't write {name_of(path)} ({error_text(error)}).") from None
+
+
+def create(target: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Writes a new file whole, with this mode from its first byte on. FileExistsError if something has its name, also
+    where another process was faster."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _temporary(target, data, mode)
+    try:
+        # A hard link fails if the name is taken, in one step: a check before a rename would leave a gap.
+        os.link(temporary, target, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        _reserve(str(target), folder=False)
+        os.replace(temporary, target)
     finally:
-        if temporary:
-            os.unlink(temporary)
+        Path(temporary).unlink(missing_ok=True)
 
 
 def write_over(path: str | os.PathLike[str], text: str, begins: bytes, what: str) -> str | None:

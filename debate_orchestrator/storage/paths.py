@@ -96,9 +96,9 @@ class DebateFiles(NamedTuple):
 
 
 def free_files(files: DebateFiles) -> DebateFiles:
-    """These files, or the first with a number in their names that no debate has yet."""
+    """These files, or the first with a number in their names, of which none is there."""
     numbered = (files.with_suffix(f"-{n}") for n in itertools.count(2))
-    return next(free for free in itertools.chain([files], numbered) if not free.existing())
+    return next(free for free in itertools.chain([files], numbered) if not any(map(os.path.lexists, free)))
 
 
 def free_report() -> str:

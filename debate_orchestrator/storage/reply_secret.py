@@ -11,16 +11,14 @@ import os
 import secrets
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 
+from debate_orchestrator.storage.files import create
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.data import error_text, read_regular
 from debate_orchestrator.util.errors import BadFile
 
 _NAME = "reply.key"
 _BYTES = 32
-_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
-"""What os.link fails with on filesystems without hard links."""
 
 
 def secret() -> bytes:
@@ -53,7 +51,9 @@ def _read() -> bytes:
         raise OSError("no state folder is known")
     path = folder / _NAME
     if not os.path.lexists(path):
-        _make(path)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with suppress(FileExistsError):  # another process has made one meanwhile
+            create(path, secrets.token_bytes(_BYTES), mode=0o600)
     try:
         found = read_regular(path, most=_BYTES)
     except OSError as error:
@@ -64,32 +64,6 @@ def _read() -> bytes:
         problem = f"{path} does not hold {_BYTES} bytes, so the codes of replies can't be worked out."
         raise BadFile(problem, hint="remove that file, and another is made")
     return found
-
-
-def _make(path: Path) -> None:
-    """Writes a new secret. It is complete once it has its name, and one that another process made meanwhile stays."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_name(f"{_NAME}.{secrets.token_hex(8)}")
-    try:
-        _write(draft)
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        with suppress(FileExistsError):
-            _write(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _write(path: Path) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(secrets.token_bytes(_BYTES))
-        file.flush()
-        os.fsync(handle)
 
 
 def _reason(error: OSError) -> str:

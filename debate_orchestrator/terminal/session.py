@@ -92,7 +92,7 @@ class SetupSession:
     def keep(self, draft: SetupState | None = None) -> None:
         """Keeps the answers so far; says so, once, where that can't be."""
         self.draft = draft or self.draft
-        if not (self.draft.talk.topics or self.draft.given or self.kept.saved):
+        if not (self.draft.progress.topics or self.draft.given or self.kept.saved):
             return
         before = self.kept.lost
         self.kept.keep(self.draft)
@@ -167,7 +167,7 @@ class SetupSession:
         cap = self.draft.given.get("max_cost")
         most = float(cap) if isinstance(cap, int | float) and not isinstance(cap, bool) else None
         limits = moderator.ModeratorLimits(_PATIENCE, most, self.prompter.tell, "", "")
-        draft = self.draft if self.draft.talk.nonce else with_progress(self.draft, nonce=secrets.token_hex(8))
+        draft = self.draft if self.draft.progress.nonce else with_progress(self.draft, nonce=secrets.token_hex(8))
         after, paid = draft, list[Reply]()
         try:
             provider = self._provider(spec)
@@ -177,7 +177,7 @@ class SetupSession:
             self.prompter.tell(*error.complaints)
             return False
         finally:
-            self.keep(with_progress(after, paid=(*draft.talk.paid, *paid)))
+            self.keep(with_progress(after, paid=(*draft.progress.paid, *paid)))
 
     def _provider(self, spec: str) -> registry.Provider:
         """The model, for a debate of which nothing is settled yet."""
@@ -189,7 +189,7 @@ class SetupSession:
 
     def spent(self) -> str:
         """What the moderator's calls have cost, in a line; empty where there were none."""
-        calls = [reply for reply in self.draft.talk.paid if reply.called]
+        calls = [reply for reply in self.draft.progress.paid if reply.called]
         if not calls:
             return ""
         unknown = sum(reply.cost is None for reply in calls)

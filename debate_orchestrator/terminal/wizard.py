@@ -80,7 +80,7 @@ class Wizard(SetupSession):
         if found is None:
             return None
         kept, draft = found
-        topic = draft.given.get("topic") or (draft.talk.topics[-1] if draft.talk.topics else "")
+        topic = draft.given.get("topic") or (draft.progress.topics[-1] if draft.progress.topics else "")
         try:
             answer = self.choice("go_on", "yes", left=f"{one_line(str(topic))} ({kept.path})")
         except Back:
@@ -119,7 +119,7 @@ class Wizard(SetupSession):
 
     def _next(self) -> str:
         """The next question that is not answered and has no default."""
-        if not self.draft.talk.topics:
+        if not self.draft.progress.topics:
             return "topic"
         if not {*seats(self.interview.format)} <= set(self.draft.given.get(_CAST, ())):
             return _CAST
@@ -135,11 +135,11 @@ class Wizard(SetupSession):
     def _takes_default(self, ask: Ask) -> bool:
         """Answers a question that need not be put. Whatever it answers is shown and confirmed before the debate."""
         draft, key = self.draft, ask.key
-        if key == "topic_ok" and (draft.talk.proposal or {}).get("restated") == one_line(draft.talk.topics[-1]):
+        if key == "topic_ok" and (draft.progress.proposal or {}).get("restated") == one_line(draft.progress.topics[-1]):
             self.draft = self.interview.answer(self.interview.mark_asked(draft, ask), key, "yes")
         elif key == "positions":
-            own = self.moderator() is None and (draft.talk.rejected or not self._plain())
-            if own and not draft.talk.rejected:
+            own = self.moderator() is None and (draft.progress.rejected or not self._plain())
+            if own and not draft.progress.rejected:
                 self.prompter.tell("", self.words.said["own"])
             self.draft = self.interview.answer(draft, key, "own" if own else "auto")
         elif key == "rounds" or key in self.interview.plain_settings:
@@ -165,11 +165,11 @@ class Wizard(SetupSession):
 
     def _before(self, key: str) -> str:
         """The question before that one."""
-        talk, given = self.draft.talk, self.draft.given
+        progress, given = self.draft.progress, self.draft.given
         answered = {
-            "topic": bool(talk.topics),
+            "topic": bool(progress.topics),
             _CAST: _CAST in given,
-            "positions_ok": talk.positions_ok,
+            "positions_ok": progress.positions_ok,
             _CONTEXT: _CONTEXT in given,
         }
         trail = [name for name, done in answered.items() if done]
@@ -217,7 +217,7 @@ class Wizard(SetupSession):
         self._take(key, answer)
 
     def _question(self, ask: Ask) -> Question:
-        key, standing = ask.key, self.interview.said(self.draft, ask.key)
+        key, standing = ask.key, self.interview.standing_answer(self.draft, ask.key)
         choices = dict(ask.choices) | self.words.choices.get(key, {})
         help = self.words.help.get(key, ask.help)
         text = ask.text
@@ -275,7 +275,7 @@ class Wizard(SetupSession):
         try:
             if key == "topic_ok":
                 wording = self.words.questions["reword"]
-                restated = (self.draft.talk.proposal or {}).get("restated") or self.draft.given["topic"]
+                restated = (self.draft.progress.proposal or {}).get("restated") or self.draft.given["topic"]
                 question = Question(wording.text, (wording.help,), now=one_line(restated))
                 self.draft = self.interview.reworded(self.draft, self.put("topic", question))
                 return

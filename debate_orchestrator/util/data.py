@@ -13,6 +13,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from debate_orchestrator.util.errors import BadFile, short_repr
@@ -28,27 +29,17 @@ _HALVES = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The mapping that a YAML or JSON file holds.
+    """The mapping that a YAML file holds, or one whose name ends in .json.
 
     Raises BadFile if it can't be read, is larger than `LARGEST`, or holds anything but a mapping.
     """
-    text = read_text(path, LARGEST)
+    if not os.fspath(path).endswith(".json"):
+        return read_mapping_with_lines(path)[0]
+    text, name = read_text(path, LARGEST), name_of(path)
     try:
-        value = strict_json(text) if str(path).endswith(".json") else _whole(_yaml(text))
-    except (ValueError, RecursionError) as error:
-        problem = f"{path}: not valid YAML or JSON: {_reason(error)}."
-        unquoted = "mapping values are not allowed" in problem
-        quote = 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"'
-        raise BadFile(problem, hint=quote if unquoted else "`debate answers` prints a sample") from None
-    return _mapping(value, str(path), "write it as `topic: ...`")
-
-
-def _mapping(value: Any, where: str, hint: str = "") -> dict[str, Any]:
-    """`value` with its keys as text; BadFile if it is not a mapping."""
-    if not isinstance(value, dict):
-        kind = "the file is empty" if value is None else f"the file holds a {type(value).__name__}"
-        raise BadFile(f"{where}: {kind}, not a mapping of keys to values.", hint=hint)
-    return {str(key): item for key, item in value.items()}
+        return _mapping(strict_json(text), name)
+    except ValueError as error:
+        raise BadFile(f"{name}: not valid JSON: {_reason(error)}.") from None
 
 
 def read_mapping_with_lines(
@@ -65,31 +56,31 @@ def parse_mapping_with_lines(text: str, where: str) -> tuple[dict[str, Any], dic
     """As `read_mapping_with_lines`, for a YAML text; `where` names it in messages."""
     from debate_orchestrator.util import yaml
 
-    line = 1
     try:
         value, lines = yaml.load_with_lines(text)
-        value = _whole(value)
+        return _mapping(_whole(value), f"{where}:1"), lines
     except (ValueError, RecursionError) as error:
-        line = getattr(error, "line", None) or line
-        raise BadFile(f"{where}:{line}: not valid YAML: {_reason(error)}.") from None
-    return _mapping(value, f"{where}:{line}"), lines
+        reason = _reason(error)
+        unquoted = "mapping values are not allowed" in reason
+        hint = 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"' if unquoted else ""
+        problem = f"{where}:{getattr(error, 'line', None) or 1}: not valid YAML: {reason}."
+        raise BadFile(problem, hint=hint) from None
 
 
 def parse_mapping(text: str, where: str) -> dict[str, Any]:
     """The mapping that a YAML or JSON text holds. BadFile, with `where` and the line, if it holds none."""
-    if not text.lstrip().startswith("{"):
-        return parse_mapping_with_lines(text, where)[0]
-    try:
-        value: dict[str, Any] = strict_json(text)
-    except (ValueError, RecursionError):
-        return parse_mapping_with_lines(text, where)[0]  # YAML includes such mappings, and its errors have lines
-    return value
+    if text.lstrip().startswith("{"):
+        with suppress(ValueError):  # YAML includes most such mappings, and its errors have lines
+            return _mapping(strict_json(text), where)
+    return parse_mapping_with_lines(text, where)[0]
 
 
-def _yaml(text: str) -> Any:
-    from debate_orchestrator.util import yaml
-
-    return yaml.load(text)
+def _mapping(value: Any, where: str) -> dict[str, Any]:
+    """`value` with its keys as text; BadFile if it is not a mapping."""
+    if not isinstance(value, dict):
+        kind = "the file is empty" if value is None else f"the file holds a {type(value).__name__}"
+        raise BadFile(f"{where}: {kind}, not a mapping of keys to values.", hint="write it as `key: value`")
+    return {str(key): item for key, item in value.items()}
 
 
 def _reason(error: Exception) -> str:

@@ -104,7 +104,7 @@ def redactor() -> Redactor:
     # CPython's `os.environ` decodes every variable each time that it is read, which took a tenth of a call's time. What
     # it holds is bytes.
     held = getattr(os.environ, "_data", os.environ)
-    return _made(_of_environment(tuple(held.items())) | _learned)
+    return _redactor_of(_of_environment(tuple(held.items())) | _learned)
 
 
 @lru_cache(maxsize=4)
@@ -184,7 +184,7 @@ def _ordinary(value: str, shortest: int = SHORTEST, *, paths: bool = True) -> bo
 
 
 @lru_cache(maxsize=16)
-def _made(values: frozenset[str]) -> Redactor:
+def _redactor_of(values: frozenset[str]) -> Redactor:
     return Redactor(spelling for value in values for spelling in spellings(value))
 
 

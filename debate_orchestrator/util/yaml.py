@@ -82,11 +82,11 @@ class InvalidYaml(ValueError):
 
 def load(text: str) -> Any:
     """The value that a YAML text holds. Raises InvalidYaml, with the place, if it is not valid."""
-    return load_with_lines(text, with_lines=False)[0]
+    return load_with_lines(text)[0]
 
 
-def load_with_lines(text: str, *, with_lines: bool = True) -> tuple[Any, dict[tuple[str, ...], int]]:
-    """The value of a YAML text, and the line of every value in it (or of its key) unless `with_lines` is false.
+def load_with_lines(text: str) -> tuple[Any, dict[tuple[str, ...], int]]:
+    """The value of a YAML text, and the line of every value in it (or of its key).
 
     Lines are found by the path of keys that leads to the value; positions in a list are written as digits. Raises
     InvalidYaml as `load`.
@@ -94,8 +94,7 @@ def load_with_lines(text: str, *, with_lines: bool = True) -> tuple[Any, dict[tu
     try:
         loader = _Loader(text)
         root = loader.get_single_node()
-        value = None if root is None else loader.construct_document(root)
-        return value, _lines(root) if with_lines and root is not None else {}
+        return (None, {}) if root is None else (loader.construct_document(root), _lines(root))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else ""

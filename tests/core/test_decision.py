@@ -226,7 +226,7 @@ def test_headline_and_table_say_the_same(changes: dict[str, Any], problem: str) 
     """A row that repeats the recommendation may only be the last, and as sure as the headline; a brief keeps to its
     words and the sizes of its lists."""
     debate = at("final.brief.rapporteur")
-    found = decision.shortcomings(debate, debate.due[0], brief(**changes))
+    found = decision.quality_problems(debate, debate.due[0], brief(**changes))
     assert (problem in " ".join(found)) if problem else found == []
 
 

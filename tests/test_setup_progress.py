@@ -11,7 +11,7 @@ from debate_orchestrator.setup.session import SetupProgress, SetupState, checked
 SIDES = ("a", "b")
 GOOD = SetupState(
     given={"topic": "T", "positions": {"a": "x", "b": "y"}, "output": "o.md"},
-    talk=SetupProgress(topics=("T",), topic_ok=True, positions="own", positions_ok=True),
+    progress=SetupProgress(topics=("T",), topic_ok=True, positions="own", positions_ok=True),
 )
 
 
@@ -36,14 +36,14 @@ def test_what_is_of_no_kind_goes(changes: dict[str, object], gone: str) -> None:
     made = checked_state(GOOD.model_copy(update={"given": GOOD.given | changes}), SIDES)
 
     assert set(GOOD.given) - set(made.given) == {gone}
-    assert made.talk.topic_ok == (gone != "topic")
-    assert made.talk.positions_ok == (gone != "positions")
+    assert made.progress.topic_ok == (gone != "topic")
+    assert made.progress.positions_ok == (gone != "positions")
 
 
 def test_a_confirmation_needs_what_it_confirms() -> None:
     """A confirmation of what is not there does not count."""
-    assert not checked_state(without_answers(GOOD, "topic"), SIDES).talk.topic_ok
-    assert not checked_state(without_answers(GOOD, "positions"), SIDES).talk.positions_ok
+    assert not checked_state(without_answers(GOOD, "topic"), SIDES).progress.topic_ok
+    assert not checked_state(without_answers(GOOD, "positions"), SIDES).progress.positions_ok
 
 
 KEYS = st.sampled_from(["topic", "positions", "output", "x"])
