@@ -32,6 +32,8 @@ LARGEST = 1_000_000
 """The largest absolute value that a number in a reply may have."""
 SPARE_TEXT_WORDS, SPARE_REPLY_FACTOR = 4, 1.1
 """How far a text, and a whole brief, may go beyond the words asked for before it is sent back: words, and a factor."""
+TURN_ITEM = {"type": "string", "description": "the id of a turn"}
+"""The JSON Schema of an item of a list of turns."""
 _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 
 
@@ -250,7 +252,7 @@ def _plain(field: Field, terms: ShapeContext) -> dict[str, Any]:
         case "choices":
             return {"type": "array", "items": {"type": "string", "enum": list(field.of or terms.sides)}}
         case "turns":
-            return {"type": "array", "items": {"type": "string"}}
+            return {"type": "array", "items": dict(TURN_ITEM)}
         case "list":
             items = _record_schema(field.fields, terms) if field.fields else {"type": "string"}
             return {"type": "array", "items": items}
