@@ -418,7 +418,7 @@ FAULTY: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "a record without the code": (
         lambda text: text.replace('"unsupported_claims": []', '"unsupported_claims": [{"seat": "a", "claim": "x"}]'),
-        f'unsupported_claims[1]: begin it with "code": "{CODE}"',
+        f'unsupported_claims[1]: this item of the list lacks the code of the turn. Try: begin it with "code": "{CODE}"',
     ),
     "a concession at the end of a text": (
         lambda text: text.replace('"conceded": null, ', "").replace('all over."', 'all over.", "conceded": "b"'),

@@ -22,7 +22,7 @@ from debate_orchestrator.core.schema import (
 from debate_orchestrator.prompting.phrases import SYNONYMS, phrase
 from debate_orchestrator.prompting.reply_code import Code, take_from_item
 from debate_orchestrator.util.data import strict_json
-from debate_orchestrator.util.errors import short_repr
+from debate_orchestrator.util.errors import short_repr, with_hint
 
 MOST_CHANGES = 40
 """Changes that are told one by one."""
@@ -72,7 +72,7 @@ class Reading(NamedTuple):
     changes: list[str]
     """What was changed, a short line each."""
     complaints: list[str]
-    """What in the reply may not be its writer's: items of lists without the code, and fields that are out of place."""
+    """What in the reply may not be its writer's: items of lists without the code, and fields out of place."""
     unknown: list[str]
     """Keys that the shape does not have."""
 
@@ -141,18 +141,19 @@ class _Reading:
         return keyed
 
     def _check_places(self, fields: Mapping[str, Field], keyed: Mapping[str, Any], where: str) -> None:
-        """Complains about fields that may be empty, are not, and are out of place: a judge that leaves out what is
-        empty may have quoted them, at the end of a text."""
+        """Complains about fields that may be empty, are not, and stand behind words where the shape does not have them:
+        a judge that leaves out what is empty may have quoted them at the end of a text."""
         asked, written = list(fields), list(keyed)
         for name, field in fields.items():
-            may_be_empty = field.optional or field.only_if or field.unless or field.per_issue
-            if not may_be_empty or field.kind in _WORDS or _is_empty(keyed.get(name)):
+            may_be_empty = field.optional or field.only_if or field.unless
+            if not may_be_empty or field.kind in _WORDS or keyed.get(name) in (None, []):
                 continue
             before = asked[asked.index(name) - 1] if asked.index(name) else None
             found = written[written.index(name) - 1] if written.index(name) else None
-            if found != before:
-                place = f"behind {before}" if before else "first"
-                self.complaints.append(f"{where}{name}: it is out of place; write it {place}, as the shape has it.")
+            if found in (None, before) or found not in fields or fields[found].kind not in (*_WORDS, "record"):
+                continue
+            place = f"behind {before}" if before else "first"
+            self.complaints.append(f"{where}{name}: it is out of place; write it {place}, as the shape has it.")
 
     def _keyed(self, value: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
         """A mapping with the keys that are meant. A key that is there twice, or that is unknown, stays, to be
@@ -257,7 +258,8 @@ class _Reading:
         if (rest := take_from_item(item, self.code)) is not None:
             return rest
         entry = self.code.entry if isinstance(item, dict) else f'"{self.code.text} '
-        self.complaints.append(f"{where}: begin it with {entry}, as every item of the list.")
+        problem = f"{where}: this item of the list lacks the code of the turn."
+        self.complaints.append(with_hint(problem, f"begin it with {entry}, as every item"))
         return item
 
     def _turns(self, value: list[Any], where: str) -> list[str]:
@@ -301,10 +303,6 @@ class _Reading:
         if type(old) is not type(new) or old != new:
             self.note(where, f"{_shown(old)} read as {_shown(new)}")
         return new
-
-
-def _is_empty(value: Any) -> bool:
-    return all(inner is None for inner in value.values()) if isinstance(value, dict) else value in (None, [])
 
 
 def _means_nothing(field: Field, value: Any) -> bool:
