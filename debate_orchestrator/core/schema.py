@@ -32,8 +32,7 @@ LARGEST = 1_000_000
 """The largest absolute value that a number in a reply may have."""
 SPARE_TEXT_WORDS, SPARE_REPLY_FACTOR = 4, 1.1
 """How far a text, and a whole brief, may go beyond the words asked for before it is sent back: words, and a factor."""
-TURN_ITEM = {"type": "string", "description": "the id of a turn"}
-"""The JSON Schema of an item of a list of turns."""
+TURN_ITEM = {"type": "string", "description": "the id of a turn"}  # the JSON Schema of an item of a list of turns
 _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 
 
@@ -316,8 +315,7 @@ def check(shape: Mapping[str, Field], value: Any, terms: ShapeContext, where: st
 
 
 def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: ShapeContext, where: str) -> list[str]:
-    value = record[name]
-    empty_one = empty_value(field)
+    value, empty_one = record[name], empty_value(field)
     empty = value == empty_one and type(value) is type(empty_one)
     if (field.optional or field.per_issue) and empty:
         return []

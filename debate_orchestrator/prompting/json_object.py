@@ -210,18 +210,24 @@ def _strict_or_repaired(text: str) -> tuple[dict[str, Any], list[str]] | None:
 
 
 def _fault(text: str) -> str:
-    """What is wrong with a text that begins with the object with the code."""
+    """What is wrong with the keys of a text that begins with the object with the code; empty if that can't be told."""
+    from json_repair import repair_json
+
     part = text[: text.rfind("}") + 1] or text
-    keys = list[str]()
+    twice = list[str]()
     try:
-        json.JSONDecoder(object_pairs_hook=lambda pairs: keys.extend(_doubled(key for key, _ in pairs))).raw_decode(
-            part
-        )
+        decoder = json.JSONDecoder(object_pairs_hook=lambda pairs: twice.extend(_doubled(key for key, _ in pairs)))
+        decoder.raw_decode(part)
+        if twice:
+            return f"the key {short_repr(twice[0])} is written twice in one object"
     except (ValueError, RecursionError):
-        keys = []
-    if keys:
-        return f"the key {short_repr(keys[0])} is written twice in one object"
-    return ""
+        pass
+    try:
+        value = repair_json(part, return_objects=True, skip_json_loads=True) if _is_repairable(part) else None
+        found = next(iter(_miscounted(part, value)), None) if isinstance(value, dict) else None
+    except Exception:  # as in a repair, whatever the library raises
+        return ""
+    return f"{short_repr(found)} is written twice as a key, or stands like one in a text" if found else ""
 
 
 def _doubled(keys: Iterable[str]) -> list[str]:
@@ -254,16 +260,16 @@ def _repaired(text: str) -> dict[str, Any] | None:
         written = json.dumps(value, ensure_ascii=False)
         if not isinstance(value, dict) or any(text.count(mark) != written.count(mark) for mark in "{}[]"):
             return None
-        if _words(text) != _words(written) or not _has_keys(text, value):
+        if _words(text) != _words(written) or _miscounted(text, value):
             return None
         return dict(strict_json(written))
     except Exception:  # the text is hostile and the library no validator: whatever it raises, there is no object
         return None
 
 
-def _has_keys(text: str, value: dict[str, Any]) -> bool:
-    """Whether an object has every key as often as the text from which it was repaired. A name in quotation marks before
-    a colon is a key, and so is the name of a key without them."""
+def _miscounted(text: str, value: dict[str, Any]) -> list[str]:
+    """The keys that an object has more or less often than the text from which it was repaired, as phrases. A name in
+    quotation marks before a colon is a key, and so is the name of a key without them."""
     keys = Counter(_keys(value))
     plain = _ESCAPED_CHARACTER.sub(_unescaped, text)
     found = {mark.start("name"): (mark["name"], bool(mark["left"] and mark["right"])) for mark in _KEY.finditer(plain)}
@@ -271,7 +277,8 @@ def _has_keys(text: str, value: dict[str, Any]) -> bool:
         for mark in pattern.finditer(plain):
             found.setdefault(mark.start("name"), (mark["name"], False))
     names = ((phrase(name), quoted) for name, quoted in found.values())
-    return Counter(name for name, quoted in names if quoted or name in keys) == keys
+    written = Counter(name for name, quoted in names if quoted or name in keys)
+    return [name for name in {**written, **keys} if written[name] != keys[name]]
 
 
 def _unescaped(escape: re.Match[str]) -> str:

@@ -92,7 +92,7 @@ def parse_reply(
         found = _found(turn.id, reply.text, code)
     reading = _read(debate, turn, shape, found, code)
     if complaints := [*reading.complaints, *check(shape, reading.value, schedule.terms(debate, turn))]:
-        if _holds_key_in_text(reply.text, reading):
+        if _may_end_early(reply.text, reading, code):
             complaints.append(f"a text of the reply may end too early. Try: {ESCAPE}.")
         raise BadReply([f"{turn.id}: {complaint}" for complaint in complaints])
     if recorded is None and not last:
@@ -115,11 +115,14 @@ def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], c
     return readings[0]
 
 
-def _holds_key_in_text(text: str, reading: Reading) -> bool:
-    """Whether an unknown key, or an item without the code, stands right behind a text, which it may have ended."""
+def _may_end_early(text: str, reading: Reading, code: Code | None) -> bool:
+    """Whether a text of the reply may have ended at a quotation mark that should be escaped: an unknown key stands
+    right behind a text, or only some items of lists have the code."""
+    if code is None:
+        return False
     keys = "|".join(re.escape(json.dumps(key, ensure_ascii=False)) for key in reading.unknown[:_MOST_KEYS])
-    behind = [rf"(?:{keys})\s*:"] * bool(keys) + [r"[\[{]?\s*\""] * bool(reading.complaints)
-    return any(re.search(rf"\w[^\w\s\"]?\"\s*}}?,\s*{place}", text) for place in behind)
+    behind = bool(keys) and re.search(rf"\w[^\w\s\"]?\"\s*}}?,\s*(?:{keys})\s*:", text) is not None
+    return behind or (bool(reading.complaints) and text.casefold().count(code.text.casefold()) > 2)
 
 
 def _check_shortcomings(debate: DebateState, turn: Turn, ballot: dict[str, Any]) -> None:
