@@ -32,6 +32,7 @@ LARGEST = 1_000_000
 """The largest absolute value that a number in a reply may have."""
 SPARE_TEXT_FACTOR, SPARE_REPLY_FACTOR = 1.5, 1.1
 """How many times the words asked for a text, and a whole brief, may have before it is sent back."""
+TURN_ITEM = {"type": "string", "description": "the id of a turn"}  # the JSON Schema of an item of a list of turns
 _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 
 
@@ -250,7 +251,7 @@ def _plain(field: Field, terms: ShapeContext) -> dict[str, Any]:
         case "choices":
             return {"type": "array", "items": {"type": "string", "enum": list(field.of or terms.sides)}}
         case "turns":
-            return {"type": "array", "items": {"type": "string"}}
+            return {"type": "array", "items": dict(TURN_ITEM)}
         case "list":
             items = _record_schema(field.fields, terms) if field.fields else {"type": "string"}
             return {"type": "array", "items": items}

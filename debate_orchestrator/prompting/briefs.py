@@ -25,7 +25,7 @@ from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.fields import empty_form
-from debate_orchestrator.prompting.reply_code import Code, in_form, with_code, without_value
+from debate_orchestrator.prompting.reply_code import Code, list_examples, with_code, with_codes, without_value
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import percent
 from debate_orchestrator.util.redact import redact_values, redactor
@@ -115,7 +115,8 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
         }
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
     if code is not None:
-        last = f"{last}\n\n{_render('shared/code.md.j2', {'entry': code.entry, 'end_entry': code.end_entry})}"
+        code_values = {"code": code, "lists": list_examples(context["schema"], code)}
+        last = f"{last}\n\n{_render('shared/code.md.j2', rendering.plain_data(code_values))}"
     messages.append(("user", last))
     return Brief(
         turn=turn.id,
@@ -129,28 +130,6 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
         tokens=turn.phase.tokens,
         search=context["search"],
     )
-
-
-_OF_OTHERS = ("topic", "positions", "issues", "floor", "advice", "dissent", "findings", "evidence")
-"""The values of a brief that hold texts of others, beside the speeches and the files."""
-
-
-def shown_texts(debate: DebateState, turn: Turn, code: Code | None) -> tuple[list[str], dict[str, Any]]:
-    """The texts of others that a turn's brief shows, as it shows them, and the JSON Schema of the reply."""
-    context, redact = _context(debate, turn, code), redactor()
-    texts = [heard["text"] for heard in context["heard"]]
-    texts += [found["url"] for heard in context["heard"] for found in heard["found"]]
-    texts += [file["text"] for file in context["context"]]
-    within = [context.get(name) for name in _OF_OTHERS]
-    while within:
-        item = within.pop()
-        if isinstance(item, str):
-            texts.append(item)
-        elif isinstance(item, Mapping):
-            within += item.values()
-        elif isinstance(item, list | tuple):
-            within += item
-    return [redact(sanitize.fence(text, debate.opened.nonce)) for text in texts], context["schema"] or {}
 
 
 _blocks: WeakKeyDictionary[Plan, dict[tuple[str, bool, Hashable], tuple[Answer, str]]] = WeakKeyDictionary()
@@ -185,7 +164,7 @@ def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -
     values |= {"nonce": debate.opened.nonce, "names": _names(debate), "form": None}
     if (shape := debate.shape(turn)) is not None:
         form = empty_form(shape, schedule.terms(debate, turn))
-        values["form"] = json.dumps(in_form(form, brief.code), indent=1)
+        values["form"] = json.dumps(with_codes(shape, form, brief.code) if brief.code else form, indent=1)
     return _render("shared/handout.md.j2", values) + "\n"
 
 
