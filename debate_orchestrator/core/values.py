@@ -8,9 +8,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-FREE = "free text"
+FREE_TEXT = "free text"
 """Marks a field whose strings are read by people and models, and by which nothing is found or decided."""
-Text = Annotated[str, FREE]
+Text = Annotated[str, FREE_TEXT]
 
 
 class Value(BaseModel):
@@ -32,7 +32,7 @@ class Value(BaseModel):
 @lru_cache(maxsize=256)
 def _fields(kind: type[Value]) -> tuple[tuple[str, bool], ...]:
     """The names of a value's fields, and whether each is free text."""
-    return tuple((name, FREE in field.metadata) for name, field in kind.model_fields.items())
+    return tuple((name, FREE_TEXT in field.metadata) for name, field in kind.model_fields.items())
 
 
 def _changed(data: Any, change: Callable[[str], str], free: bool) -> Any:
