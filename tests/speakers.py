@@ -40,7 +40,7 @@ class Speaker:
         self.briefs.append(brief)
         self.speaking += 1
         self.most_at_once = max(self.most_at_once, self.speaking)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.01)
         self.speaking -= 1
         said: str | dict[str, Any] | None = self.say(brief)
         if said is None:

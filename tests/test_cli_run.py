@@ -103,6 +103,12 @@ def test_more_patience_on_resume(debate: Run, server: Server) -> None:
     server.first_byte = 2.0
     slow = debate("run", *SETUP, "--rounds=1", "--retry-for=1")
     refused = debate("resume", J, "--retry-for=0")
+    before = len(server.requests)
+
+    def slow_once(request: dict[str, Any], n: int) -> None:
+        server.first_byte = 2.0 if n == before else 0.0
+
+    server.trouble = slow_once
     resumed = debate("resume", J, "--retry-for=30")
 
     assert slow.code == 3 and "--retry-for 3" in slow.err
