@@ -142,6 +142,12 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / f"state{next(_NUMBERS)}"))
 
 
+@pytest.fixture
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals of ratings, where a test does not look at them, are made of few draws."""
+    monkeypatch.setattr("debate_orchestrator.tournament.bradley_terry._MOST_DRAWS", 0)
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Any]:
     """A PostgreSQL server; skips where it is not installed, and fails there where CI=true."""
