@@ -121,7 +121,7 @@ def pytest_sessionfinish() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there before the first test is there after the last: nobody need look through it for garbage."""
+    """What is there before the first test is there after the last: the collector need not look through it."""
     gc.collect()
     gc.freeze()
 
@@ -137,8 +137,8 @@ _NUMBERS = count()
 
 @pytest.fixture(autouse=True)
 def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is remembered between conversations is remembered for one test alone, in a folder that whoever remembers
-    something makes: most tests remember nothing, and a folder for each of thousands takes its time."""
+    """What is remembered between conversations is remembered for one test alone, in a folder that is made when
+    something is remembered: most tests remember nothing, and a folder for each of thousands takes its time."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / f"state{next(_NUMBERS)}"))
 
 

@@ -1,4 +1,4 @@
-"""Somebody at a terminal, for tests: what they type is given beforehand, and what they see can be read."""
+"""A person at a terminal, for tests: what they type is given beforehand, and what they see can be read."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ENTER, BACK, BREAK, UP, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\x15"
 CTRL_C, CTRL_D = "\x03", "\x04"
 _ENDING = (BACK, CTRL_C, CTRL_D, "\x1b[201~")
 BEST = {"a": "anthropic:claude-sonnet-5-5", "b": "anthropic:claude-sonnet-5-5", "judge": "anthropic:claude-opus-5-5"}
-NOBODY = Found((Available(seat="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
+NO_MODELS = Found((Available(seat="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
 TOPIC = "Tabs are better than spaces."
 SETUP = (TOPIC, "rehearse", "yes", "none")
 """Answers to every question up to the last confirmation, where no model is asked."""
@@ -100,7 +100,7 @@ def fed(keys: str) -> Iterator[PipeInput]:
         try:
             yield pipe
         finally:
-            while hands.is_alive():  # a pipe that nobody reads holds only so much
+            while hands.is_alive():  # a pipe that is not read holds only so much
                 pipe.read_keys()
                 hands.join(0.01)
 
@@ -136,7 +136,7 @@ def no_check(draft: SetupState) -> DebateFiles:
 
 def hold(
     *keys: str,
-    found: Found = NOBODY,
+    found: Found = NO_MODELS,
     file: str | None = None,
     check: Callable[[SetupState], DebateFiles] = no_check,
     columns: int = 80,

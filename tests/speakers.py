@@ -60,6 +60,6 @@ def begun(path: Path, judges: int = 1, rounds: int = 2, **more: Any) -> JournalW
 
 def driven(journal: JournalWriter, speaker: Speaker, *seats: str) -> DebateState:
     debate = fold(journal.events)
-    everybody = seats or ("a", "b", *debate.judges)
+    speaking_seats = seats or ("a", "b", *debate.judges)
     current = CurrentState(debate)
-    return asyncio.run(run_loop(journal, current, dict.fromkeys(everybody, speaker)))
+    return asyncio.run(run_loop(journal, current, dict.fromkeys(speaking_seats, speaker)))

@@ -175,7 +175,7 @@ def test_json_is_read_as_in_a_file(debate: Run, here: Path, monkeypatch: pytest.
     assert "standard input:2: not valid YAML: the key 'topic' appears twice" in debate("open", "--answers", "-").err
 
 
-def test_a_seat_that_the_format_has_not_is_nobodys(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seat_that_the_format_has_not_is_refused(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One answer for all seats is for those that the format has, also where a flag names one of them."""
     pipe(monkeypatch, SETTLED + b"format: conversation\ncast: rehearse\n")
     ran = debate("run", "--answers", "-", "--a", "rehearse", "--quiet", "--output", "c.md")

@@ -13,7 +13,7 @@ from debate_orchestrator.formats.validation import key_path, validate
 
 
 class Guest(Value):
-    """Somebody at a table."""
+    """A guest at a table."""
 
     name: str
     age: int | None = None
