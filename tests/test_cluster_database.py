@@ -179,7 +179,7 @@ def test_an_append_whose_answer_was_lost(here: Path, url: str, monkeypatch: pyte
     assert asyncio.run(play()) == read(held.journal(debate)).events and broken[0] > 5
 
 
-def test_a_frozen_transaction_blocks_nobody_for_long(here: Path, url: str) -> None:
+def test_a_frozen_transaction_does_not_block_for_long(here: Path, url: str) -> None:
     """A worker that is frozen while it holds a limit's row is cut off by the database, and the others go on."""
     held = contests.tournament(rehearse=False)
 

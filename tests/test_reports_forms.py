@@ -56,9 +56,9 @@ def test_another_ending_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("ending", forms.FORMS)
-def test_a_report_that_somebody_edited_is_kept(ending: str, tmp_path: Path) -> None:
+def test_a_report_that_was_edited_is_kept(ending: str, tmp_path: Path) -> None:
     """A report whose bytes were changed since is put aside before it is written anew, each time under a free name, and
-    that is told; one that nobody changed is simply written again."""
+    that is told; one that is unchanged is simply written again."""
     told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
     for worse in ("worse", "dearer"):
         forms.write(told, str(path), said.append)

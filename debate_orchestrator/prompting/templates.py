@@ -163,7 +163,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def __init__(self, own: Mapping[str, str], shipped: Mapping[str, str] | None = None):
         super().__init__(
-            loader=TemplateFiles(own, shipped), undefined=StrictUndefined, autoescape=False, finalize=_put_out
+            loader=TemplateFiles(own, shipped),
+            undefined=StrictUndefined,
+            autoescape=False,
+            finalize=_put_out,
+            auto_reload=False,  # else each brief asks the file system for the time of each of its templates
         )
         self.globals = {name: self.globals[name] for name in _GLOBALS}
         self.filters = {name: self.filters[name] for name in _FILTERS}

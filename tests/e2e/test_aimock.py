@@ -1,4 +1,4 @@
-"""A whole debate against a server of the Messages API that somebody else wrote, in another language."""
+"""A whole debate against a server of the Messages API by other authors, in another language."""
 
 from __future__ import annotations
 
