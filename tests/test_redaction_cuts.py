@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import httpx2
 import pytest
@@ -74,7 +73,7 @@ def broken_body(key: str, left: int) -> str:
 
 def completions(key: str, left: int) -> str:
     answer, named = CompletionsAnswer(), up_to(api.LONGEST_FIELD, key, left)
-    answer.take(SimpleNamespace(model_fields_set=set(), model=named, choices=[SimpleNamespace(finish_reason=named)]))
+    answer.take({"model": named, "choices": [{"finish_reason": named}]})
     reply = answer.reply("openai:x")
     assert reply.model and reply.stop
     return f"{reply.model}\n{reply.stop}"
@@ -82,9 +81,8 @@ def completions(key: str, left: int) -> str:
 
 def messages(key: str, left: int) -> str:
     answer, named = MessagesAnswer(), up_to(api.LONGEST_FIELD, key, left)
-    delta = SimpleNamespace(stop_reason=named, stop_details=SimpleNamespace(explanation=named))
-    answer.take(SimpleNamespace(type="message_start", message=SimpleNamespace(model=named)))
-    answer.take(SimpleNamespace(type="message_delta", delta=delta))
+    answer.take({"type": "message_start", "message": {"model": named}})
+    answer.take({"type": "message_delta", "delta": {"stop_reason": named, "stop_details": {"explanation": named}}})
     answer.endings = {str(answer.stop): "refused"}
     reply = answer.reply("anthropic:claude-opus-5-5")
     assert reply.model and reply.stop and reply.text

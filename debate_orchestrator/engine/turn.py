@@ -210,7 +210,9 @@ class _Call:
         budget = self._runner.budget
         self._pieces = []
         try:
-            reply = await call_provider(self._provider, self._request, self._on_text)
+            reply = await call_provider(
+                self._provider, self._request, self._on_text, watched=self._runner.on_text is not None
+            )
         except ExternalError:
             raise  # `_failed` settles the budget, after the failure with its costs is on record
         except asyncio.CancelledError:
@@ -318,8 +320,8 @@ def record_event(journal: JournalWriter, current: CurrentState, event: Event, on
     """
     if not admits(current.state, event):
         return False
-    event = journal.append(event).event
-    current.apply(event)
+    written = journal.append(event).event
+    current.apply(written, admitted=written is event)
     if on_event is not None:
-        on_event(current.state, event)
+        on_event(current.state, written)
     return True

@@ -75,6 +75,8 @@ def _known(schema: Mapping[str, Any], debate: DebateState, turn: Turn) -> frozen
 
 def _shown_places(text: str, known: frozenset[str]) -> Iterator[str]:
     """The places of a text that are looked for: those within it, and those near the ends of its lines."""
+    if '"' not in text:
+        return
     yield from _Marks(text, known).within()
     for line in text.split("\n"):
         if '"' in line:

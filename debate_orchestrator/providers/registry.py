@@ -261,23 +261,27 @@ class Archiving(Protocol):
     """The folder for them; None keeps nothing."""
 
 
-async def call_provider(provider: Provider, brief: Brief, on_text: Piece) -> Reply:
-    """The provider's reply to a brief, or its error, with `[key]` in place of every secret.
+async def call_provider(provider: Provider, brief: Brief, on_text: Piece, *, watched: bool = True) -> Reply:
+    """The provider's reply to a brief, or its error, with `[key]` in place of every secret. Unless it is `watched`,
+    `on_text` gets the beginning of the answer as an empty text, and what came of an answer that failed in one piece.
 
     This is the only way in for text from a provider, which may quote a key that was sent to it; from here it goes to
     the screen and into the journal. Modules shorten what they quote with `faults.quote`, and what they keep with
     `redact.truncate`, never before redaction. The brief that goes out is without secrets too.
     """
-    pieces = StreamRedactor(on_text)
+    pieces = StreamRedactor(on_text, withheld=not watched)
     try:
         reply = await provider.reply(brief.redacted(), pieces.take)
-    except ExternalError as fault:
+    except BaseException as fault:
+        pieces.end()
+        if not isinstance(fault, ExternalError):
+            raise
         fault.complaints[:] = map(redact, fault.complaints)
         fault.args = ("\n".join(fault.complaints),)
         if isinstance(fault, TransientError) and isinstance(fault.partial, Reply):
             fault.partial = _redacted(fault.partial)
         raise
-    finally:
+    if watched:
         pieces.end()
     return _redacted(reply)
 

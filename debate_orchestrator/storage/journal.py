@@ -389,19 +389,17 @@ class JournalWriter:
 
 def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
     """The bytes of a line without its hash."""
-    record = {"n": n, "at": at, "prev": prev, "event": event.model_dump(mode="json")}
     try:
-        text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        body = text.encode()
-        same = EVENT.validate_python(json.loads(text)["event"]) == event
+        data = event.model_dump_json()
+        same = EVENT.validate_json(data) == event
     except (ValueError, RecursionError):
-        same = False
+        data, same = "", False
     if not same:
         raise BadJournal(
             f"line {n}: the event {event.kind!r} can't be kept: it holds half a surrogate pair, NaN or Infinity, "
             "or is nested too deeply."
         )
-    return body
+    return f'{{"n":{n},"at":{json.dumps(at)},"prev":"{prev}","event":{data}}}'.encode()
 
 
 def take_lock(handle: int) -> None:

@@ -254,10 +254,11 @@ class Redactor:
 
 
 class StreamRedactor:
-    """A text that comes in pieces, redacted: what may become a secret is held back until it is seen what it is."""
+    """A text that comes in pieces, redacted: what may become a secret is held back until it is seen what it is. With
+    `withheld` all is held back until the end, and each piece is told as an empty one."""
 
-    def __init__(self, on_text: Callable[[str], None]):
-        self._on_text, self._enough = on_text, 0
+    def __init__(self, on_text: Callable[[str], None], *, withheld: bool = False):
+        self._on_text, self._enough, self._withheld = on_text, 0, withheld
         self._held, self._length = list[str](), 0
         """The pieces that are held back, and their characters. Joined when they are looked at: adding to a text copies
         it each time."""
@@ -271,6 +272,9 @@ class StreamRedactor:
         if len(_learned) != self._learned:  # with the request that this answers
             self._renew()
         self._held.append(piece)
+        if self._withheld:
+            self._on_text("")
+            return
         self._length += len(piece)
         sure = ""
         # Nothing that can't be seen changes what is held. Much is looked at again only when it has doubled, so that the

@@ -52,9 +52,13 @@ def format_folder(name: str) -> Path:
 def digests(*format_names: str) -> dict[str, str]:
     """The sha256 of every template that briefs of these formats may use, by its path in prompts/."""
     root = prompts()
-    folders = [*map(format_folder, format_names), root / "shared"]
-    used = [entry for folder in folders for entry in os.scandir(folder) if entry.name.endswith(".j2")]
-    found = {os.path.relpath(entry.path, root): _digest(entry.path, *_version(entry.stat())) for entry in used}
+    folders = {f"formats/{name}": format_folder(name) for name in format_names} | {"shared": root / "shared"}
+    used = [(place, entry) for place, path in folders.items() for entry in os.scandir(path)]
+    found = {
+        f"{place}/{entry.name}": _digest(entry.path, *_version(entry.stat()))
+        for place, entry in used
+        if entry.name.endswith(".j2")
+    }
     return dict(sorted(found.items()))
 
 
