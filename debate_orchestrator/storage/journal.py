@@ -25,10 +25,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from pydantic import ValidationError
 
 from debate_orchestrator.core.events import EVENT, Event, Opened
+from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import error_text, must_fit, name_of, read_regular, regular_file
@@ -391,7 +393,7 @@ def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
     """The bytes of a line without its hash."""
     try:
         data = event.model_dump_json()
-        same = EVENT.validate_json(data) == event
+        same = _read_back(event, data) == event
     except (ValueError, RecursionError):
         data, same = "", False
     if not same:
@@ -400,6 +402,24 @@ def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
             "or is nested too deeply."
         )
     return f'{{"n":{n},"at":{json.dumps(at)},"prev":"{prev}","event":{data}}}'.encode()
+
+
+_readable: WeakValueDictionary[int, Format] = WeakValueDictionary()
+"""Formats that were read back from a line as they are, by their identity. They are most of an opening, and the debates
+of a tournament share one."""
+
+
+def _read_back(event: Event, data: str) -> Event:
+    """The event that is read from its JSON. ValueError if none is."""
+    if not isinstance(event, Opened):
+        return EVENT.validate_json(data)
+    if _readable.get(id(event.format)) is event.format:
+        rest = json.loads(event.model_dump_json(exclude={"format"}))
+        return EVENT.validate_python(rest | {"format": event.format})
+    opened = EVENT.validate_json(data)
+    if opened == event:
+        _readable[id(event.format)] = event.format
+    return opened
 
 
 def take_lock(handle: int) -> None:
