@@ -10,7 +10,7 @@ import errno
 import os
 import secrets
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from debate_orchestrator.storage.paths import state_folder
@@ -54,6 +54,17 @@ def _read() -> bytes:
     path = folder / _NAME
     if not os.path.lexists(path):
         _make(path)
+    return _found(path, *_version(path))
+
+
+def _version(path: Path) -> tuple[int, ...]:
+    """What differs when a file was changed or replaced."""
+    status = os.lstat(path)
+    return status.st_ino, status.st_size, status.st_mode, status.st_mtime_ns, status.st_ctime_ns
+
+
+@lru_cache(maxsize=4)  # every structured reply of a process asks for it
+def _found(path: Path, *version: int) -> bytes:
     try:
         found = read_regular(path, most=_BYTES)
     except OSError as error:

@@ -28,6 +28,8 @@ KEY = "[key]"
 _SHORTEST_KEY = 4
 _MUCH = 1_000
 """Characters held back from which on they are not looked at again with each piece."""
+_SHORT = 100
+"""Characters of a text up to which it is likely to come again, such as the name of a model."""
 _WORD = 16
 """Characters from which on even letters alone, or digits alone, are no ordinary text."""
 _NAME = re.compile(
@@ -68,7 +70,12 @@ _address_variables: set[str] = set()
 
 def add_secret(value: str) -> None:
     """Takes note of a secret that is not in the environment, such as a token from a profile."""
-    _learned.update(_counting(value))
+    _learned.update(_told(value))
+
+
+@lru_cache(maxsize=64)  # each request tells its credentials again
+def _told(value: str) -> frozenset[str]:
+    return frozenset(_counting(value))
 
 
 def add_variables(keys: Iterable[str], addresses: Iterable[str] = ()) -> None:
@@ -76,6 +83,7 @@ def add_variables(keys: Iterable[str], addresses: Iterable[str] = ()) -> None:
     _key_variables.update(keys)
     _address_variables.update(addresses)
     _of_environment.cache_clear()
+    _latest.clear()
 
 
 def redact(text: str) -> str:
@@ -99,12 +107,21 @@ def redact_values(value: Any, redact: Redactor | None = None) -> Any:
     return [redact_values(item, redact) for item in value] if isinstance(value, list | tuple) else value
 
 
+_latest: list[tuple[dict[Any, Any], set[str], int, Redactor]] = []
+"""The environment, the learned secrets, their number and the redactor at the latest request for one."""
+
+
 def redactor() -> Redactor:
     """What takes out the secrets that there are now. Work that goes over many texts gets one for all of them."""
     # CPython's `os.environ` decodes every variable each time that it is read, which took a tenth of a call's time. What
     # it holds is bytes.
     held = getattr(os.environ, "_data", os.environ)
-    return _made(_of_environment(tuple(held.items())) | _learned)
+    for known, learned, count, made in _latest:
+        if learned is _learned and count == len(_learned) and known == held:
+            return made
+    made = _made(_of_environment(tuple(held.items())) | _learned)
+    _latest[:] = [(dict(held), _learned, len(_learned), made)]
+    return made
 
 
 @lru_cache(maxsize=4)
@@ -221,6 +238,7 @@ class Redactor:
         )
         # Every brief of a debate holds the schema and all earlier speeches again.
         self._redacted = lru_cache(maxsize=8192)(lambda text: self._replaced(text, len(text))[0])
+        self._cut_short = lru_cache(maxsize=1024)(self._cut)
 
     def __call__(self, text: str) -> str:
         return self._redacted(text)
@@ -248,6 +266,9 @@ class Redactor:
 
     def cut(self, text: str) -> str:
         """`text`, of which the end is missing: what may be the larger half of a secret at its end is one."""
+        return self._cut_short(text) if len(text) <= _SHORT else self._cut(text)
+
+    def _cut(self, text: str) -> str:
         text = self(text)
         at = self.begun(text, half=True)
         return text[:at] + KEY if at < len(text) else text
