@@ -1,4 +1,4 @@
-"""The body of a response, held to the limits while it comes: decompressed here, and handed on event by event.
+"""The body of a response, held to the limits while it comes: decompressed here, and handed on in whole events.
 
 The SDKs read an error's body whole, collect an event's lines without end, and decompress a chunk to whatever size. So
 they read from `LimitedBody` instead of the connection.
@@ -65,8 +65,16 @@ class LimitedBody(httpx2.AsyncByteStream):
             yield await self._reason()
             return
         async for piece in self._pieces():
-            for event in self._divided(piece):
-                yield event
+            # What has come together goes on together: each step up to the SDK costs more than an event's text.
+            complete: list[bytes] = []
+            try:
+                for event in self._divided(piece):
+                    complete.append(event)
+            except OverLimit:
+                yield b"".join(complete)
+                raise
+            if complete:
+                yield b"".join(complete)
         yield self._checked(bytes(self._event))
 
     async def _reason(self) -> bytes:

@@ -8,8 +8,9 @@ takes the replies.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
@@ -219,6 +220,21 @@ class Batched(Protocol):
     def under_way(self, brief: Brief) -> bool:
         """Whether this call is in a batch and its intent is on record."""
         ...
+
+
+def queued(provider: Provider) -> Queued | None:
+    """The provider, if its calls wait for room."""
+    return cast(Queued, provider) if _has(type(provider), Queued) else None
+
+
+def batched(provider: Provider) -> Batched | None:
+    """The provider, if some of its calls go into batches."""
+    return cast(Batched, provider) if _has(type(provider), Batched) else None
+
+
+@lru_cache(maxsize=64)  # looking at a class takes long, and each call asks
+def _has(kind: type, protocol: type) -> bool:
+    return issubclass(kind, protocol)
 
 
 class TakesBatches(Protocol):
