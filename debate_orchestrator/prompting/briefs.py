@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Mapping
-from functools import partial
-from typing import Any, Literal
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from operator import is_
+from typing import Any, Literal, cast
 from weakref import WeakKeyDictionary
 
 from debate_orchestrator.core import decision, schedule, speech_rules, tally, transcript
@@ -62,6 +62,9 @@ class Brief(Value):
     """The most tokens that the reply may have, if the format sets a limit."""
     search: bool = False
     """Whether the seat may search the web."""
+    _redacted: tuple[object, ...] = ()
+    """What took the secrets out of it, and its parts without them. The loop asks for a brief without secrets, and so
+    does each call."""
 
     @property
     def digest(self) -> str:
@@ -77,6 +80,9 @@ class Brief(Value):
     def redacted(self) -> Brief:
         """The same without the secrets of the environment, as it is sent."""
         redact = redactor()
+        parts = redact, self.system, self.messages, self.json_schema
+        if len(self._redacted) == len(parts) and all(map(is_, self._redacted, parts)):
+            return self
         messages = tuple(
             message.model_copy(update={"parts": tuple(map(redact, message.parts))}) for message in self.messages
         )
@@ -85,7 +91,9 @@ class Brief(Value):
             "messages": messages,
             "json_schema": redact_values(self.json_schema, redact),
         }
-        return self.model_copy(update=texts)
+        redacted = self.model_copy(update=texts)
+        redacted._redacted = redact, redacted.system, redacted.messages, redacted.json_schema
+        return redacted
 
 
 def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code: Code | None = None) -> Brief:
@@ -137,8 +145,8 @@ _OF_OTHERS = ("topic", "positions", "issues", "floor", "advice", "dissent", "fin
 """The values of a brief that hold texts of others, beside the speeches."""
 
 
-def shown_texts(debate: DebateState, turn: Turn, code: Code | None) -> tuple[list[str], dict[str, Any]]:
-    """The texts of others that a turn's brief shows, as it shows them, and the JSON Schema of the reply."""
+def shown_texts(debate: DebateState, turn: Turn) -> list[str]:
+    """The texts of others that a turn's brief shows, as it shows them."""
     heard, redact = _heard(debate, turn), redactor()
     values = _common(debate, turn) | ({} if turn.judging else _own_values(debate, turn, heard))
     texts = [entry["text"] for entry in heard]
@@ -152,8 +160,26 @@ def shown_texts(debate: DebateState, turn: Turn, code: Code | None) -> tuple[lis
             within += item.values()
         elif isinstance(item, list):
             within += item
-    schema = _schema(debate, turn, code) or {}
-    return [redact(sanitize.fence(text, debate.opened.nonce)) for text in texts], schema
+    return [redact(sanitize.fence(text, debate.opened.nonce)) for text in texts]
+
+
+def schema_words(debate: DebateState, turn: Turn) -> list[str]:
+    """The keys and options in the JSON Schema of a turn's reply."""
+    found = _kept_schema(debate, turn, "words", lambda schema: list(_words(schema)))
+    return cast(list[str], found)
+
+
+def _words(schema: Any) -> Iterator[str]:
+    within: list[Any] = [schema]
+    while within:
+        item = within.pop()
+        if isinstance(item, Mapping):
+            properties = item.get("properties")
+            yield from properties if isinstance(properties, Mapping) else ()
+            yield from (option for option in item.get("enum", ()) if isinstance(option, str))
+            within += item.values()
+        elif isinstance(item, list | tuple):
+            within += item
 
 
 _blocks: WeakKeyDictionary[Plan, dict[tuple[str, bool, Hashable], tuple[Answer, str]]] = WeakKeyDictionary()
@@ -308,13 +334,19 @@ def _of_rubric(debate: DebateState) -> dict[str, Any]:
 
 def _schema(debate: DebateState, turn: Turn, code: Code | None) -> dict[str, Any] | None:
     """The JSON Schema of the reply with the turn's code in it; None for a speech."""
-    shape, setup, listed = debate.shape(turn), debate.opened.setup, decision.issue_list(debate)
-    if shape is None:
-        return None
+    return None if debate.shape(turn) is None else with_code(_kept_schema(debate, turn), code)
+
+
+def _kept_schema(debate: DebateState, turn: Turn, what: str = "schema", made: Callable[[Any], Any] = dict) -> Any:
+    """The JSON Schema of a structured reply without a code, or what is `made` of it."""
+    setup, listed = debate.opened.setup, decision.issue_list(debate)
     issues = tuple(listed.issues) if listed else ()
-    key = ("schema", turn.phase.reply, setup.rounds, setup.strictness, setup.conditions, debate.criteria, issues)
-    terms = partial(schedule.terms, debate, turn, named=False)
-    return with_code(_once(debate.format, key, lambda: json_schema(shape, terms())), code)
+    key = (what, turn.phase.reply, setup.rounds, setup.strictness, setup.conditions, debate.criteria, issues)
+
+    def make() -> Any:
+        return made(json_schema(debate.shape(turn) or {}, schedule.terms(debate, turn, named=False)))
+
+    return _once(debate.format, key, make)
 
 
 def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any]:

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
-from typing import Any
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.briefs import shown_texts
+from debate_orchestrator.prompting.briefs import schema_words, shown_texts
 from debate_orchestrator.prompting.reply_code import Code
 
 _BESIDE = 10
@@ -52,25 +51,14 @@ class Shown:
 
 def shown(debate: DebateState, turn: Turn, code: Code | None) -> Shown:
     """What a turn's brief shows of others: speeches, material, positions, questions."""
-    texts, schema = shown_texts(debate, turn, code)
-    return Shown(texts, _known(schema, debate, turn))
+    return Shown(shown_texts(debate, turn), _known(debate, turn, code))
 
 
-def _known(schema: Mapping[str, Any], debate: DebateState, turn: Turn) -> frozenset[str]:
+def _known(debate: DebateState, turn: Turn, code: Code | None) -> frozenset[str]:
     """The words of the schema that a reply has anyway: keys and options; also the ids of the turns that it may name."""
-    words = set(_LITERALS)
-    within: list[Any] = [schema]
-    while within:
-        item = within.pop()
-        if isinstance(item, Mapping):
-            properties = item.get("properties")
-            words.update(properties if isinstance(properties, Mapping) else ())
-            words.update(option for option in item.get("enum", ()) if isinstance(option, str))
-            within += item.values()
-        elif isinstance(item, list | tuple):
-            within += item
-    names = (*words, *schedule.terms(debate, turn).turns)
-    return frozenset(word for name in names for word in _WORD.findall(name.casefold()))
+    of_code = [code.field, code.end_field, code.text] if code else []
+    words = [*_LITERALS, *schema_words(debate, turn), *of_code, *schedule.terms(debate, turn).turns]
+    return frozenset(_WORD.findall(" ".join(words).casefold()))
 
 
 def _shown_places(text: str, known: frozenset[str]) -> Iterator[str]:
