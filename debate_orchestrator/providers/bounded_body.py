@@ -66,15 +66,11 @@ class LimitedBody(httpx2.AsyncByteStream):
             return
         async for piece in self._pieces():
             # What has come together goes on together: each step up to the SDK costs more than an event's text.
-            complete: list[bytes] = []
-            try:
-                for event in self._divided(piece):
-                    complete.append(event)
-            except OverLimit:
-                yield b"".join(complete)
-                raise
-            if complete:
-                yield b"".join(complete)
+            events, fault = self._complete(piece)
+            if events:
+                yield events
+            if fault is not None:
+                raise fault
         yield self._checked(bytes(self._event))
 
     async def _reason(self) -> bytes:
@@ -112,6 +108,16 @@ class LimitedBody(httpx2.AsyncByteStream):
                 if max(self._packed, self._unpacked) > self._limits.stream:
                     raise OverLimit(f"more than {self._limits.stream:,} bytes")
                 yield piece
+
+    def _complete(self, piece: bytes) -> tuple[bytes, OverLimit | None]:
+        """The events that end in this piece, and what is wrong with the one after them."""
+        events: list[bytes] = []
+        try:
+            for event in self._divided(piece):
+                events.append(event)
+        except OverLimit as fault:
+            return b"".join(events), fault
+        return b"".join(events), None
 
     def _divided(self, piece: bytes) -> Iterator[bytes]:
         """The events that end in this piece."""

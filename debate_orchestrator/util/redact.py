@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
+from operator import is_
 from typing import Any
 from urllib.parse import unquote
 
@@ -98,13 +99,18 @@ def truncate(text: str, most: int) -> str:
 
 
 def redact_values(value: Any, redact: Redactor | None = None) -> Any:
-    """Plain data with `[key]` in place of every secret in its texts."""
+    """Plain data with `[key]` in place of every secret in its texts; the same object where there is none."""
     redact = redact or redactor()
     if isinstance(value, str):
-        return redact(value)
+        text = redact(value)
+        return value if text == value else text
     if isinstance(value, dict):
-        return {key: redact_values(item, redact) for key, item in value.items()}
-    return [redact_values(item, redact) for item in value] if isinstance(value, list | tuple) else value
+        values = {key: redact_values(item, redact) for key, item in value.items()}
+        return value if all(item is value[key] for key, item in values.items()) else values
+    if isinstance(value, list | tuple):
+        items = [redact_values(item, redact) for item in value]
+        return value if all(map(is_, items, value)) else items
+    return value
 
 
 _latest: list[tuple[dict[Any, Any], set[str], int, Redactor]] = []

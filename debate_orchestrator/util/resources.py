@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def digests(*format_names: str) -> dict[str, str]:
     folders = {f"formats/{name}": format_folder(name) for name in format_names} | {"shared": root / "shared"}
     used = [(place, entry) for place, path in folders.items() for entry in os.scandir(path)]
     found = {
-        f"{place}/{entry.name}": _digest(entry.path, *_version(entry.stat()))
+        sys.intern(f"{place}/{entry.name}"): _digest(entry.path, *_version(entry.stat()))
         for place, entry in used
         if entry.name.endswith(".j2")
     }
