@@ -192,3 +192,23 @@ def test_whatever_a_provider_has_cut() -> None:
 
     assert KEY[:6] not in kept.model_dump_json()
     assert (kept.text, kept.model, kept.stop, kept.found[0].title) == ("It is [key]",) * 4
+
+
+class Failing(Fixed):
+    """A provider whose answer breaks off after two pieces."""
+
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+        on_text(f"It is {KEY[:9]}")
+        on_text(f"{KEY[9:]} and")
+        raise TransientError("it broke off")
+
+
+@pytest.mark.parametrize(("watched", "pieces"), [(True, ["It is ", "[key] and"]), (False, ["It is [key] and"])])
+def test_an_answer_that_breaks_off_is_told_without_secrets(*, watched: bool, pieces: list[str]) -> None:
+    """What came of an answer is told without a key that came in two pieces, also where it is told at the end alone."""
+    heard: list[str] = []
+    with pytest.raises(TransientError):
+        asyncio.run(call_provider(Failing(Reply(text="", brief="", by="x")), BRIEF, heard.append, watched=watched))
+
+    assert [piece for piece in heard if piece] == pieces
+    assert len(heard) > 1 or not watched

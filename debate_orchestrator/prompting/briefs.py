@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from operator import is_
 from typing import Any, Literal, cast
 from weakref import WeakKeyDictionary
@@ -42,6 +42,10 @@ class Message(Value):
 
     role: Literal["user", "assistant"]
     parts: tuple[str, ...]
+
+    def with_parts(self, parts: Iterable[str]) -> Message:
+        """The same message with other parts."""
+        return self.model_copy(update={"parts": tuple(parts)})
 
 
 class Brief(Value):
@@ -83,12 +87,12 @@ class Brief(Value):
         parts = redact, self.system, self.messages, self.json_schema
         if len(self._redacted) == len(parts) and all(map(is_, self._redacted, parts)):
             return self
-        messages = tuple(
-            message.model_copy(update={"parts": tuple(map(redact, message.parts))}) for message in self.messages
-        )
+        messages = [message.with_parts(map(redact, message.parts)) for message in self.messages[:-1]]
+        for last in self.messages[-1:]:
+            messages.append(last.with_parts([*map(redact, last.parts[:-1]), *map(redact.once, last.parts[-1:])]))
         texts = {
             "system": redact(self.system),
-            "messages": messages,
+            "messages": tuple(messages),
             "json_schema": redact_values(self.json_schema, redact),
         }
         redacted = self.model_copy(update=texts)

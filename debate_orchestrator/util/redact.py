@@ -243,11 +243,15 @@ class Redactor:
             Search(" ", {spelling for spelling, bare in bare_of.items() if bare not in long}),
         )
         # Every brief of a debate holds the schema and all earlier speeches again.
-        self._redacted = lru_cache(maxsize=8192)(lambda text: self._replaced(text, len(text))[0])
+        self._redacted = lru_cache(maxsize=4096)(self.once)
         self._cut_short = lru_cache(maxsize=1024)(self._cut)
 
     def __call__(self, text: str) -> str:
         return self._redacted(text)
+
+    def once(self, text: str) -> str:
+        """The same for a text that does not come again, such as a turn's own task: it is not kept."""
+        return self._replaced(text, len(text))[0]
 
     def _replaced(self, text: str, stop: int) -> tuple[str, int]:
         """The text up to a place, redacted, and that place, which is an earlier one where a secret goes beyond it."""
