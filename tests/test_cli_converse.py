@@ -39,6 +39,7 @@ def person(here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFix
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(here / "nothing"))
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    monkeypatch.setenv("PATH", os.pathsep.join(["/usr/bin", "/bin"]))
     return Person(monkeypatch, capfd)
 
 
@@ -64,10 +65,9 @@ class TestAtATerminal:
             "run", "--answers", "debate-report.answers.yaml", "--a=command:cat", "--b=rehearse", "--judge=rehearse"
         )
 
-        assert (
-            "`debate run --answers debate-report.answers.yaml --a MODEL --b MODEL --judge MODEL` is the real debate"
-            in left.err
-        )
+        cast = "--a anthropic:claude-sonnet-5-5 --b anthropic:claude-sonnet-5-5 --judge anthropic:claude-opus-5-5"
+        real = f"Then `debate run --answers debate-report.answers.yaml {cast}` is the real debate"
+        assert left.err.count(real) == 2  # before the rehearsal and after it
         assert again.code == 0 and "debate-report.rehearsed-2.md" in again.out
         assert ran.code == 0, ran.err
         assert Path("debate-report.md").exists()

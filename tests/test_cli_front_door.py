@@ -24,6 +24,7 @@ def no_key(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(here / "nothing"))
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    monkeypatch.setenv("PATH", str(here / "no programs"))
 
 
 @pytest.fixture
@@ -42,16 +43,38 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
 
 @pytest.mark.parametrize("words", [(TOPIC,), ("--topic", TOPIC), (f"--topic={TOPIC}",), ("run", "--topic", TOPIC)])
 def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:
-    """Without a terminal `debate "TOPIC"` is `debate run --topic`; a rehearsal gets plain positions of its own, and
-    ends with the command of the real debate."""
+    """Without a terminal `debate "TOPIC"` is `debate run --topic`; a rehearsal gets plain positions of its own, shows
+    none of the stand-ins' words, and ends with the command of the real debate and what it lacks."""
     ran = debate(*words, *ONE)
 
     assert ran.code == 0, ran.err
     assert "Researcher A (Pro): We should use Rust for the gateway." in ran.err
     assert "Researcher B (Con): We should not use Rust for the gateway." in ran.err
     assert ran.err.rstrip().split("\n")[-1] == (
-        f"Next: `debate run --topic '{TOPIC}' --rounds 1 --model MODEL` is the real debate."
+        f"Next: set ANTHROPIC_API_KEY. Then `debate run --topic '{TOPIC}' --rounds 1` is the real debate, with "
+        "anthropic:claude-sonnet-5-5 as a and b, anthropic:claude-opus-5-5 as judge. "
+        "`debate models` lists what else can speak here."
     )
+    assert (
+        "Rehearsed words" not in ran.out + ran.err and "is filler: its verdict and its advice mean nothing" in ran.out
+    )
+
+
+def test_what_was_found_here_holds_the_real_debate(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a rehearsal, an installed program is named where no key is set, beside the models whose price was quoted;
+    with a key, these are what the command has."""
+    program = here / "bin" / "llm"
+    program.parent.mkdir()
+    program.touch(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    found = debate(TOPIC, *ONE)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-none")
+    keyed = debate(TOPIC, *ONE)
+
+    real = f"`debate run --topic '{TOPIC}' --rounds 1"
+    assert f"Next: {real} --model command:llm` is the real debate" in found.err
+    assert f"Or set ANTHROPIC_API_KEY. Then {real}` is the real debate, with anthropic:claude-sonnet" in found.err
+    assert f"Next: {real}` is the real debate, with anthropic:claude-sonnet-5-5 as a and b, anthropic:cl" in keyed.err
 
 
 def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
@@ -61,6 +84,14 @@ def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
 
     assert "Researcher B (Con): We should not use Rust for the gateway." in opened.json["show"]
     assert refused.code == 2 and "--position-a TEXT and --position-b TEXT" in refused.err
+
+
+def test_a_stand_in_for_no_model_leaves_the_choice_to_run(debate: Run) -> None:
+    """A stand-in that is named for no model is left out of the command, and the default stands for it."""
+    ran = debate(TOPIC, *ONE, "--model", "rehearse")
+
+    cast = "anthropic:claude-sonnet-5-5 as a and b, anthropic:claude-opus-5-5 as judge."
+    assert f"Then `debate run --topic '{TOPIC}' --rounds 1` is the real debate, with {cast}" in ran.err
 
 
 @pytest.mark.parametrize("words", [("--rehearse", TOPIC), ("run", TOPIC, "--rehearse"), ("run", "--rehearse", TOPIC)])
@@ -77,20 +108,23 @@ def test_the_real_debate_is_the_one_that_was_rehearsed(debate: Run) -> None:
     given = ("--position-a", "Buy it.", "--position-b", "Build it.", "--rounds", "2", "--strictness", "lenient")
     given += ("--output", "o/r.md", "--context", "n.md", "--max-cost", "2.5")
     ran = debate("run", "Buy or build?", *given, "--b", "anthropic:claude-opus-5-5", "--rehearse")
-    words = shlex.split(ran.err[ran.err.rindex("Next: `") :].split("`")[1])
+    words = shlex.split(ran.err[ran.err.rindex("Next: ") :].split("`")[1])
 
     assert ran.code == 0, ran.err
     assert " ".join(words).startswith("debate run --topic Buy or build? --position-a Buy it. --position-b Build it.")
-    assert {*given, "--b", "anthropic:claude-opus-5-5", "--model", "MODEL"} <= {*words} and "--rehearse" not in words
+    assert {*given, "--b", "anthropic:claude-opus-5-5"} <= {*words} and not {"--rehearse", "--model", "--a"} & {*words}
 
 
 def test_the_real_debate_of_answers(debate: Run) -> None:
     """With answers the command names their file, the flags over them, and the seats that have stand-ins there."""
-    cast = "{a: human, b: rehearse, judge: 'command:cat'}"
+    cast = "{a: human, b: rehearse, judge: 'command:/bin/cat'}"
     Path("a.yaml").write_text(f"topic: {TOPIC}\ncast: {cast}\n")
     ran = debate("run", "--answers", "a.yaml", *ONE)
 
-    assert "Next: `debate run --answers a.yaml --rounds 1 --b MODEL` is the real debate." in ran.err
+    real = (
+        "`debate run --answers a.yaml --rounds 1 --b anthropic:claude-sonnet-5-5` is the real debate, with human as a,"
+    )
+    assert f"Next: set ANTHROPIC_API_KEY. Then {real}" in ran.err
 
 
 def test_what_goes_on_takes_what_waits(debate: Run) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 from conftest import Run
 from debates import played
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Asked, Opened, Rejected, Reopened, Spoke
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import JournalWriter, read
 
 J = "r.journal.jsonl"
@@ -37,6 +39,41 @@ def test_a_debate_stops_and_goes_on_with_another_judge(debate: Run) -> None:
     assert debate("resume", J, "--judge", STAND_IN, "--quiet").code == 0
     assert [event for event in read(J).events if isinstance(event, Spoke)] == speeches
     assert "**Winner:**" in Path("r.md").read_text(encoding="utf-8")
+
+
+BRIEF = "final.brief.rapporteur"
+SETUP = ("--topic=T", "--position-a=Yes.", "--position-b=No.", "--rounds=1", "--output=r.md")
+
+
+def test_a_debate_without_its_decision_brief_says_so(debate: Run) -> None:
+    """Where no reply of the rapporteur can be used, the run, its closing line and its report say what is missing and
+    why, and the line and `check` name the command that asks again."""
+    seats = ("--a", STAND_IN, "--b", STAND_IN, "--judge", STAND_IN, "--rapporteur", "command:echo no")
+    ran = debate("run", *SETUP, *seats)
+
+    assert ran.code == 0
+    (closing,) = [line for line in ran.out.splitlines() if line.startswith("Debate ")]
+    missing = "No decision brief: each of the 4 replies from Rapporteur was unusable (the reply is not JSON: 'no')."
+    for place in (closing, ran.err, Path("r.md").read_text(encoding="utf-8")):
+        assert missing in place and "No list of issues: each of the 4 replies" in place
+    asks = f"`debate resume {J}` asks for the decision brief again; with `--rapporteur MODEL` it asks another model."
+    assert asks in closing and asks in debate("check", J).err
+
+
+def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
+    """A stand-in for the rapporteur that gave no usable reply writes the brief, and has it checked; the speeches stay,
+    and the debate can't be reopened after that."""
+    debate("run", *SETUP, "--a", STAND_IN, "--b", STAND_IN, "--judge", STAND_IN, "--rapporteur", "command:echo no")
+    spoken = [event for event in read(J).events if isinstance(event, Spoke)]
+    ran = debate("resume", J, "--rapporteur", STAND_IN, "--json")
+    events = read(J).events
+    asked = [event.turn for event in events if isinstance(event, Asked)]
+
+    assert ran.code == 0 and "No decision brief" not in ran.json["summary"]
+    assert "It is too late for it here: `debate answers --from" in ran.json["summary"]  # the list of issues
+    assert [event for event in events if isinstance(event, Spoke)] == spoken
+    assert schedule.asked_again(fold(events)) == [] and asked[-2:] == [BRIEF, "final.brief-check.rapporteur"]
+    assert "## Decision Brief" in Path("r.md").read_text(encoding="utf-8")
 
 
 def undecided() -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from conftest import Run, finish
 
+from debate_orchestrator.util.data import read_mapping
+
 RESTATED = {"ambiguous": False, "restated": "Tabs are better.", "recommended": None, "alternative": None}
 PAIR = {"kind": "technical", "a": "Tabs are better.", "b": "Spaces are better."}
 
@@ -223,6 +225,25 @@ def test_a_confirmation_is_of_what_was_put(debate: Run) -> None:
 
     assert ran.code == 2 and "before its question was put" in ran.json["complaints"][0]
     assert ran.json["status"] == "propose" and "topic" not in ran.json["settled"]
+
+
+def test_the_rapporteur_may_be_named(debate: Run, here: Path) -> None:
+    """A user who wants another rapporteur says so in the conversation, without being asked; `judge` takes it back."""
+    ask(debate, "topic=tabs or spaces?", "rapporteur=openai:gpt-5")
+    named = read_mapping("setup.yaml")["cast"]
+    ask(debate, "rapporteur=judge")
+
+    assert (named, read_mapping("setup.yaml")["cast"]) == ({"rapporteur": "openai:gpt-5"}, {})
+
+
+def test_a_dialog_is_printed_alone(debate: Run, here: Path) -> None:
+    """With `--dialog` the questions are printed in the form of a question tool and not a second time, in the same
+    words; what is left out is printed without it."""
+    moderate(ask(debate, "topic=tabs or spaces?"), RESTATED)
+    whole, dialog = ask(debate), ask(debate, "--dialog")
+
+    assert dialog["questions"] == whole["questions"]
+    assert whole.keys() - dialog.keys() == {"question", "settled", "trust"}
 
 
 def test_a_second_debate_starts_afresh(debate: Run, here: Path) -> None:

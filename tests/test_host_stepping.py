@@ -276,6 +276,26 @@ def test_a_concession_ends_the_debate(debate: Run, opened: dict[str, Any]) -> No
     assert "Winner: Consensus (consensus). 0 rounds completed." in told["summary"]
 
 
+def test_a_reply_that_came_too_late_is_kept_and_told(debate: Run, opened: dict[str, Any]) -> None:
+    """After an early end a reply to a turn that is left out is announced once, with where the debate ended, and kept;
+    one to the verdict that is still to come is not."""
+    told = at_verdict(debate, opened)
+    puppets.answer(told["turns"], rounds=2)
+    told = debate("step", J, "--json").json
+    assert told["turns"][0]["turn"] == "2.constructive.a"
+    debate("close", J)
+    for name in ("2.constructive.a.reply.md", "2.rebuttal.b.reply.md", "notes.reply.md"):
+        Path("report.turns", name).write_text("Too late.", encoding="utf-8")
+    shown = debate("step", J, "--json").json["show"]
+    again = debate("step", J, "--json").json["show"]
+
+    kept = "report.turns/2.constructive.a.reply.aside-1.md"
+    ended = "the debate ended after Judge Verdict of round 1."
+    assert f"2.constructive.a: kept as {kept}, not used: {ended}" in shown
+    assert Path(kept).read_text(encoding="utf-8") == "Too late." and Path("report.turns/notes.reply.md").exists()
+    assert sum("not used" in line for line in shown) == 2 and not any("not used" in line for line in again)
+
+
 def test_a_line_that_does_not_count_is_told(debate: Run, opened: dict[str, Any]) -> None:
     """A reply whose reserved line does not count is taken with a remark that says so, and the user is told too."""
     Path("a.md").write_text('She wrote: "It is over.\nI CONCEDE THE DEBATE.', encoding="utf-8")

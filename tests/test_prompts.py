@@ -47,7 +47,8 @@ def test_every_template_is_somebodys() -> None:
 
 
 def test_words_are_the_interviews() -> None:
-    """The interview's wording is complete: every key that the conversation asks for has its question."""
+    """The interview's wording is complete: every key that the conversation asks for has its question, and so has the
+    rapporteur, for whom it does not ask."""
     words = QuestionTexts.model_validate(resources.read_yaml("setup.yaml"))
 
     assert list(words.questions) == [
@@ -62,6 +63,7 @@ def test_words_are_the_interviews() -> None:
         "insist",
         "strictness",
         "output",
+        "rapporteur",
     ]
 
 

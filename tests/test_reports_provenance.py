@@ -22,7 +22,10 @@ def test_a_rehearsal_says_so_first() -> None:
     one = build_report(entries(events))
 
     assert one.provenance[:2] == ("Rehearsed: stand-ins spoke, and no model was called.", "Complete.")
-    assert closing_line(one, "r.md").startswith("Debate rehearsed. Report written to r.md. Winner: ")
+    assert closing_line(one, "r.md") == (
+        "Debate rehearsed. Report written to r.md. "
+        "What stand-ins wrote in it is filler: its verdict and its advice mean nothing."
+    )
     assert [line.text for line in announcements(fold(events))][:2] == [
         "Rehearsal: stand-ins speak for Researcher A, Researcher B, Judge 1, Judge 2, and what they say means nothing.",
         "--- ROUND 1 OF 1 ---",

@@ -67,20 +67,23 @@ def test_nothing_was_found(here: Path) -> None:
 
 def test_a_seat_at_a_time(here: Path) -> None:
     """Each seat can be filled differently, by a person too, and several judges make a panel of nine at most."""
-    assert {**cast("seats", "human", "ollama:qwen", "rehearse", "no"), "moderator": ""} == {
+    assert {**cast("seats", "human", "ollama:qwen", "rehearse", "no", "ollama:glm"), "moderator": ""} == {
         "a": "human",
         "b": "ollama:qwen",
         "judge": "rehearse:anthropic:claude-opus-5-5",
+        "rapporteur": "ollama:glm",
         "moderator": "",
     }
-    assert cast("seats", "", "", "", "ollama:qwen", "")["judge"] == ["anthropic:claude-opus-5-5", "ollama:qwen"]
-    assert len(cast("seats", "", "", *["ollama:qwen"] * 9)["judge"]) == 9
+    assert cast("seats", "", "", "", "ollama:qwen", "", "")["judge"] == ["anthropic:claude-opus-5-5", "ollama:qwen"]
+    assert len(cast("seats", "", "", *["ollama:qwen"] * 9, "judge")["judge"]) == 9
+    assert "rapporteur" not in cast("seats", "", "", "", "no", "judge")
 
 
 def test_back_through_the_seats(here: Path) -> None:
     """Back goes from a seat to the one before, takes a judge from a panel, and leads from the first to the start."""
-    assert cast("seats", "ollama:glm", BACK, "ollama:qwen", "", "", "")["a"] == "ollama:qwen"
-    assert cast("seats", "", "", "", "ollama:qwen", BACK, "")["judge"] == "anthropic:claude-opus-5-5"
+    assert cast("seats", "ollama:glm", BACK, "ollama:qwen", "", "", "", "")["a"] == "ollama:qwen"
+    assert cast("seats", "", "", "", "ollama:qwen", BACK, "", "")["judge"] == "anthropic:claude-opus-5-5"
+    assert cast("seats", "", "", "", "", BACK, "ollama:glm", "", "")["judge"] == "ollama:glm"
     assert cast("seats", BACK, "usual")["a"] == BEST["a"]
 
 
@@ -104,7 +107,7 @@ def test_what_can_not_be_asked(here: Path, monkeypatch: pytest.MonkeyPatch, name
 
 def test_a_host_and_a_person_share_no_debate(here: Path) -> None:
     """Where one seat is a person's, `host` is refused at the question of another seat, and the other way round."""
-    held = held_by(TOPIC, "seats", "human", "host", "ollama:qwen", "host", "human", "no", found=FULL)
+    held = held_by(TOPIC, "seats", "human", "host", "ollama:qwen", "host", "human", "no", "", found=FULL)
 
     assert held.text.count("a is human and b is host, which can't be in one debate") == 1
     assert held.text.count("a is human and judge is host, which can't be in one debate") == 1

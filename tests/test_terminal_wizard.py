@@ -406,6 +406,17 @@ class TestOptions:
         assert hold(*ALL, columns=columns).ended == "confirmed"
 
 
+def test_the_rapporteur_is_chosen(here: Path) -> None:
+    """`more` leads to the rapporteur, who is the judge's model until another is named, and is shown with the cast;
+    `judge` takes that back."""
+    named = hold(*SETUP, "more", "rapporteur", "anthropic:claude-sonnet-5-5", "yes")
+    back = hold(*SETUP, "more", "rapporteur", "anthropic:claude-sonnet-5-5", "more", "rapporteur", "judge", "yes")
+
+    assert "rapporteur the judge's model" in named.text and "rapporteur anthropic:claude-sonnet-5-5" in named.text
+    assert named.wizard.settings().cast["rapporteur"] == ("anthropic:claude-sonnet-5-5",)
+    assert "rapporteur" not in back.draft.given["cast"]
+
+
 def test_every_question_has_a_meaning() -> None:
     """There is something to say on what each question means that can be put in a setup."""
     wizard = Wizard(Script(), questionnaire, coming(NOBODY), no_check)

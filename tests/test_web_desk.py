@@ -145,6 +145,19 @@ def test_other_formats_have_their_own_form(visitor: Visitor) -> None:
     assert fold(read_journal(f"{address.rpartition('/')[2]}.journal.jsonl").events).format.name == "panel"
 
 
+def test_the_rapporteur_is_chosen_in_the_form(visitor: Visitor) -> None:
+    """The form offers the rapporteur's seat where the format has one, with the judge's model as usual; the debate has
+    the one that was chosen."""
+    forms = [
+        visitor.send("/new", {**SETUP, "format": name, "action": "format"}).text for name in ("adversarial", "panel")
+    ]
+    address = started(visitor, **{"cast.rapporteur": "rehearse:openai:gpt-5"})
+    opened = fold(read_journal(f"{address.rpartition('/')[2]}.journal.jsonl").events)
+
+    assert ["the first judge&#39;s model, as usual" in form for form in forms] == [True, False]
+    assert opened.cast["rapporteur"] == ("rehearse:openai:gpt-5",) != opened.cast["judge"]
+
+
 def test_programs_need_consent(visitor: Visitor) -> None:
     """A debate that runs a program starts only when its command line was shown and the box was ticked."""
     with_program = {**SETUP, "other.a": "command:true --loud", "positions.a": "Yes.", "positions.b": "No."}

@@ -31,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("given", nargs="*", metavar="KEY=VALUE", help=about)
     flags.add_waiting(parser, "the moderator's reply")
     flags.add_schemas(parser)
+    about = "print what a host's question tool takes, and neither the first question in full nor what is settled"
+    parser.add_argument("--dialog", action="store_true", help=about)
     flags.add_json(parser)
     parser.set_defaults(json=True)
 
@@ -46,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     lacking = consent.lacking(consent.of_file(arguments.file), risks.of_settings(result.settled))
     if isinstance(result.now, Ready) and not lacking:
         _check_opening(result)
-    print_json(_as_json(arguments.file, result, lacking, schemas=arguments.schemas))
+    print_json(_as_json(arguments, result, lacking))
     print_errors(result.complaints)
     return 2 if result.complaints else 0
 
@@ -59,22 +61,27 @@ def _check_opening(result: AskResult) -> None:
     check_settings(settings, DebateFiles.of_output(settings.output), permissions=NO_PERMISSIONS, terminal=False)
 
 
-def _as_json(path: str, result: AskResult, lacking: Sequence[risks.Risk], *, schemas: bool) -> dict[str, Any]:
+def _as_json(arguments: argparse.Namespace, result: AskResult, lacking: Sequence[risks.Risk]) -> dict[str, Any]:
     """An exchange as JSON; `lacking` holds the risks that the user has still to agree to."""
-    fields: dict[str, Any] = {"answers": path}
+    fields: dict[str, Any] = {"answers": arguments.file}
     match result.now:
         case Ready(show=show):
             fields |= {"status": "ready", "show": show.split("\n")}
         case Ask() as question:
-            fields |= {"status": "ask", "question": _single(question)}
+            fields |= {"status": "ask"} | ({} if arguments.dialog else {"question": _single(question)})
             fields |= {"questions": [_for_a_tool(question) for question in result.together]}
         case Propose() as work if result.place is not None:
             turn: dict[str, Any] = {"turn": work.turn, "seat": "moderator", "title": f"Setup: {work.name}"}
             turn |= {"brief": result.place.brief, "reply": result.place.reply, "wants": "json"}
-            fields |= {"status": "propose", "turns": [turn | ({"json_schema": work.json_schema} if schemas else {})]}
-    if not isinstance(result.now, Ready):  # what is shown then holds all of it
+            fields |= {
+                "status": "propose",
+                "turns": [turn | ({"json_schema": work.json_schema} if arguments.schemas else {})],
+            }
+    ready = isinstance(result.now, Ready)
+    if not (ready or arguments.dialog):  # what is shown when it is ready holds all of it
         fields |= {"settled": result.settled}
-    fields |= {"trust": [risk.model_dump() for risk in lacking]}
+    if lacking or ready or not arguments.dialog:
+        fields |= {"trust": [risk.model_dump() for risk in lacking]}
     fields |= {"missing": result.missing} if result.missing else {}
     return fields | {"complaints": list(result.complaints)}
 

@@ -10,7 +10,7 @@ from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.next_command import next_command
+from debate_orchestrator.engine.next_command import asks_again, next_command
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import verify
 from debate_orchestrator.storage.journal import JournalContents, read
@@ -50,7 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
         for report in checked:
             say(f"{name_of(report.path)}: {report.text}")
         waits = f"`{next_command(fold(contents.events), arguments.journal)}` continues it."
-        next_step(waits if facts["due"] else f"`{command('report', arguments.journal)}` makes its reports again.")
+        again = asks_again(fold(contents.events), arguments.journal)
+        reports_again = f"`{command('report', arguments.journal)}` makes its reports again."
+        next_step(waits if facts["due"] else again or reports_again)
     if not all(report.well or report.state == "reviewed" for report in checked):
         return 2
     return 3 if facts["due"] or contents.torn or not all(report.well for report in checked) else 0

@@ -41,6 +41,7 @@ def _converse(arguments: argparse.Namespace) -> int:
     """Holds the setup conversation and runs its debate. What was answered is kept if the user leaves."""
     from debate_orchestrator.cli import consent, flags
     from debate_orchestrator.cli.debates import check_settings
+    from debate_orchestrator.cli.rehearsal import real_debate
     from debate_orchestrator.cli.run import run_settings
     from debate_orchestrator.cli.settings import questionnaire
     from debate_orchestrator.engine.start import rehearsed
@@ -77,17 +78,11 @@ def _converse(arguments: argparse.Namespace) -> int:
     path = wizard.kept.moved(wizard.draft, DebateFiles.of_output(settings.output).report)
     consent.remember_answers(path, wizard.draft.given, before)
     rehearse = model_spec.is_rehearsal(wizard.draft.given["cast"])
-    remark(f"The answers are in {path}: {_next_command(path, rehearse=rehearse)}")
+    taken_again = argparse.Namespace(answers=path, rehearse=rehearse, **_PRINTS_ALL, **permissions._asdict())
+    again = (
+        real_debate(taken_again, settings.cast) if rehearse else f"`{command('run --answers', path)}` uses them again."
+    )
+    remark(f"The answers are in {path}: {again}")
     for line in filter(None, (*wizard.kept.asides, wizard.spent())):
         remark(line)
-    return run_settings(
-        settings, argparse.Namespace(answers=path, rehearse=rehearse, **_PRINTS_ALL, **permissions._asdict())
-    )
-
-
-def _next_command(path: str, *, rehearse: bool) -> str:
-    """The command that uses the answers again, in a sentence."""
-    taken_again = command("run --answers", path)
-    if rehearse:
-        return f"with models to argue, `{taken_again} --a MODEL --b MODEL --judge MODEL` is the real debate."
-    return f"`{taken_again}` uses them again."
+    return run_settings(settings, taken_again)

@@ -18,10 +18,11 @@ from debate_orchestrator.cli.people import connect_person
 from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLines, spending_line
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.engine.next_command import next_command
+from debate_orchestrator.engine.next_command import asks_again, next_command
 from debate_orchestrator.engine.turn import OnEvent, record_event
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.providers import registry
@@ -139,7 +140,9 @@ def write_reports(journal: JournalWriter, files: DebateFiles) -> Written:
     errors = forms.write_both(report, files.report, files.page, remark)
     print_errors(errors)
     behind = report.verdict is not None and "winner is behind on points" in report.verdict.remarks
-    return Written(closing_line(report, files.report), wording.BEHIND if behind else "", None if errors else files.page)
+    again = asks_again(fold(journal.events), files.journal)
+    summary = f"{closing_line(report, files.report)} {again}".rstrip()
+    return Written(summary, wording.BEHIND if behind else "", None if errors else files.page)
 
 
 def outcome(debate: DebateState) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief_file
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.announcements import Announcer
+from debate_orchestrator.reports.announcements import Announcer, without_filler
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import model_spec, sanitize
 
@@ -68,7 +68,7 @@ class ProgressLines:
             lines.append(f"  {event.turn}: {size}")
         if line := wording.announced(debate, event):
             lines.append(line)
-        lines += [line.text for line in self._announcer.new(debate)]
+        lines += [line.text for line in without_filler(debate, self._announcer.new(debate))]
         with suppress(OSError):  # stderr was closed; the debate continues
             for line in lines:
                 remark(line)
@@ -135,8 +135,11 @@ def spending_line(debate: DebateState) -> str:
     priced = [f"{_calls(total.calls - total.unknown)}: ${total.cost:.4f} ({by_seat})"] if known else []
     unknown = [f"{_calls(total.unknown)} of unknown price"] if total.unknown else []
     written = tokens.written + tokens.written_hour
+    counted = f"{', and '.join([*priced, *unknown])}."
+    if not any((tokens.fresh, tokens.cached, written, tokens.output)):
+        return counted
     return (
-        f"{', and '.join([*priced, *unknown])}. Tokens: {tokens.fresh:,} fresh, "
+        f"{counted} Tokens: {tokens.fresh:,} fresh, "
         f"{tokens.cached:,} from cache, {written:,} written to it, {tokens.output:,} output."
     )
 

@@ -1,6 +1,7 @@
 """`debate resume`: continues a debate where it stopped, with another cap, cast or time for retries if one is given.
 
-A debate that ended undecided because no ballot of its judges could be used is reopened: those ballots are due again.
+A debate that ended without a decision, its dissent record or its decision brief, because no reply could be used, is
+reopened: those turns are due again.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     cast = {**state.cast, **typed}
     errors = registry.cast_problems(typed)
-    reopened = schedule.unanswered_at_the_end(state)
+    reopened = schedule.asked_again(state)
     if typed and state.complete and not reopened:
         problem = f"This debate is complete; a new model for {' and '.join(typed)} would change nothing."
         raise OutOfTurn(problem, hint="`debate judge` to have other judges judge it again")

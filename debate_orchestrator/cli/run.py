@@ -13,7 +13,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import cast_line, check_settings, new_debate, setup_lines, with_positions
 from debate_orchestrator.cli.driving import drive_to_report, is_quiet
 from debate_orchestrator.cli.output import at_terminal, next_step, remark
-from debate_orchestrator.cli.rehearsal import real_command
+from debate_orchestrator.cli.rehearsal import real_debate
 from debate_orchestrator.cli.settings import read_settings
 from debate_orchestrator.core.events import Noted
 from debate_orchestrator.core.settings import LONGEST_LINE
@@ -93,7 +93,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         code = drive_to_report(debate, arguments, expected)
         if code == 0 and rehearse and not quiet:
             remark(f"Every brief is in {files.turns}. With models it would take {expected}.")
-            next_step(f"`{real_command(arguments, tuple(settings.cast))}` is the real debate.")
+            next_step(real_debate(arguments, settings.cast))
         return code
 
 

@@ -108,7 +108,7 @@ def print_step(
     files = debate.files
     written = write_reports(debate.journal, files) if result.done else None
     summary, behind, page = written or (None, "", None)
-    show = [*(setup or []), *result.show]
+    show = [line for line in (*(setup or []), *result.show) if not summary or line not in summary]
     if arguments.json:
         fields: dict[str, Any] = {
             "status": "done" if result.done else "waiting",

@@ -426,8 +426,8 @@ class EndedEarly(Value):
 
 
 class Reopened(Value):
-    """A debate that ended without a decision, without a usable ballot, goes on: the judges who were absent in its
-    last turns are asked again."""
+    """A debate that ended without a usable ballot, or without its dissent record or decision brief, goes on: those who
+    gave no usable reply in its last turns are asked again."""
 
     kind: Literal["reopened"] = "reopened"
 

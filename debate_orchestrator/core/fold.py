@@ -195,9 +195,10 @@ def _closes_after(debate: DebateState, event: EndedEarly) -> str | None:
 
 
 def _admits_reopening(debate: DebateState) -> bool:
-    """True if an absent judge may still decide. Raises OutOfTurn in any other debate."""
-    if not schedule.unanswered_at_the_end(debate):
-        raise OutOfTurn("Only a debate that is undecided because no ballot could be used can be reopened.")
+    """True if the debate lacks something that may still be written. Raises OutOfTurn in any other debate."""
+    if not schedule.asked_again(debate):
+        lacking = "is undecided, or lacks its dissent record or decision brief,"
+        raise OutOfTurn(f"Only a debate that {lacking} because no reply could be used can be reopened.")
     if debate.reopened >= MOST_REOPENED:
         raise OutOfTurn(f"This debate was reopened {MOST_REOPENED} times, and no more is allowed.")
     return True
@@ -315,8 +316,8 @@ def _ended_early(debate: DebateState, event: EndedEarly) -> DebateState:
 
 
 def _reopened(debate: DebateState) -> DebateState:
-    """The last turns of absent judges are due again; what the panel's votes came to without them is forgotten."""
-    turns = schedule.unanswered_at_the_end(debate)
+    """The last turns without a usable reply are due again; what a panel's votes came to without them is forgotten."""
+    turns = schedule.asked_again(debate)
     for turn in turns:
         del _own(debate.answers)[turn.id]
         _own(debate.votes).pop(schedule.place_of(turn), None)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core import decision, speech_rules, tally
 from debate_orchestrator.core.events import EndedEarly, Rejected
-from debate_orchestrator.core.phases import ISSUES, JUDGE, MIRRORED, NO_DECISION, Slot, Turn
+from debate_orchestrator.core.phases import ISSUES, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
 from debate_orchestrator.core.schema import ShapeContext
 from debate_orchestrator.core.state import CalendarPosition, DebateState, Stage
 from debate_orchestrator.util import model_spec
@@ -246,7 +246,7 @@ def settled(debate: DebateState) -> list[Turn]:
 
 def unanswered_at_the_end(debate: DebateState) -> list[Turn]:
     """The judges' turns without a usable reply after the last speech, in a debate that ended without a decision
-    because of them; empty for any other debate. A Reopened event makes them due again."""
+    because of them; empty for any other debate."""
     if debate.due or not any(vote.absent for vote in tally.final_votes(debate)):
         return []
     verdict = tally.verdict(debate)
@@ -256,6 +256,27 @@ def unanswered_at_the_end(debate: DebateState) -> list[Turn]:
     spoken = [n for n, turn in enumerate(turns) if not turn.judging or not turn.closing]
     after = turns[max(spoken, default=-1) + 1 :]
     return [turn for turn in after if isinstance(debate.answers[turn.id], Rejected)]
+
+
+def is_unwritten(debate: DebateState, turn: Turn) -> bool:
+    """Whether the list of issues, the dissent record, the decision brief or the like is missing, since no reply to this
+    turn could be used. A vote is none of these."""
+    if not isinstance(debate.answers.get(turn.id), Rejected):
+        return False
+    return turn.role == RAPPORTEUR or (turn.judging and turn.closing and place_of(turn) not in debate.plan.voting)
+
+
+def unwritten(debate: DebateState) -> list[Turn]:
+    """The turns of which `is_unwritten` is true, in the order of the schedule."""
+    return [turn for turn in settled(debate) if is_unwritten(debate, turn)]
+
+
+def asked_again(debate: DebateState) -> list[Turn]:
+    """The turns of a complete debate that a Reopened event makes due again: ballots without which it is undecided, or
+    else what is unwritten after the verdict. What is written before the first word comes too late then."""
+    if debate.due:
+        return []
+    return unanswered_at_the_end(debate) or [turn for turn in unwritten(debate) if turn.closing]
 
 
 def may_be_absent(debate: DebateState, turn: Turn) -> bool:

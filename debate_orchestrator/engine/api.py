@@ -138,7 +138,7 @@ def continued(
     with JournalWriter(path) as writer:
         current = CurrentState(fold(writer.events))
         debate = current.state
-        reopened = reopen and bool(schedule.unanswered_at_the_end(debate))
+        reopened = reopen and bool(schedule.asked_again(debate))
         if debate.due or reopened:  # before any provider is made: a recording that the journal names would be read
             must_be_trusted(path, risks.of_debate(debate.opened, debate.cast), trust)
         if reopened:

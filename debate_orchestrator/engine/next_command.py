@@ -1,7 +1,9 @@
-"""The command that continues a debate, for the messages that tell the user what to do next."""
+"""The command that continues a debate or asks again for what it lacks, for messages that say what to do next."""
 
 from __future__ import annotations
 
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.phases import RAPPORTEUR
 from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.commands import command
@@ -13,3 +15,18 @@ def next_command(debate: DebateState, journal: str) -> str:
     specs = {filler(debate, turn.seat) for turn in debate.due}
     steps = model_spec.HOST in specs and model_spec.HUMAN not in specs
     return command("step" if steps else "resume", journal)
+
+
+def asks_again(debate: DebateState, journal: str) -> str:
+    """The sentence with the command that asks again for what a complete debate lacks because no reply could be used;
+    empty where it lacks nothing."""
+    if turns := schedule.asked_again(debate):
+        seats = dict.fromkeys(turn.role for turn in turns)
+        others = " ".join(f"--{seat} MODEL" for seat in seats)
+        missing = " and ".join(f"the {title}" for title in dict.fromkeys(turn.phase.title.lower() for turn in turns))
+        return f"`{command('resume', journal)}` asks for {missing} again; with `{others}` it asks another model."
+    if schedule.unwritten(debate):
+        answers = command("answers --from", journal)
+        named = f"--{RAPPORTEUR} MODEL"
+        return f"It is too late for it here: `{answers}` prints the answers for a new debate, to run with `{named}`."
+    return ""

@@ -28,6 +28,8 @@ _BRIEF = ".brief.md"
 """How the names of briefs end."""
 _ASIDE = re.compile(r"\.(aside|refused|taken|edited)(-\d+)?(\.[^.]*)?$")
 """How the names of files end that were moved aside."""
+_REPLY = re.compile(r"(.+)\.reply\.(?:md|json)")
+"""The names of replies, with their turns."""
 
 
 class TurnFiles(NamedTuple):
@@ -88,10 +90,7 @@ class TurnsFolder:
     def _misnamed(self, expected: Mapping[str, str]) -> dict[str, str]:
         """Turn to the file whose name is close to that of its reply, of the files that are neither briefs, nor replies
         to other turns, nor moved aside."""
-        try:
-            names = sorted(os.listdir(self.folder))
-        except OSError:
-            return {}
+        names = self._names()
         other_turns = {name.removesuffix(_BRIEF) for name in names if name.endswith(_BRIEF)} - expected.keys()
         replies = {f"{turn}.reply.{ending}" for turn in other_turns for ending in ("md", "json")}
         strays = [name for name in names if not (name.endswith(_BRIEF) or name in replies or _ASIDE.search(name))]
@@ -101,11 +100,29 @@ class TurnsFolder:
             found |= {turn: name for turn, wanted in expected.items() if wanted.casefold() == near}
         return found
 
+    def _names(self) -> list[str]:
+        """The names of the files in the folder; none where it can't be read."""
+        try:
+            return sorted(os.listdir(self.folder))
+        except OSError:
+            return []
+
     def refuse(self, place: TurnFiles, complaints: list[str]) -> list[str]:
         """Moves a reply that can't be taken aside, so that another can be awaited in its place. Returns the complaints
         with its new name, and how to go on."""
         kept = self._move_aside(place.reply, "refused")
         return [*complaints[:-1], f"{complaints[-1]} It was kept as {kept}: correct it and save it as {place.reply}."]
+
+    def replied(self) -> list[str]:
+        """The turns to which there are replies in the folder, used or not; none in a folder that a link leads to."""
+        if is_link(self.folder):
+            return []
+        return list(dict.fromkeys(found[1] for name in self._names() if (found := _REPLY.fullmatch(name))))
+
+    def set_aside(self, turn_id: str) -> str:
+        """Moves the replies to a turn that is not taken any more aside; returns the new path of the last."""
+        names = [name for name in self._names() if (found := _REPLY.fullmatch(name)) and found[1] == turn_id]
+        return [self._move_aside(os.path.join(self.folder, name), "aside") for name in names][-1]
 
     def spend(self, place: TurnFiles) -> None:
         """Puts away a brief and the reply that was taken, so that the same turn can be asked for again."""

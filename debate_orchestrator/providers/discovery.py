@@ -23,7 +23,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.providers import pricing, servers
 from debate_orchestrator.providers.faults import quote
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.registry import ENTRIES, NO_PERMISSIONS, Api, Permissions, ProviderEntry
+from debate_orchestrator.providers.registry import ENTRIES, NO_PERMISSIONS, Api, Permissions, ProviderEntry, entry
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.sanitize import one_line
 
@@ -66,12 +66,37 @@ def available(permissions: Permissions = NO_PERMISSIONS) -> list[Available]:
     with ThreadPoolExecutor(len(apis)) as pool:
         asked = [pool.submit(_server, known, permissions) for known in apis]
         found = [future.result() for future in asked]
-    for name, command in _PROGRAMS.items():
-        if shutil.which(name):
-            found.append(Available(seat=f"command:{command}", ready=True, about=f"{name} is installed"))
+    found += _installed()
     listed = {known.example: known.about for known in ENTRIES.values() if known.about}
     listed["anthropic:MODEL@URL"] = _OTHER_SERVERS
     return [*found, *(Available(seat=seat, ready=True, about=about) for seat, about in listed.items())]
+
+
+def _installed() -> list[Available]:
+    """The programs that can speak."""
+    return [
+        Available(seat=f"command:{command}", ready=True, about=f"{name} is installed")
+        for name, command in _PROGRAMS.items()
+        if shutil.which(name)
+    ]
+
+
+def ready_without_key() -> list[str]:
+    """What can be called here and needs no key: installed programs, and models of servers on this machine."""
+    apis = [known for known in ENTRIES.values() if known.api is not None and not known.api.needs_key]
+    local = [(known, _server(known, NO_PERMISSIONS)) for known in apis]
+    served = [f"{known.kind}:{name}" for known, found in local if found.ready for name in found.models]
+    return [*(program.seat for program in _installed()), *served]
+
+
+def variable_to_set(spec: str) -> str:
+    """The variable that has to hold a key before this model can be called; empty where nothing is missing."""
+    known = entry(spec)
+    if known is None or known.api is None or servers.spec_problem(spec):
+        return ""
+    server = servers.server(spec)
+    lacks = server.needs_key and server.key() is None and _credentials(known.api) is None
+    return server.keys[0] if lacks else ""
 
 
 def judge() -> str:

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
-from debate_orchestrator.core import decision, speech_rules, tally
+from debate_orchestrator.core import decision, schedule, speech_rules, tally
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, fill_label
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
 from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
@@ -23,6 +24,9 @@ _REASONS = ("justification", "reasons")
 
 _STATUSES = ("unresolved", "partially resolved", "resolved by consensus")
 """What a claim of the dissent record may be."""
+_RECOMMENDATION = "Recommendation"
+_FILLER_ISSUES = "The list of issues is filler."
+_FILLER_BRIEF = "The recommendation is filler."
 Stage = tuple[Turn, ...]
 Kind = Literal[
     "rehearsal",  # stand-ins speak
@@ -115,6 +119,23 @@ def announcements(debate: DebateState) -> list[Announcement]:
     return Announcer().new(debate)
 
 
+def without_filler(debate: DebateState, lines: Sequence[Announcement]) -> list[Announcement]:
+    """What a screen shows of announcements: all but the words of stand-ins."""
+    shown: list[Announcement] = []
+    for line in lines:
+        spec = filler(debate, debate.turns[line.turn].seat) if line.turn in debate.turns else ""
+        if not model_spec.is_stand_in(spec):
+            shown.append(line)
+        elif line.kind == "issues" and line.severity == "info":
+            if not any(other.text == _FILLER_ISSUES for other in shown):
+                shown.append(line._replace(text=_FILLER_ISSUES))
+        elif line.kind == "brief" and line.text.startswith(_RECOMMENDATION):
+            shown.append(line._replace(text=_FILLER_BRIEF))
+        elif line.kind != "reason":
+            shown.append(line)
+    return shown
+
+
 def announced_stages(debate: DebateState) -> list[StageAnnouncements]:
     """Everything announced so far, stage by stage."""
     return Announcer().new_stages(debate)
@@ -176,7 +197,12 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         yield Announcement("conduct", text, "warning", turn.id)
     if turn.id in debate.answers and (ignored := speech_rules.ignored_line(debate, turn, debate.reply(turn))):
         yield Announcement("conduct", f'{name} wrote "{ignored}" where it does not count ({turn.id}).', turn=turn.id)
-    if turn.role == RAPPORTEUR:
+    if schedule.is_unwritten(debate, turn):
+        kind: Kind = "issues" if turn.phase.option == ISSUES else "brief" if turn.role == RAPPORTEUR else "dissent"
+        yield Announcement(kind, wording.unwritten(debate, turn), "warning", turn.id)
+        if turn.closing and kind == "brief":
+            yield from _recommended(debate, turn)
+    elif turn.role == RAPPORTEUR:
         yield from _reported(debate, turn)
     if turn.role == CLERK:
         for row in rows(debate, turn, "checks"):
@@ -199,9 +225,15 @@ def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
             return
     checked = any("findings" in debate.format.shapes.get(phase.reply, {}) for phase in debate.format.after)
     stands = not checked or "findings" in reply.ballot or turn.phase.on is not None
+    if stands:
+        yield from _recommended(debate, turn)
+
+
+def _recommended(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
+    """What the decision brief recommends; nothing where there is none."""
     written = decision.decision_brief(debate)
-    if stands and written is not None and (advice := written.ballot.get("recommendation")):
-        text = f"Recommendation ({advice['sure']} % sure): {one_line(advice['do'])}"
+    if written is not None and (advice := written.ballot.get("recommendation")):
+        text = f"{_RECOMMENDATION} ({advice['sure']} % sure): {one_line(advice['do'])}"
         yield Announcement("brief", text, turn=turn.id)
 
 

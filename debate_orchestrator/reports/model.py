@@ -41,6 +41,7 @@ from debate_orchestrator.reports.parts import (
     VoteReport,
 )
 from debate_orchestrator.reports.provenance import (
+    UNWRITTEN,
     RunReport,
     arguing_sides,
     conflicts_of_interest,
@@ -53,7 +54,7 @@ from debate_orchestrator.reports.review_files import GatheredReviews
 from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
 from debate_orchestrator.storage.journal import SCHEMA as JOURNAL_FORM
 from debate_orchestrator.storage.journal import Entry
-from debate_orchestrator.util import sanitize
+from debate_orchestrator.util import model_spec, sanitize
 
 CHALLENGE, REBUTTAL = "challenge", "rebuttal"
 """Phases whose turns attack or answer another turn."""
@@ -471,7 +472,10 @@ def closing_line(report: ReportModel, path: str | None) -> str:
     rehearsed = "Debate rehearsed in part." if report.run.in_part else "Debate rehearsed."
     sentences = [rehearsed if report.run.rehearsed else "Debate complete."]
     sentences += [f"{document} written to {path}."] if path else []
+    if report.run.rehearsed and not report.run.in_part:
+        return " ".join([*sentences, "What stand-ins wrote in it is filler: its verdict and its advice mean nothing."])
     sentences += [brief.recommendation_line(report.brief)] if report.brief else []
+    sentences += [note.text for note in report.notes if note.kind == UNWRITTEN]
     if not report.bare and report.verdict is None:
         return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])
     if report.verdict is not None:
@@ -479,7 +483,7 @@ def closing_line(report: ReportModel, path: str | None) -> str:
     if report.rounds_asked:
         completed = report.rounds_completed
         sentences.append(f"{completed} round{'s' if completed != 1 else ''} completed.")
-    if "unresolved_questions" in report.judging.final_fields:
+    if "unresolved_questions" in report.judging.final_fields and not all(map(model_spec.is_stand_in, report.judges)):
         question = sanitize.one_line(report.questions[0]) if report.questions else "none"
         sentences.append(f"Key unresolved question: {question}")
     return " ".join(sentences)

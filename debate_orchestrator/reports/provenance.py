@@ -18,8 +18,8 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
-COMPLETE, PROMPTS_CHANGED = "complete", "prompts changed"
-"""Kinds of notes that a form may leave out or move."""
+COMPLETE, PROMPTS_CHANGED, UNWRITTEN = "complete", "prompts changed", "unwritten"
+"""Kinds of notes that a form may leave out, move or repeat."""
 
 
 def provenance_notes(debate: DebateState) -> tuple[Note, ...]:
@@ -53,6 +53,8 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     unjudged = [str(n) for n in range(1, debate.opened.setup.rounds + 1) if tally.unjudged(debate, n)]
     if unjudged:
         yield _warning("degraded", f"Degraded: no ballot counts for round {', '.join(unjudged)}.")
+    for turn in schedule.unwritten(debate):
+        yield _warning(UNWRITTEN, wording.unwritten(debate, turn), turn.id)
     for side in debate.format.sides:
         declined = [
             turn.id for turn in schedule.settled(debate) if turn.seat == side and speech_rules.declined(debate, turn.id)

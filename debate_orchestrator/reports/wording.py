@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from debate_orchestrator.core import schedule
+from debate_orchestrator.core import decision, schedule
 from debate_orchestrator.core.events import EndedEarly, Event, IssuesChanged, QuestionAsked
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import NO_DECISION, Turn
+from debate_orchestrator.core.phases import BRIEF, ISSUES, NO_DECISION, Turn
 from debate_orchestrator.core.schema import Field
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
@@ -229,6 +229,34 @@ def ended_early(debate: DebateState) -> str | None:
         return None
     where = f" of round {slot.round}" if slot.round else ""
     return f"Ended early, after {slot.phase.title}{where}."
+
+
+def unwritten(debate: DebateState, turn: Turn) -> str:
+    """What is missing because no reply to a turn could be used, and why, in a sentence. A complaint may quote the
+    reply, so it is left out of a turn that must stay hidden."""
+    rejected = debate.rejected[turn.id]
+    replies = "the only reply" if len(rejected) == 1 else f"each of the {len(rejected)} replies"
+    text = f"{_missing(debate, turn)}: {replies} from {debate.format.name_of(turn.seat)} was unusable"
+    if decision.is_sealed(debate, turn):
+        return f"{text}."
+    why, _, _ = one_line(rejected[-1].complaints[0].removeprefix(f"{turn.id}: ")).partition(" Try: ")
+    return f"{text} ({why.rstrip('.')})."
+
+
+def _missing(debate: DebateState, turn: Turn) -> str:
+    """What a debate lacks without a reply to one of its unwritten turns."""
+    shape = debate.shape(turn) or {}
+    if "findings" in shape:
+        return "Decision brief not checked"
+    if turn.phase.on == "findings":
+        return "Decision brief not corrected after its check"
+    if "recommendation" in shape:
+        return "No decision brief"
+    if "rows" in shape:
+        return "No dissent record"
+    if turn.phase.option == ISSUES:
+        return "No list of issues"
+    return "No advice before the debate" if turn.phase.option == BRIEF else f"No {turn.phase.title}"
 
 
 def new_to(debate: DebateState, turn: Turn) -> tuple[str, ...]:

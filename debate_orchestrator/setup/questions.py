@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
 from debate_orchestrator.core.schema import ShapeContext, check, json_schema
 from debate_orchestrator.core.settings import DECLARED, Source, default_of, unwanted
 from debate_orchestrator.prompting.normalize import normalize
@@ -374,6 +375,15 @@ class Questionnaire:
             raise BadSettings(unwanted("rounds", text, self.format))
         same = draft.given.get("rounds") == number
         return with_answers(draft if same else without_answers(draft, "insist"), source, rounds=number)
+
+    def _take_rapporteur(self, draft: SetupState, text: str, source: Source) -> SetupState:
+        format = self.format
+        if RAPPORTEUR not in format.seats_taken(format.options):
+            raise BadSettings(f"{RAPPORTEUR}: the format {format.name} has no such seat.")
+        cast = draft.given.get("cast") or {}
+        cast = dict.fromkeys(format.seated, cast) if isinstance(cast, str) else dict(cast)
+        cast.pop(RAPPORTEUR, None)
+        return with_answers(draft, source, cast=cast if text.lower() == JUDGE else {**cast, RAPPORTEUR: text})
 
     def _take_insist(self, draft: SetupState, text: str, source: Source) -> SetupState:
         if _yes("insist", text):

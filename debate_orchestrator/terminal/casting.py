@@ -10,7 +10,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE
+from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import ESTIMATED, MOST_JUDGES
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate
@@ -121,9 +121,13 @@ def is_free(cast: Mapping[str, Any]) -> bool:
 
 
 def in_words(cast: Mapping[str, Any]) -> str:
-    """Who fills the seats, in a line."""
-    named = {seat: who if isinstance(who, list) else [who] for seat, who in cast.items() if seat != MODERATOR}
-    return ", ".join(f"{seat} {' and '.join(shown(str(spec)) for spec in who)}" for seat, who in named.items())
+    """Who fills the seats, in a line: `a and b anthropic:x, judge anthropic:y`."""
+    seats_of: dict[str, list[str]] = {}
+    for seat, who in cast.items():
+        if seat != MODERATOR:
+            named = " and ".join(shown(str(spec)) for spec in (who if isinstance(who, list) else [who]))
+            seats_of.setdefault(named, []).append(seat)
+    return ", ".join(f"{' and '.join(taken)} {named}" for named, taken in seats_of.items())
 
 
 def shown(spec: str) -> str:
@@ -234,13 +238,16 @@ class Casting:
         """One seat after the other; back returns to the one before."""
         cast: Cast = {}
         interview = self._session.interview
-        asked = seats(interview.format)
+        asked = (*seats(interview.format), *([RAPPORTEUR] if self._session.reports() else []))
         at = 0
         while at < len(asked):
             seat = asked[at]
             try:
                 before = {other: cast[other] for other in asked[:at]}
-                if seat == JUDGE:
+                cast = dict(before)
+                if seat == RAPPORTEUR:
+                    cast |= self.rapporteur(before)
+                elif seat == JUDGE:
                     panel = self._panel(found, before)
                     cast[seat] = panel if len(panel) > 1 else panel[0]
                 else:
@@ -251,6 +258,12 @@ class Casting:
                     raise
                 at -= 1
         return cast
+
+    def rapporteur(self, before: Cast) -> Cast:
+        """The rapporteur as a part of a cast, beside the seats chosen `before`; empty where it is the judge's model, as
+        usual. Raises Back."""
+        who = self._one("rapporteur", RAPPORTEUR, self._session.found(), before)
+        return {RAPPORTEUR: who} if who else {}
 
     def _panel(self, found: Found, before: Cast) -> list[str]:
         """One judge or several, beside the seats chosen `before`; back takes the last one away."""
@@ -273,22 +286,23 @@ class Casting:
         return judges
 
     def _one(self, name: str, seat: str, found: Found, before: Cast, **values: str) -> str:
-        """Who fills one seat, beside those chosen `before`; empty where one judge more is asked for and none is
-        wanted."""
+        """Who fills one seat, beside those chosen `before`; empty for the first choice of a question that has one."""
         session, wording = self._session, self._words.questions[name]
-        choices = {"no": "That is all"} if name == "panel" else {}
+        choices = dict(wording.choices)
+        none_wanted = next(iter(choices), None)
         choices |= {found.usual[seat]: "as usual"} if seat in found.usual else {}
         choices |= dict(found.ready()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
         choices |= {model_spec.HUMAN: "you, or a person beside you, at this terminal"}
         text, help = wording.text.format(**values), wording.help.format(**values)
         question = Question(text, (help,), tuple(choices.items()), next(iter(choices)), words=found.names())
         while True:
-            answer = session.put("seat", question)
+            answer = session.put("rapporteur" if seat == RAPPORTEUR else "seat", question)
             try:
-                if name == "panel" and answer == "no":
+                if answer == none_wanted:
                     return ""
                 rehearses = answer == model_spec.REHEARSE
-                who = model_spec.stand_in(found.best[seat]) if rehearses else self._checked(seat, answer)
+                best = found.best[JUDGE if seat == RAPPORTEUR else seat]
+                who = model_spec.stand_in(best) if rehearses else self._checked(seat, answer)
                 if problem := host_problem({**before, seat: [*before.get(seat, ()), who]}):
                     raise BadSettings(problem)
                 session.recent.add("seat", who)

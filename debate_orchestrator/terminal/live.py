@@ -14,7 +14,7 @@ from debate_orchestrator.core.phases import Turn, fill_label
 from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.announcements import Announcement, Announcer
+from debate_orchestrator.reports.announcements import Announcement, Announcer, without_filler
 from debate_orchestrator.terminal import outcomes
 from debate_orchestrator.terminal.display import ALARM, JUDGE, Display, Row, packed, paragraph
 from debate_orchestrator.terminal.keys import QuestionPrompt
@@ -229,7 +229,7 @@ class Live:
         if "scores" in voted.ballot:
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             self._put(outcomes.ballot(self._debate, voted, self._width), of_ballots=turn.judging)
-        elif claims := voted.ballot.get("rows"):
+        elif (claims := voted.ballot.get("rows")) and not model_spec.is_rehearsal(self._debate.cast):
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             for n, claim in enumerate(claims, start=1):
                 line = f"{n}. {one_line(claim['claim'])} ({claim['status']})"
@@ -262,10 +262,9 @@ class Live:
 
     def _announce(self) -> None:
         """Prints what was announced since the last time."""
-        for n, line in enumerate(self._announcer.new(self._debate)):
+        for n, line in enumerate(without_filler(self._debate, self._announcer.new(self._debate))):
             if line.kind == "reason":  # a judge's words: indented, so that they pass for no announcement
-                text = _folded(line.text) if model_spec.is_rehearsal(self._debate.cast) else line.text
-                self._say(text, indent=INDENT, gap=False, of_ballots=True)
+                self._say(line.text, indent=INDENT, gap=False, of_ballots=True)
             elif line.kind in ("round", "final"):
                 self._banner(line)
             elif line.heading:

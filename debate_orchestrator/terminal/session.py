@@ -14,7 +14,7 @@ from typing import Any
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine import moderator, start
 from debate_orchestrator.providers import registry
@@ -98,6 +98,12 @@ class SetupSession:
         self.kept.keep(self.draft)
         if self.kept.lost and not before:
             self.prompter.tell(self.words.said["unsaved"].format(why=self.kept.lost))
+
+    def reports(self) -> bool:
+        """Whether the debate has a rapporteur, who draws up the list of issues or writes the decision brief."""
+        format = self.interview.format
+        wanted = [name for name in (ISSUES, BRIEF) if self.draft.given.get(name, self.interview.default(name)) is True]
+        return RAPPORTEUR in format.seats_taken(wanted)
 
     # Putting one question
 

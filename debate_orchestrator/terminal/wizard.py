@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from debate_orchestrator.core.phases import RAPPORTEUR
 from debate_orchestrator.core.settings import ESTIMATED
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup import kept_answers
@@ -19,11 +20,10 @@ from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.session import Ask, Propose, SetupState, with_answers
 from debate_orchestrator.setup.settings import MODERATOR, Settings, rapporteur_note, typed
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal.casting import Casting, in_words, seats, stand_ins
+from debate_orchestrator.terminal.casting import Casting, in_words, seats, shown, stand_ins
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
 from debate_orchestrator.terminal.session import Changes, SetupSession
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back, Later
@@ -191,6 +191,9 @@ class Wizard(SetupSession):
             cast = Casting(self).choose() if not self.rehearse else stand_ins(self.found(), self.interview.format)
             moderator = {seat: who for seat, who in self.draft.given.get(_CAST, {}).items() if seat == MODERATOR}
             self.draft = with_answers(self.draft, "user", cast={**cast, **moderator})
+        elif key == RAPPORTEUR:
+            cast = {seat: who for seat, who in self.draft.given[_CAST].items() if seat != RAPPORTEUR}
+            self.draft = with_answers(self.draft, "user", cast=cast | Casting(self).rapporteur(cast))
         elif key == _CHANGE:
             raise _Change(self._which())
         elif key == _CONTEXT:
@@ -332,8 +335,7 @@ class Wizard(SetupSession):
             )
             note = rapporteur_note(self.settings(), self.interview.format) if files else ""
             if note:
-                answers = command("run --answers", self.kept.path)
-                note = f"{note} To have one, leave, and then `{answers} --rapporteur MODEL`."
+                note = f"{note} Or choose `more`, then `{RAPPORTEUR}`."
             self.prompter.tell("", block, *context, *([note] if note else []), *([""] if wrong else []), *wrong)
             answer = self._begin(possible=not wrong)
             if answer == "later":
@@ -364,6 +366,7 @@ class Wizard(SetupSession):
         values = {
             "topic": _summary(given["topic"]),
             _CAST: in_words(given[_CAST]),
+            **({RAPPORTEUR: shown(given[_CAST].get(RAPPORTEUR) or "the judge's model")} if self.reports() else {}),
             "positions": _summary(given["positions"]),
             _CONTEXT: _summary(given.get(_CONTEXT) or "none"),
             "rounds": _summary(given.get("rounds", 1)),

@@ -42,6 +42,11 @@ def is_rehearsal(cast: Mapping[str, Any]) -> bool:
     return {kind(spec) for spec in specs_of(cast)} == {REHEARSE}
 
 
+def is_stand_in(spec: str) -> bool:
+    """Whether a stand-in takes the seat, whose words mean nothing."""
+    return kind(spec) == REHEARSE
+
+
 def split_address(rest: str) -> tuple[str, str | None]:
     """Model and server address of `MODEL@URL`; a model's name may contain an @ of its own."""
     found = re.search(r"@(?=https?://)", rest)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CLERK, JUDGE
+from debate_orchestrator.core.phases import CLERK, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import SOURCED, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate
@@ -80,15 +80,20 @@ def formats() -> list[tuple[str, str]]:
 
 def seats(format: Format) -> tuple[str, ...]:
     """The seats for which a person chooses who fills them."""
-    return tuple(seat for seat in format.seated if seat != CLERK)
+    return tuple(seat for seat in format.seats_taken(format.options) if seat != CLERK)
 
 
 def cast_options(seat: str, format: Format, offered: Offered) -> tuple[tuple[str, str], ...]:
     """Who may take a seat, as the values and the words of a list."""
-    stand_in = model_spec.stand_in(offered.usual.get(seat) or discovery.unlimited(JUDGE if seat == JUDGE else "a"))
     models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in offered.models)
-    others = ((stand_in, "a stand-in: calls no model, costs nothing"), (model_spec.HUMAN, "a person, in a browser"))
-    return (*models, *others)
+    stand_in = (_stand_in(seat, offered), "a stand-in: calls no model, costs nothing")
+    usual = (("", "the first judge's model, as usual"),) if seat == RAPPORTEUR else ()
+    return (*usual, *models, stand_in, (model_spec.HUMAN, "a person, in a browser"))
+
+
+def _stand_in(seat: str, offered: Offered) -> str:
+    like = JUDGE if seat in (JUDGE, RAPPORTEUR) else "a"
+    return model_spec.stand_in(offered.usual.get(like) or discovery.unlimited(like))
 
 
 def who(spec: str) -> str:
@@ -99,10 +104,8 @@ def who(spec: str) -> str:
 
 
 def default_of(seat: str, format: Format, offered: Offered) -> str:
-    """Who takes a seat unless another is chosen."""
-    return offered.usual.get(seat) or dict(cast_options(seat, format, offered)).popitem()[0].replace(
-        model_spec.HUMAN, model_spec.stand_in(discovery.unlimited(JUDGE if seat == JUDGE else "a"))
-    )
+    """Who takes a seat unless another is chosen; empty for the rapporteur, which is then the first judge's model."""
+    return "" if seat == RAPPORTEUR else offered.usual.get(seat) or _stand_in(seat, offered)
 
 
 def more_fields(format: Format) -> list[FormField]:
@@ -143,7 +146,8 @@ def given(sent: Mapping[str, str], format: Format, offered: Offered) -> dict[str
     positions = {side: text for side in format.sides if (text := sent.get(f"positions.{side}", "").strip())}
     if positions:
         answers["positions"] = positions
-    answers["cast"] = {seat: _cast(sent, seat, format, offered) for seat in seats(format)}
+    cast = {seat: _cast(sent, seat, format, offered) for seat in seats(format)}
+    answers["cast"] = {seat: specs for seat, specs in cast.items() if any(specs)}
     for name in ("rounds", *(field.name for field in more_fields(format))):
         text = sent.get(name, "").strip()
         if not text:

@@ -166,7 +166,7 @@ class Script:
                     return [say("I stop here.")]
                 handed = [call.given["description"] for call in talk.calls if call.tool == "Agent"]
                 agents = [_agent(turn, talk, self) for turn in now["turns"] if turn["turn"] not in handed]
-                return [*agents, _bash("debate ask debate.yaml --wait") if "answers" in now else _step(now)]
+                return [*agents, _bash("debate ask debate.yaml --dialog --wait") if "answers" in now else _step(now)]
             case "done":
                 return [say(now["summary"])]
         raise Lost(f"debate printed the status {now['status']}")
@@ -199,7 +199,7 @@ def _lists_issues(now: dict[str, Any]) -> bool:
 
 def _ask(**answers: str) -> Block:
     given = [shlex.quote(f"{key}={answer}") for key, answer in answers.items()]
-    return _bash(" ".join(["debate ask debate.yaml", *given]))
+    return _bash(" ".join(["debate ask debate.yaml --dialog", *given]))
 
 
 def _dialog(questions: list[dict[str, Any]]) -> Block:

@@ -59,7 +59,7 @@ LISTED = {
     "unknowns": ["How many calls there will be in a year."],
 }
 SENTENCE = "Researcher A named the step on which it depends, and B's answer to it was that it might turn out otherwise."
-MOST_APPROVALS, MOST_CALLS, MOST_BYTES = 2, 30, 13_500
+MOST_APPROVALS, MOST_CALLS, MOST_BYTES = 2, 30, 13_000
 """What a debate of two rounds may take: permissions asked for, requests to the host's model, bytes that
 `debate` prints."""
 SECONDS = 150
@@ -161,6 +161,7 @@ def test_the_plugin_is_what_its_host_expects(claude: Path, tmp_path: Path) -> No
 def _it_took_no_more_than_a_debate_may(approved: list[str], served: Served) -> None:
     host = sent(served, by_sub_agents=False)
     output = [call.result for call in Conversation.of(host[-1]).calls if call.tool == "Bash"]
+    print(len(approved), len(host))
     assert len(approved) <= MOST_APPROVALS, approved
     assert len(host) <= MOST_CALLS
     assert 0 < sum(len(text.encode()) for text in output) <= MOST_BYTES
