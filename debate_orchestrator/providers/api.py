@@ -208,9 +208,10 @@ class ApiModel:
             try:
                 client = self.client()  # before the clock runs
                 async with clock.listening():
-                    typed = await self.create(client, self.refusals.request(base, options))
-                    # The same stream with events as plain data: models of them take longer than all else about a call.
-                    stream = self.sdk().AsyncStream(cast_to=object, response=typed.response, client=client)
+                    response = (await self.create(client, self.refusals.request(base, options))).response
+                    # The same stream with events as plain data: models of them take longer than all else about a call,
+                    # and the SDK's stream keeps a copy of the request.
+                    stream = self.sdk().AsyncStream(cast_to=object, response=response, client=client)
                     try:
                         await read_stream(stream, answer, clock, on_text, meter)
                     finally:
