@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.private_text import closes_private, without_private
@@ -117,12 +117,21 @@ def find_own(text: str, code: Code) -> dict[str, Found]:
     public = without_private(rest)
     found |= (repaired := _repaired_own(rest, public, code))
     left = _without(repaired, public if found else rest)
-    if begun := re.search(rf"\{{[^{{}}]*{code.field}[^{{}}\w]*{code.text}", left, re.IGNORECASE):
-        fault = _fault(left[begun.start() :])
+    if (start := _own_start(left, code)) is not None:
+        fault = _fault(left[start:])
         raise ValueError(fault or f"the object with the code has faults, or ends before its {code.end_field}")
     if not found and (own or not public.strip()):
         raise PrivateAlone("the reply is private working alone")
     return {part: (value, [*_changes(text, part, text), *changes]) for part, (value, changes) in found.items()}
+
+
+def _own_start(text: str, code: Code) -> int | None:
+    """Where an object with the code begins in a text; None if none does. The code is looked for first: a pattern with
+    it would be compiled for every turn."""
+    if code.text.casefold() not in text.casefold():
+        return None
+    begun = re.search(rf"\{{[^{{}}]*{code.field}[^{{}}\w]*{code.text}", text, re.IGNORECASE)
+    return begun.start() if begun else None
 
 
 def _repaired_own(rest: str, public: str, code: Code) -> dict[str, Found]:
@@ -313,6 +322,12 @@ class _Part(NamedTuple):
     value: dict[str, Any]
 
 
+def _places(near: str, text: str) -> list[int]:
+    """The first places of a text in another, in whatever case."""
+    found = re.finditer(re.escape(near), text, re.IGNORECASE) if near else ()
+    return [match.start() for match in islice(found, _MOST_PARTS)]
+
+
 def _strict_objects(text: str, near: str = "") -> list[_Part]:
     """The objects in a text that are JSON as they stand, and not part of another. They begin at the first braces, or at
     those before one of the first places of a text that they are looked for `near`."""
@@ -320,8 +335,7 @@ def _strict_objects(text: str, near: str = "") -> list[_Part]:
     decoder, end = json.JSONDecoder(), 0
     braces = [match.start() for match in re.finditer(r"\{", text)]
     starts = set(braces[:_MOST_STARTS])
-    places = [match.start() for match in re.finditer(re.escape(near), text, re.IGNORECASE)] if near else []
-    for place in places[:_MOST_PARTS]:
+    for place in _places(near, text) if len(braces) > len(starts) else ():
         last = bisect_left(braces, place)
         starts.update(braces[max(0, last - _NEAREST) : last])
     for start in sorted(starts):

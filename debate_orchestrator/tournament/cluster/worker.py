@@ -26,6 +26,7 @@ from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, 
 from debate_orchestrator.tournament.run import OnChange, Standing, TournamentRun
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import BadSettings, UserError, short_repr
+from debate_orchestrator.util.garbage import collection_seldom
 from debate_orchestrator.util.redact import redact
 
 _LOG = logging.getLogger(__name__)
@@ -105,7 +106,8 @@ class Worker:
         the beginning there are only tournaments that it can't run."""
         beating = asyncio.create_task(self._beat())
         try:
-            await self._serve(until_done=until_done)
+            with collection_seldom():
+                await self._serve(until_done=until_done)
         finally:
             self.stop()
             for tournament in list(self._taking):
