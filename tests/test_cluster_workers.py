@@ -93,7 +93,9 @@ def decided(request: dict[str, Any]) -> str | None:
         return None
     motion = re.search(r"Motion (\d+)", json.dumps(request["messages"]))
     assert motion is not None
-    return json.dumps(json.loads(text) | {"winner": "ab"[(sum(map(ord, request["model"])) + int(motion[1])) % 2]})
+    ballot = json.loads(text)
+    chosen = "ab"[(sum(map(ord, request["model"])) + int(motion[1])) % 2]
+    return json.dumps(ballot | {"winner": chosen} if "winner" in ballot else ballot)
 
 
 def lines(postgres: Postgres, name: str) -> dict[str, list[bytes]]:

@@ -129,8 +129,9 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
         }
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
     if code is not None:
-        code_values = {"code": code, "lists": list_examples(context["schema"], code)}
-        last = f"{last}\n\n{_render('shared/code.md.j2', rendering.plain_data(code_values))}"
+        lists = list_examples(context["schema"], code)
+        places = {"letters": code.text, "lists": lists, "entry": code.entry, "end_entry": code.end_entry}
+        last = f"{last}\n\n{_render('shared/code.md.j2', rendering.plain_data(places))}"
     messages.append(("user", last))
     return Brief(
         turn=turn.id,
