@@ -12,11 +12,13 @@ from typing import NamedTuple
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.brief import MARKED
 from debate_orchestrator.reports.compare import words
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, literal, phrase
 from debate_orchestrator.util.numbers import decimals
+from debate_orchestrator.util.sanitize import one_line
 
 SETTLED = "resolved by consensus"
 MOST_OPEN = 3
@@ -300,6 +302,10 @@ def closest_question(questions: Sequence[str], claim: str) -> int | None:
 
 
 def _unchecked(report: ReportModel) -> Iterator[str]:
+    for number, reason in enumerate(report.brief.why if report.brief else (), start=1):
+        if reason.mark_problems:
+            about = one_line(reason.heading or reason.consideration).rstrip(" .:")
+            yield f'Reason {number}, "{about}": its mark "{MARKED[reason.mark]}" is not borne out by the record.'
     for note in report.notes:
         hosted = note.kind == "cast" and report.run.kind == "host"
         if note.severity == "warning" or note.kind in _UNCHECKED or hosted:
