@@ -19,6 +19,7 @@ from debate_orchestrator.prompting.json_object import QUOTES_REPAIRED, Found, Pr
 from debate_orchestrator.prompting.normalize import normalize, phrase, side_phrases, unwrapped
 from debate_orchestrator.prompting.quotations import Shown, shown
 from debate_orchestrator.prompting.reply_code import Code, needs_code
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, short_repr
 
 LARGEST = 256 * 1024
@@ -65,8 +66,8 @@ def parse_reply(
     debate: DebateState, turn: Turn, reply: Reply, code: Code | None, *, last: bool = False
 ) -> Spoke | Declined | Voted:
     """The event that a reply amounts to. `code` is that of the brief that it answers. A reply after which no other is
-    asked for is the `last`: it is not sent back for its shortcomings alone. Raises BadReply, with every complaint, if
-    it can't be used."""
+    asked for is the `last`: it is not sent back for its shortcomings alone, nor is a person's, who is told of them
+    before handing it in. Raises BadReply, with every complaint, if it can't be used."""
     recorded = reply.recorded
     if code is not None:
         code = code.model_copy(update={"text": reply.code or code.text}) if needs_code(reply.by) else None
@@ -89,7 +90,8 @@ def parse_reply(
         found = [(recorded.ballot, list(recorded.changes))]
     else:
         found = _found(turn.id, reply.text, code, texts)
-    ballot, changes = _read(debate, turn, shape, found, texts, improvable=recorded is None and not last)
+    improvable = recorded is None and not last and reply.by != model_spec.HUMAN
+    ballot, changes = _read(debate, turn, shape, found, texts, improvable=improvable)
     return Voted(turn=turn.id, ballot=ballot, reply=reply, changes=tuple(changes))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from debate_orchestrator.core import decision, schedule
@@ -94,6 +94,12 @@ def score_line(result: RoundResult) -> str:
     """The scores of a round, as the transcript and the screen show them."""
     scores = " | ".join(f"{side.upper()}: {decimals(points)}" for side, points in result.scores.items())
     return f"{scores} | Winner: {winner_word(result.winner)}"
+
+
+def behind_sentence(results: Iterable[RoundResult]) -> str:
+    """In which rounds the declared winner has fewer points; empty where that is so in none."""
+    behind = [f"round {result.round} to {winner_word(result.winner)}" for result in results if result.behind]
+    return f"Against the scores: {', '.join(behind)}." if behind else ""
 
 
 def tally(votes: Mapping[str, int]) -> str:
