@@ -277,6 +277,7 @@ def block_lines(settled: Mapping[str, Any], format: Format) -> list[str]:
     for name, shown in SETTING_TEXTS.items():
         value = settled.get(name)
         if shown.label and value not in (None, default_of(name, format)):
-            text = "yes" if value is True else "no" if value is False else sanitize.one_line(str(value))
+            items = "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            text = "yes" if value is True else "no" if value is False else sanitize.one_line(items)
             lines.append(f"{shown.label}: {text}")
     return lines
