@@ -254,6 +254,8 @@ def message_line(key: str, text: str) -> str:
     """The text of a topic or a position. Raises BadSettings if it is not one sentence that can be read."""
     if problems := line_problems(key, text):
         raise BadSettings(problems)
+    if not any(map(str.isalpha, text)):
+        raise BadSettings(f"{key}: {short_repr(text)} is not a sentence.", hint="say in words what is argued")
     return text
 
 
