@@ -128,7 +128,7 @@ def test_a_report_that_is_not_there(finished: Run) -> None:
 
 def test_a_rehearsal_is_checked_like_any_other(debate: Run, here: Path) -> None:
     """A rehearsed debate has a report that has a checksum and says that stand-ins spoke."""
-    ran = debate("run", "--topic", "Tea?", "--output", "tea.md", "--rehearse", "--rounds", "1", "--quiet")
+    ran = debate("run", "--topic", "Tea is good.", "--output", "tea.md", "--rehearse", "--rounds", "1", "--quiet")
     journal = next(here.glob("*.journal.jsonl")).name
 
     assert ran.code == 0, ran.err
@@ -145,3 +145,11 @@ def test_a_torn_journal(finished: Run) -> None:
 
     assert (ran.code, ran.json["due"]) == (3, ["final.dissent.judge"])
     assert ran.json["torn_bytes"] > 0
+
+
+def test_a_rehearsal_is_found_by_the_name_of_its_debate(debate: Run, here: Path) -> None:
+    """`check plan.md` names the rehearsal of plan.md where there is no other; its check says what it was."""
+    ran = debate("run", "Tabs are better than spaces.", "--rounds", "1", "--output", "plan.md", "--rehearse")
+    near, checked = debate("check", "plan.md"), debate("check", "plan.rehearsed.journal.jsonl")
+    assert ran.code == 0 and near.code == 2 and "plan.rehearsed.journal.jsonl" in near.err
+    assert "A rehearsal: stand-ins spoke for Researcher A, Researcher B, Judge" in checked.out

@@ -57,16 +57,17 @@ class TestAtATerminal:
         assert read("debate-report.rehearsed.journal.jsonl").events[0].setup.topic == "Tabs are better than spaces."  # type: ignore[union-attr]
 
     def test_the_answers_are_taken_by_run(self, person: Person, debate: Run) -> None:
-        """The answers of a rehearsal hold the real debate with models to argue, as is said; alone they rehearse,
-        into files with a number."""
+        """The answers of a rehearsal are those of the real debate, as is said; with `--rehearse` they rehearse it
+        again, into files with a number."""
         left, _ = person(keys=(*SETUP, "yes"))
-        again = debate("run", "--answers", "debate-report.answers.yaml")
+        again = debate("run", "--answers", "debate-report.answers.yaml", "--rehearse")
         ran = debate(
             "run", "--answers", "debate-report.answers.yaml", "--a=command:cat", "--b=rehearse", "--judge=rehearse"
         )
 
-        cast = "--a anthropic:claude-sonnet-5-5 --b anthropic:claude-sonnet-5-5 --judge anthropic:claude-opus-5-5"
-        real = f"Then `debate run --answers debate-report.answers.yaml {cast}` is the real debate"
+        real = "Then `debate run --answers debate-report.answers.yaml` is the real debate"
+        answers = Path("debate-report.answers.yaml").read_text(encoding="utf-8")
+        assert "rehearse" not in answers and "anthropic:claude-opus-5-5" in answers
         assert left.err.count(real) == 2  # before the rehearsal and after it
         assert again.code == 0 and "debate-report.rehearsed-2.md" in again.out
         assert ran.code == 0, ran.err

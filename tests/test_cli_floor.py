@@ -147,3 +147,9 @@ def test_a_debate_that_is_being_driven(opened: Run) -> None:
     with JournalWriter(J):
         for ran in (opened("close", J), opened("floor", J, WHY)):
             assert ran.code == 2 and "Press f or e at the terminal where it runs" in ran.err
+
+
+def test_close_says_what_will_not_be_heard(opened: Run) -> None:
+    """An early end after a question names the question that no turn is left to hear."""
+    assert opened("floor", J, WHY, "--to", "b").code == 0
+    assert f"The question to Researcher B will not be heard: {WHY}" in opened("close", J).out

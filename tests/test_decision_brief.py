@@ -201,10 +201,14 @@ def test_a_fault_that_was_never_sent_back_is_not_said_to_have_been(debate: Run, 
     puppets.hand_in(told["turns"][0], puppets.brief(**mark))
     told = finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
     text = Path("r.md").read_text(encoding="utf-8")
-    assert "Found by the program: why\\[1\\]" in text or "Found by the program: why[1]" in text
-    assert "sent back" not in text
+    assert 'Found by the program: Reason 1, "Point 0": it is marked not argued' in text
+    assert "sent back" not in text and "1. Point 0. Not borne out by the record" in text
     found = build_report(read(told["journal"]).entries).brief
     assert found is not None and found.shortcomings and not found.sent_back
+    page = Path("r.html").read_text(encoding="utf-8")
+    first_screen, _, rest = page.partition('<section id="brief"')
+    assert rest and "Not borne out by the record." in first_screen and "Not argued in the debate." not in first_screen
+    assert "Point 0&#34;: its mark" in first_screen.partition("Not checked")[2] and "why[" not in page
 
 
 def test_a_brief_written_again_is_shown_what_the_program_found(debate: Run, opened: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import Ask, Propose, QuestionTexts, Ready, SetupState
+from debate_orchestrator.setup.settings import block_lines, message_line
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
 
@@ -267,3 +268,17 @@ class TestRefusals:
         """A topic without visible characters, or longer than a sentence may be, is refused."""
         with pytest.raises(BadSettings, match="topic: "):
             interview.answer(SetupState(), "topic", topic)
+
+
+def test_issues_of_the_users_own_are_confirmed_as_text() -> None:
+    """A list of the user's own stands in the block as its questions."""
+    lines = block_lines({"issues": ("What does it cost?", "Who runs it?")}, loader.load("adversarial"))
+    assert lines == ["List of issues: What does it cost?; Who runs it?"]
+
+
+@pytest.mark.parametrize("key", ["topic", "position_a"])
+def test_a_number_is_no_sentence(key: str) -> None:
+    """The number of a choice, typed where a sentence is asked for, is refused."""
+    with pytest.raises(BadSettings, match="'3' is not a sentence"):
+        message_line(key, "3")
+    assert message_line(key, "3 is enough.") == "3 is enough."

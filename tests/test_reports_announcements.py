@@ -9,12 +9,15 @@ import pytest
 from core.folding import record
 from counting import calls
 from dealing import Deal, handfuls, hold
-from debates import CONCEDE, DECLINE, answers, hostile, played, saying
+from debates import CONCEDE, DECLINE, answers, entries, hostile, played, saying
 from nasty import SAID
 
 from debate_orchestrator.core.events import EndedEarly, Event
 from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import Announcer, announcements
+from debate_orchestrator.reports.html import page
+from debate_orchestrator.reports.model import build_report
 
 SCORES = ("Scores: A: 7 | B: 6 | Winner: A", "It was better argued.")
 FINAL = (
@@ -164,3 +167,13 @@ def must_be_lines(deal: Deal) -> None:
 def test_no_judge_commands_a_screen(deal: Deal) -> None:
     """A hostile reason is one line, without a control that a terminal would obey."""
     hold(must_be_lines, deal)
+
+
+def test_a_winner_with_fewer_points_is_announced() -> None:
+    """The line of a round says beside the result that its winner has fewer points."""
+    events = played(saying(_1_verdict_judge=puppets.ballot(7, 6, rounds=1, winner="b")), rounds=1)
+    assert "Scores: A: 7 | B: 6 | Winner: B. Against the scores: round 1 to B." in said(events)
+    text = markdown.render(build_report(entries(events)))
+    assert "Rounds won: Researcher A 0, Researcher B 1, tied 0. Against the scores: round 1 to B." in text
+    first_screen = page.render(build_report(entries(events))).partition('id="verdict"')[0]
+    assert "Against the scores: round 1 to B." in first_screen

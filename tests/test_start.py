@@ -189,3 +189,10 @@ def test_positions_are_wanted_of_a_person() -> None:
 
     with pytest.raises(BadSettings, match=r"from 'Pizza' without a model.*--position-a TEXT and --position-b TEXT"):
         asyncio.run(start.settle_positions(given, questionnaire(), print))
+
+
+def test_a_rehearsal_words_no_positions_on_a_question() -> None:
+    """A topic that gives no plain positions needs positions in a rehearsal too."""
+    given = settled(topic="Which CI should we use?", positions="auto", cast={"a": "rehearse", "b": "rehearse"})
+    with pytest.raises(BadSettings, match="--position-a TEXT and --position-b TEXT"):
+        asyncio.run(start.settle_positions(start.rehearsed(given), questionnaire(), print))

@@ -307,3 +307,25 @@ def test_the_final_verdict_and_the_dissent_record(here: Path) -> None:
     assert verdict["strongest_argument"] == {"seat": "a", "argument": NOTHING, "why": NOTHING}
     assert verdict["unresolved_questions"] == ["Is it cheaper?"]
     assert dissent["rows"][0]["turns"] == ["1.opening.a", "1.opening.b"]
+
+
+def test_a_winner_against_the_scores_is_asked_about(here: Path) -> None:
+    """A ballot that names the side with fewer points is asked about where it is handed in; Enter keeps it."""
+    ballot, script = filled(here, *SHORT[:2], "b", *SHORT[3:], "")
+
+    assert ballot["winner"] == "b"
+    assert "Your scores favour Researcher A, and you name Researcher B the winner." in script.text
+    assert script.asked[-1].text.startswith("Enter keeps that and hands it in")
+    assert "Your scores favour" not in filled(here / "other", *SHORT, "")[1].text
+
+
+def test_a_list_that_ends_early_is_told_at_once(here: Path) -> None:
+    """A list that should have more items says so when it is ended; the same again ends it, and what stays too short
+    can be handed in, with what the report will say of it."""
+    asked = ("", "", "What does it cost?", "", "", "", "", "")
+    ballot, script = filled(here, *asked, turn="start.issues.rapporteur", issues=True)
+
+    assert ballot["issues"] == ["What does it cost?"]
+    assert "more item" in script.asked[1].lines[-1] and script.asked[1].text == script.asked[0].text
+    assert "What stays as it is stands in the report." in script.text
+    assert script.asked[-1].text.startswith("Enter keeps that and hands it in")

@@ -70,7 +70,7 @@ class TestOrder:
             "Who argues, and who judges?",
             "Researcher A will argue: Tabs are better than spaces. Researcher B will argue: Tabs are not",
             "A file or an address with your numbers",
-            "DEBATE SETUP CONFIRMED ====================== Topic: Tabs are better than spaces. Researcher A",
+            "DEBATE SETUP ====================== Topic: Tabs are better than spaces. Researcher A",
             "Begin the debate?",
             "Starting debate in 3... 2... 1...",
         ]

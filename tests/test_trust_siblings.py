@@ -49,7 +49,7 @@ def test_older_rules_are_not_judged_by_unasked(debate: Run, finished: str) -> No
 
 def test_more_rounds_than_the_format_takes_are_not_judged_unasked(debate: Run) -> None:
     """A journal of more rounds than its format takes is not judged without consent, however it is heard."""
-    assert debate("run", "--topic=Tabs?", "--rounds=2", "--rehearse", "--output=two.md", "--quiet").code == 0
+    assert debate("run", "--topic=Tabs are better.", "--rounds=2", "--rehearse", "--output=two.md", "--quiet").code == 0
     finished = "two.rehearsed.journal.jsonl"
     first = read(finished).events[0]
     assert isinstance(first, Opened)

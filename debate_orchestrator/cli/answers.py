@@ -52,8 +52,7 @@ def _answers_of(debate: DebateState, output: str) -> dict[str, Any]:
     cast = opened.cast
     if model_spec.is_rehearsal(cast) or any(note.note == "estimate" for note in debate.notes):
         output = _REHEARSED.sub("", output)
-        nameless = {model_spec.REHEARSE, model_spec.stand_in(model_spec.HOST)}
-        cast = {seat: tuple(map(model_spec.real, specs)) for seat, specs in cast.items() if not nameless & {*specs}}
+        cast = {seat: tuple(specs) for seat, specs in model_spec.real_cast(cast).items()}
     answers = opened.setup.model_dump(mode="json")
     answers |= {"output": output, "format": _format_of(opened)}
     answers["context"] = [os.path.basename(file.name) for file in opened.context]

@@ -13,6 +13,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.next_command import asks_again, next_command
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import verify
+from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
 from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.commands import command
@@ -47,6 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"status": "complete" if facts["complete"] else "waiting", **facts, "reports": reports_json})
     else:
         _print_facts(facts)
+        debate = fold(contents.events)
+        if names := stand_ins(debate, debate.opened.cast):
+            what = "Rehearsed in part" if rehearsed_in_part(debate, debate.opened.cast) else "A rehearsal"
+            say(f"{what}: stand-ins spoke for {', '.join(names)}, and its verdict means nothing.")
         for report in checked:
             say(f"{name_of(report.path)}: {report.text}")
         waits = f"`{next_command(fold(contents.events), arguments.journal)}` continues it."

@@ -28,5 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     due = ", ".join(turn.id for turn in debate.due)
     say(f"{wording.ended_early(debate)}{f' Due now: {due}.' if due else ''}")
+    for sentence in wording.left_unheard(debate):
+        say(sentence)
     say(f"Go on with `{next_command(debate, arguments.journal)}`.")
     return 0

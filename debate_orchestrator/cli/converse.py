@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from functools import partial
+from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli.output import at_terminal, remark, say
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadSettings
+
+if TYPE_CHECKING:
+    from debate_orchestrator.setup.session import SetupState
 
 _PRINTS_ALL = {"quiet": False, "events": False, "json": False}
 """The flags of `flags.add_progress` and --json, none of which was given."""
@@ -45,7 +49,6 @@ def _converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.cli.run import run_settings
     from debate_orchestrator.cli.settings import questionnaire
     from debate_orchestrator.engine.start import rehearsed
-    from debate_orchestrator.setup.session import SetupState
     from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
     from debate_orchestrator.terminal.casting import in_background, look
     from debate_orchestrator.terminal.prompt import Leave, here
@@ -75,9 +78,10 @@ def _converse(arguments: argparse.Namespace) -> int:
         remark(f"debate: {wizard.kept.leaving()}")
         return 0 if isinstance(error, Later) else 130
     before = wizard.kept.path
-    path = wizard.kept.moved(wizard.draft, DebateFiles.of_output(settings.output).report)
-    consent.remember_answers(path, wizard.draft.given, before)
     rehearse = model_spec.is_rehearsal(wizard.draft.given["cast"])
+    kept = _real_answers(wizard.draft) if rehearse else wizard.draft
+    path = wizard.kept.moved(kept, DebateFiles.of_output(settings.output).report)
+    consent.remember_answers(path, wizard.draft.given, before)
     taken_again = argparse.Namespace(answers=path, rehearse=rehearse, **_PRINTS_ALL, **permissions._asdict())
     again = (
         real_debate(taken_again, settings.cast) if rehearse else f"`{command('run --answers', path)}` uses them again."
@@ -86,3 +90,13 @@ def _converse(arguments: argparse.Namespace) -> int:
     for line in filter(None, (*wizard.kept.asides, wizard.spent())):
         remark(line)
     return run_settings(settings, taken_again)
+
+
+def _real_answers(draft: SetupState) -> SetupState:
+    """The answers of the debate that is rehearsed."""
+    from debate_orchestrator.setup.session import with_answers, without_answers
+
+    cast = model_spec.real_cast(draft.given["cast"])
+    draft = without_answers(draft, "cast")
+    typed = {seat: specs if len(specs) > 1 else specs[0] for seat, specs in cast.items()}
+    return with_answers(draft, "user", cast=typed) if typed else draft

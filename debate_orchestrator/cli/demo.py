@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 from pathlib import Path
 
 from debate_orchestrator.cli import flags
@@ -39,8 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.name = arguments.name or arguments.named
     name = arguments.name or (_FIRST if _FIRST in journals else next(iter(journals), ""))
     if name not in journals:
-        hint = f"`debate demo --name {next(iter(journals), 'NAME')}`, or `debate demo --list`"
-        raise BadSettings(f"There is no recorded debate {short_repr(name)} among {', '.join(journals)}.", hint=hint)
+        near = next((known for known in journals if name.casefold() in known), next(iter(journals), "NAME"))
+        near = next(iter(difflib.get_close_matches(name, journals, 1)), near)
+        hint = f"`debate demo --name {near}`, or `debate demo --list`"
+        raise BadSettings(f"{short_repr(name)} is not one of the recorded debates: {', '.join(journals)}.", hint=hint)
     pace = check_arguments(arguments)
     quiet = arguments.quiet or arguments.json
     if not quiet:

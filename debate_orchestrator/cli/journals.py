@@ -41,7 +41,9 @@ def journal_named(given: str | None, *, transcripts: bool = False, unfinished: U
     if not os.path.lexists(given):
         folder = os.path.dirname(given) or os.curdir
         names = [path.name for path in Path(folder).glob(f"*{JOURNAL}")] if os.path.isdir(folder) else []
-        near = difflib.get_close_matches(os.path.basename(given), names, 1)
+        rehearsed = f"{os.path.basename(stem)}.rehearsed{JOURNAL}"  # `ci.md`, where only a rehearsal of it was held
+        near = [name for name in names if name == rehearsed]
+        near = near or difflib.get_close_matches(os.path.basename(given), names, 1)
         hint = os.path.join(folder, near[0]).removeprefix("./") if near else "`debate` begins one"
         raise BadJournal(f"No such file: {short_repr(given)}.", hint=hint)
     return given

@@ -11,7 +11,7 @@ from debate_orchestrator.cli.debates import ConsentedDebate, existing_debate
 from debate_orchestrator.cli.driving import finished, write_reports
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
-from debate_orchestrator.cli.output import print_errors, print_json, remark, say
+from debate_orchestrator.cli.output import next_step, print_errors, print_json, remark, say
 from debate_orchestrator.core import decision
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
@@ -73,7 +73,10 @@ def run(arguments: argparse.Namespace) -> int:
         result = take_step(debate.journal, debate.current, folder, replies, **options)
         show = (*_changed_list(debate.current.state, arguments), *result.show)
         result = result.model_copy(update={"complaints": (*errors, *result.complaints), "show": show})
-        return print_step(result, debate, arguments)
+        code = print_step(result, debate, arguments)
+        if result.turns and not arguments.json:
+            next_step(f"write each reply to its file, then `{command('step', debate.files.journal)}`.")
+        return code
 
 
 def _changed_list(state: DebateState, arguments: argparse.Namespace) -> list[str]:

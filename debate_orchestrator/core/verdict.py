@@ -66,6 +66,11 @@ class RoundResult(Value):
         """The side with the higher score, or `tie`; the winner where sides are not scored."""
         return leader(self.scores) if self.scores else self.winner
 
+    @property
+    def behind(self) -> bool:
+        """Whether the winner is a side that has fewer points."""
+        return self.winner in self.scores and self.leader not in (self.winner, TIE)
+
 
 class ConvergenceFinding(Value):
     """What the ballots of one round say of convergence."""

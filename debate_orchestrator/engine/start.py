@@ -32,7 +32,6 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.callbacks import Tell
 from debate_orchestrator.util.data import read_text
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
-from debate_orchestrator.util.sanitize import one_line
 
 
 def rehearsed(settings: Settings, *, people: bool = False) -> Settings:
@@ -87,7 +86,7 @@ async def settle_positions(
     roles = (MODERATOR, JUDGE, *settings.cast)
     specs = [spec for role in roles for spec in settings.cast.get(role, ()) if spec != model_spec.HUMAN]
     models = [spec for spec in specs if model_spec.kind(spec) not in (model_spec.REHEARSE, model_spec.HOST)]
-    if (specs[:1] != models[:1] or not models) and (plain := _without_model(settings)):
+    if (specs[:1] != models[:1] or not models) and (plain := _plain_positions(settings)):
         sources = {**settings.sources, "positions": "default"}
         return settings.model_copy(update={"positions": plain, "sources": sources}), ()
     if not models:
@@ -102,16 +101,9 @@ async def settle_positions(
     return settings.model_copy(update={"positions": positions, "sources": sources}), replies
 
 
-def _without_model(settings: Settings) -> dict[str, str]:
-    """The positions that need no model: plain ones, and in a rehearsal, in which nothing is argued, the topic itself
-    where there are none. Otherwise empty."""
-    sides = loader.load(settings.format).sides
-    if positions := plain_positions(settings.topic, sides):
-        return positions
-    if not model_spec.is_rehearsal(settings.cast):
-        return {}
-    topic = one_line(settings.topic)
-    return {side: f"{label}: {topic}" for side, label in zip(sides, ("For", "Against"), strict=False)}
+def _plain_positions(settings: Settings) -> dict[str, str]:
+    """The positions that need no model; empty where the topic does not give them."""
+    return plain_positions(settings.topic, loader.load(settings.format).sides)
 
 
 def _with_placeholders(settings: Settings) -> Settings:

@@ -27,7 +27,7 @@ from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 from debate_orchestrator.prompting.reply_code import code_for, needs_code
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
-from debate_orchestrator.reports.announcements import Announcer
+from debate_orchestrator.reports.announcements import Announcer, without_filler
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
@@ -176,7 +176,7 @@ class _Stepper:
         show = new if begun or self.accepted else [*before, *new][-1:]
         missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.refused]
         return StepResult(
-            show=(*(line.text for line in show), *self._unused()),
+            show=(*(line.text for line in without_filler(self.debate, show)), *self._unused()),
             accepted=tuple(self.accepted),
             complaints=tuple(self.complaints),
             missing=tuple(self.folder.missing(TurnFiles(turn.turn, turn.brief, turn.reply) for turn in missing)),

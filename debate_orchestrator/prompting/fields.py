@@ -59,6 +59,8 @@ class Step(NamedTuple):
     """Whether nothing at all is an answer."""
     ends: bool = False
     """Whether that ends a list."""
+    lacking: int = 0
+    """How many more items the list should have where it ends here."""
 
     def options(self, terms: ShapeContext) -> tuple[str, ...]:
         """What may be chosen."""
@@ -387,13 +389,15 @@ def _list(field: Field, terms: ShapeContext, entered: Entered, place: Place) -> 
     items: list[Any] = []
     while len(items) < MOST_ITEMS:
         here = (*place, str(len(items) + 1))
+        lacking = max(0, int(field.least or 0) - len(items))
         if not field.fields:
-            step = Step(here, Field(kind="text", optional=True), field.about, True, True)
+            step = Step(here, Field(kind="text", optional=True), field.about, True, True, lacking)
             item = yield from _leaf(step, terms, entered)
             if item is None or item is _MISSING:
                 return items if item is None else _MISSING
         else:
             step = _first(field, terms, here) or Step((*here, GATE), Field(kind="flag"), field.about)
+            step = step._replace(lacking=lacking)
             begun = _returned(_leaf(step, terms, entered))
             if begun is None or begun is False or begun is _MISSING:
                 yield step

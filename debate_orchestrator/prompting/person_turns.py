@@ -3,12 +3,13 @@ wrong with a reply, and what handing it in does."""
 
 from __future__ import annotations
 
-from debate_orchestrator.core import speech_rules, transcript
-from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core import decision, speech_rules, transcript
+from debate_orchestrator.core.events import Reply, Voted
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE, Turn
+from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR, TIE, Turn
 from debate_orchestrator.core.schema import ShapeContext
 from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.votes import leader, read_ballot
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.prompting.fields import Step, label
@@ -51,6 +52,27 @@ def reply_problems(debate: DebateState, turn: Turn, brief: Brief, text: str) -> 
     except BadReply as error:
         return [problem.removeprefix(f"{turn.id}: ") for problem in error.complaints]
     return []
+
+
+def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
+    """What to know before a structured reply is handed in that will do: what the report will say is wrong with a list
+    or a brief, and that the scores of a ballot favour another side than the one it names."""
+    try:
+        event = replies.parse_reply(debate, turn, Reply(text=text, brief="", by=model_spec.HUMAN), None)
+    except BadReply:
+        return []
+    ballot = event.ballot if isinstance(event, Voted) else {}
+    if turn.role == RAPPORTEUR:
+        found = decision.shortcomings(debate, turn, ballot)
+        return [*found, "What stays as it is stands in the report."] if found else []
+    if not turn.judging or "scores" not in ballot or "winner" not in ballot:
+        return []
+    reading = read_ballot(ballot, debate.format.sides, debate.weights, debate.format.winner_of)
+    ahead = leader(reading.scores)
+    if reading.winner not in reading.scores or ahead in (reading.winner, TIE):
+        return []
+    favoured, named = (debate.format.name_of(side) for side in (ahead, reading.winner))
+    return [f"Your scores favour {favoured}, and you name {named} the winner. Both stand in the report as they are."]
 
 
 def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:

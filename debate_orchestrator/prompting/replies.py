@@ -20,6 +20,7 @@ from debate_orchestrator.prompting.json_object import Found, PrivateAlone, find_
 from debate_orchestrator.prompting.normalize import Reading, normalize, unwrapped
 from debate_orchestrator.prompting.phrases import side_phrases
 from debate_orchestrator.prompting.reply_code import Code, needs_code
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, short_repr
 
 LARGEST = 256 * 1024
@@ -62,8 +63,8 @@ def parse_reply(
     debate: DebateState, turn: Turn, reply: Reply, code: Code | None, *, last: bool = False
 ) -> Spoke | Declined | Voted:
     """The event that a reply amounts to. `code` is that of the brief that it answers. A reply after which no other is
-    asked for is the `last`: it is not sent back for its quality alone. Raises BadReply, with every complaint, if
-    it can't be used."""
+    asked for is the `last`: it is not sent back for its quality alone, nor is a person's, who is told of them
+    before handing it in. Raises BadReply, with every complaint, if it can't be used."""
     recorded = reply.recorded
     if code is not None:
         asked = {"text": reply.code, "in_lists": reply.code_in_lists} if reply.code else {}
@@ -91,7 +92,7 @@ def parse_reply(
         if _may_end_early(reply.text, reading, code):
             complaints.append(f"a text of the reply may end too early. Try: {ESCAPE}.")
         raise BadReply([f"{turn.id}: {complaint}" for complaint in complaints])
-    if recorded is None and not last:
+    if recorded is None and not last and reply.by != model_spec.HUMAN:
         _check_quality(debate, turn, reading.value)
     return Voted(turn=turn.id, ballot=reading.value, reply=reply, changes=tuple(reading.changes))
 

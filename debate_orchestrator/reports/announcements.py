@@ -264,7 +264,8 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
         yield Announcement("scores", f"Round {n}: no ballot counts.", "warning")
         return
     if result.scores:
-        text = f"Scores: {wording.score_line(result)}"
+        text = " ".join(filter(None, (f"Scores: {wording.score_line(result)}.", wording.behind_sentence([result]))))
+        text = text if result.behind else text.rstrip(".")
     elif wording.is_labelled(votes):
         scales = wording.scales(debate.format)
         label = wording.standing(result.label, votes, debate.opened.setup.quorum)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
@@ -22,6 +22,8 @@ MARKED: dict[str, str] = {
     decision.NOT_ARGUED: "not argued in the debate",
 }
 """What each mark of a consideration means to a reader."""
+_REASON = re.compile(r"^why\[(\d+)\](?:\.(\w+))?")
+"""The path of a reason of a brief, or of a field of it, at the head of a shortcoming."""
 _SENTENCE = re.compile(r"\S.*?(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?]+[\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z])", re.DOTALL)
 """A sentence that another one follows."""
 _ENDS_IN_WORD = re.compile(r"[^.!?…。！？\s\"”’')\]*_`][\"”’')\]*_`]*$")
@@ -82,6 +84,8 @@ class ConsiderationReport(Part):
     """The turns that show it."""
     dissent_row: int | None
     """The row of the dissent record about it, from 1; null where none is."""
+    mark_problems: tuple[str, ...] = ()
+    """Where the record does not bear out the mark, a sentence each; empty if it does."""
 
 
 class ObjectionReport(Part):
@@ -209,8 +213,8 @@ def brief_report(debate: DebateState) -> BriefReport | None:
         trust=brief["trust"],
         changed=brief.get("changed", ""),
         advice=before.turn if before else None,
-        shortcomings=tuple(decision.left_standing(debate)),
-        sent_back=tuple(decision.sent_back(debate)),
+        shortcomings=tuple(_by_heading(brief["why"], found) for found in decision.left_standing(debate)),
+        sent_back=tuple(_by_heading(brief["why"], found) for found in decision.sent_back(debate)),
     )
 
 
@@ -224,7 +228,24 @@ def _objections(brief: Mapping[str, Any]) -> tuple[ObjectionReport, ...]:
 def _consideration(debate: DebateState, row: Mapping[str, Any]) -> ConsiderationReport:
     """A consideration, with those of its turns that are speeches: the others are not in the transcript."""
     spoken = [turn for turn in row["turns"] if turn in debate.turns and debate.turns[turn].speaking]
-    return ConsiderationReport(**{**row, "turns": tuple(spoken)})
+    problems = tuple(decision.mark_problems(debate, row))
+    return ConsiderationReport(**{**row, "turns": tuple(spoken), "mark_problems": problems})
+
+
+def _by_heading(why: Sequence[Mapping[str, Any]], shortcoming: str) -> str:
+    """A shortcoming of the brief, with the heading of the reason that it is about in place of its path."""
+
+    def named(path: re.Match[str]) -> str:
+        about = one_line(str(why[int(path[1]) - 1].get("heading") or "")).rstrip(" .:")
+        reason = f'Reason {path[1]}, "{about}"' if about else f"Reason {path[1]}"
+        return f"{reason}, {path[2]}" if path[2] else reason
+
+    return _REASON.sub(named, shortcoming)
+
+
+def mark_text(reason: ConsiderationReport) -> str:
+    """What the debate made of a reason, as far as the record bears it out."""
+    return "not borne out by the record" if reason.mark_problems else MARKED[reason.mark]
 
 
 def _held_exchanged(debate: DebateState) -> bool | None:

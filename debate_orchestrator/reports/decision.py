@@ -12,11 +12,13 @@ from typing import NamedTuple
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.brief import MARKED
 from debate_orchestrator.reports.compare import words
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, literal, phrase
 from debate_orchestrator.util.numbers import decimals
+from debate_orchestrator.util.sanitize import one_line
 
 SETTLED = "resolved by consensus"
 MOST_OPEN = 3
@@ -58,6 +60,8 @@ class Decision(NamedTuple):
     """A sentence about the world: the position that won, or why there is none."""
     sure: tuple[str, ...]
     """How firm that is, computed from the ballots, a sentence each."""
+    behind: str
+    """In which rounds the declared winner has fewer points, in a sentence; empty where that is so in none."""
     strip: Strip | None
     reasons: tuple[Reason, ...]
     open_claims: tuple[tuple[str, DisputedClaim], ...]
@@ -77,6 +81,7 @@ def decision(report: ReportModel) -> Decision:
     return Decision(
         answer=answer(report),
         sure=tuple(_sure(report)),
+        behind=_behind(report),
         strip=_strip(report),
         reasons=tuple(reasons(report)),
         open_claims=tuple(still_open[:MOST_OPEN]),
@@ -131,6 +136,8 @@ def _sure(report: ReportModel) -> Iterator[str]:
         yield f"{verdict.strength.capitalize()}: {_argued(report, verdict)}."
     elif verdict.share is not None:
         yield f"{wording.whole_percent(verdict.share)} likely, by the {_judges(report)}{_before(report)}."
+    if behind := _behind(report):
+        yield behind
     if len(verdict.panel) > 1 and not report.judging.labelled:
         yield wording.votes_sentence(verdict)
     if verdict.winner == NO_DECISION or not report.judging.panel:
@@ -138,6 +145,10 @@ def _sure(report: ReportModel) -> Iterator[str]:
     if report.judging.mirrored:
         held = report.judging.mirrored - report.judging.changed
         yield f"Held with the sides exchanged: {held} of {report.judging.mirrored} votes."
+
+
+def _behind(report: ReportModel) -> str:
+    return wording.behind_sentence(judged.result for judged in report.rounds if judged.result)
 
 
 def _argued(report: ReportModel, verdict: VerdictReport) -> str:
@@ -300,6 +311,10 @@ def closest_question(questions: Sequence[str], claim: str) -> int | None:
 
 
 def _unchecked(report: ReportModel) -> Iterator[str]:
+    for number, reason in enumerate(report.brief.why if report.brief else (), start=1):
+        if reason.mark_problems:
+            about = one_line(reason.heading or reason.consideration).rstrip(" .:")
+            yield f'Reason {number}, "{about}": its mark "{MARKED[reason.mark]}" is not borne out by the record.'
     for note in report.notes:
         hosted = note.kind == "cast" and report.run.kind == "host"
         if note.severity == "warning" or note.kind in _UNCHECKED or hosted:

@@ -66,7 +66,7 @@ def template_values(
     if report.bare:
         return values
     return values | {
-        "marked": brief.MARKED,
+        "mark_text": brief.mark_text,
         "lead": brief.lead,
         "step_parts": brief.step_parts,
         "heading": brief.heading,

@@ -101,7 +101,8 @@ def _rounds_won(report: ReportModel, verdict: VerdictReport) -> str:
     """How many rounds each side won; that the final ballot stands alone, where no round counts."""
     if verdict.rounds_won:
         won = [f"{report.seats[side]} {verdict.rounds_won[side]}" for side in report.positions]
-        return f"Rounds won: {', '.join(won)}, tied {verdict.rounds_won[TIE]}."
+        against = wording.behind_sentence(judged.result for judged in report.rounds if judged.result)
+        return f"Rounds won: {', '.join(won)}, tied {verdict.rounds_won[TIE]}. {against}".rstrip()
     if verdict.winner == NO_DECISION or report.conceded:
         return ""
     ballots = "ballots" if len(verdict.panel) > 1 else "ballot"

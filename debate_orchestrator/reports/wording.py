@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from debate_orchestrator.core import decision, schedule
@@ -94,6 +94,12 @@ def score_line(result: RoundResult) -> str:
     """The scores of a round, as the transcript and the screen show them."""
     scores = " | ".join(f"{side.upper()}: {decimals(points)}" for side, points in result.scores.items())
     return f"{scores} | Winner: {winner_word(result.winner)}"
+
+
+def behind_sentence(results: Iterable[RoundResult]) -> str:
+    """In which rounds the declared winner has fewer points; empty where that is so in none."""
+    behind = [f"round {result.round} to {winner_word(result.winner)}" for result in results if result.behind]
+    return f"Against the scores: {', '.join(behind)}." if behind else ""
 
 
 def tally(votes: Mapping[str, int]) -> str:
@@ -273,12 +279,23 @@ def floor_sentences(debate: DebateState) -> Iterator[str]:
         yield ISSUES_CHANGED
     if count := len(debate.questions):
         yield f"{count} question{'s were' if count != 1 else ' was'} put from the floor."
+    for event in _unheard(debate):
+        to = f"A question from the floor, to {names(debate, event.to)},"
+        heard_yet = "was not heard" if debate.complete else "has not been heard yet"
+        yield f"{to} {heard_yet}: {one_line(event.question)}"
+
+
+def _unheard(debate: DebateState) -> list[QuestionAsked]:
+    """The questions from the floor that no taker of a turn on record has heard."""
     heard = {question.number for turn in schedule.settled(debate) for question in schedule.new_questions(debate, turn)}
-    for number, event in enumerate(debate.questions):
-        if number not in heard:
-            to = f"A question from the floor, to {names(debate, event.to)},"
-            heard_yet = "was not heard" if debate.complete else "has not been heard yet"
-            yield f"{to} {heard_yet}: {one_line(event.question)}"
+    return [event for number, event in enumerate(debate.questions) if number not in heard]
+
+
+def left_unheard(debate: DebateState) -> Iterator[str]:
+    """A sentence for each question from the floor that no turn is left to hear."""
+    for event in _unheard(debate):
+        if not {*event.to} & {*schedule.hearers(debate)}:
+            yield f"The question to {names(debate, event.to)} will not be heard: {one_line(event.question)}"
 
 
 def _unscored(debate: DebateState) -> Iterator[str]:

@@ -253,6 +253,8 @@ def message_line(key: str, text: str) -> str:
     """The text of a topic or a position. Raises BadSettings if it is not one sentence that can be read."""
     if problems := line_problems(key, text):
         raise BadSettings(problems)
+    if not any(map(str.isalpha, text)):
+        raise BadSettings(f"{key}: {short_repr(text)} is not a sentence.", hint="say in words what is argued")
     return text
 
 
@@ -276,6 +278,7 @@ def block_lines(settled: Mapping[str, Any], format: Format) -> list[str]:
     for name, shown in SETTING_TEXTS.items():
         value = settled.get(name)
         if shown.label and value not in (None, default_of(name, format)):
-            text = "yes" if value is True else "no" if value is False else sanitize.one_line(str(value))
+            items = "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            text = "yes" if value is True else "no" if value is False else sanitize.one_line(items)
             lines.append(f"{shown.label}: {text}")
     return lines

@@ -11,6 +11,7 @@ from debate_orchestrator.prompting.fields import Place, Step, completed, label, 
 from debate_orchestrator.terminal.drafts import Keeping
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question
 from debate_orchestrator.util.errors import BadReply, short_repr
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.terminal_text import Back, numbered
 
 TYPING = ("",)
@@ -61,16 +62,22 @@ class Form:
         full = completed(self.shape, self.terms, given) if self._short else given
         return value(self.shape, self.terms, full)
 
-    async def fill_in(self, problems: Callable[[], list[str]] | None = None, step: Step | None = None) -> None:
+    async def fill_in(
+        self,
+        problems: Callable[[], list[str]] | None = None,
+        step: Step | None = None,
+        remarks: Callable[[], list[str]] = list,
+    ) -> None:
         """Asks `step`, if one is given, and then every question that has no answer that will do. With `problems`, what
-        was entered is then shown, to be changed or handed in; it returns what is wrong with the whole. Raises Leave."""
+        was entered is then shown, to be changed or handed in; it returns what is wrong with the whole, and `remarks`
+        what may be meant so. Raises Leave."""
         while True:
             step = step or self._missing()
             try:
                 if step is not None:
                     await self.ask(step)
                     step = None
-                elif problems is None or (step := await self._look(problems)) is None:
+                elif problems is None or (step := await self._look(problems, remarks)) is None:
                     return
             except Back:
                 step = self._before(step)
@@ -91,6 +98,7 @@ class Form:
         """Asks one question until its answer will do."""
         typing = (*TYPING, *step.place)
         complaints: list[str] = []
+        short_list = False
         while True:
             standing = self.entered[step.place] if step.short and readable(step, self.terms, self.entered) else ""
             now = self.entered.get(typing, "" if standing else self.entered.get(step.place, ""))
@@ -105,7 +113,10 @@ class Form:
             )
             try:
                 answer = await self.prompter.ask(question) or standing
-                read(step, self.terms, answer)
+                value = read(step, self.terms, answer)
+                if step.lacking and value in (None, False) and not short_list:
+                    short_list = True
+                    raise BadReply(f"The list should have {plural(step.lacking, 'more item')}. The same again ends it.")
             except EditorWanted as wanted:
                 await self.edit(typing, wanted.text)
             except Leave as leaving:
@@ -113,7 +124,7 @@ class Form:
                     self.entered[typing] = leaving.typed
                 raise
             except BadReply as error:
-                complaints = error.complaints if answer else ["An answer is needed here."]
+                complaints = error.complaints if answer or short_list else ["An answer is needed here."]
                 self.entered[typing] = "" if step.short else answer
             else:
                 self.entered.pop(typing, None)
@@ -128,14 +139,19 @@ class Form:
         """Has a text edited that is not entered yet."""
         self.entered[typing] = await self.prompter.edited(text)
 
-    async def _look(self, problems: Callable[[], list[str]]) -> Step | None:
+    async def _look(self, problems: Callable[[], list[str]], remarks: Callable[[], list[str]]) -> Step | None:
         """Shows all that was entered. Returns the question to be answered anew, or None where it is handed in."""
         every, wrong = self.steps(), problems()
         if self._short:
             every = self._asked_for(completed(self.shape, self.terms, self.entered))
-        self.prompter.tell("", Line("This is your reply:", True), *self.view(every), *wrong)
+        notes = [] if wrong else remarks()
+        shown = [Line(text, True) for text in (*wrong, *notes)]
+        self.prompter.tell("", Line("This is your reply:", True), *self.view(every), *shown)
         unasked = [step for step in every if step.place not in self.entered]
-        keys = ["" if wrong else "Enter hands it in", "a number changes that answer"]
+        keys = [
+            "" if wrong else "Enter keeps that and hands it in" if notes else "Enter hands it in",
+            "a number changes that answer",
+        ]
         keys += ["more asks what was not asked"] if unasked else []
         question = Question(f"{', '.join(key for key in keys if key)}.", back=True, private=True)
         while True:

@@ -21,6 +21,7 @@ from debate_orchestrator.prompting.brief_pieces import tasks as tasks_of
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.prompting.fields import Place, Step, asked_at_first, computed, hint, short_form
 from debate_orchestrator.prompting.person_turns import (
+    form_remarks,
     hides_ballots,
     human_seats,
     part_name,
@@ -227,7 +228,10 @@ class BallotForm(Form):
         if self.entered:
             self.prompter.tell("What you had entered is here again.", strong=True)
         self.prompter.tell("", f"Fill in the form: ? explains a question, {', '.join(self.prompter.line_keys)}.")
-        await self.fill_in(lambda: self._at.problems(self._text()))
+        at = self._at
+        await self.fill_in(
+            lambda: at.problems(self._text()), remarks=lambda: form_remarks(at.debate, at.turn, self._text())
+        )
         return self._text()
 
     def _text(self) -> str:

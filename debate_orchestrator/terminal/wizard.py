@@ -328,6 +328,7 @@ class Wizard(SetupSession):
             files, wrong = self._checked()
             shown = settled | ({"output": files.report} if files else {})
             block, _, countdown = self.interview.confirmed(shown).rpartition("\n\n")
+            _, _, settings_lines = block.partition("\n")  # nothing is confirmed yet
             context = (
                 [f"Context: {', '.join(settled[_CONTEXT])}"]
                 if isinstance(settled.get(_CONTEXT), list | tuple) and settled[_CONTEXT]
@@ -336,7 +337,14 @@ class Wizard(SetupSession):
             note = rapporteur_note(self.settings(), self.interview.format) if files else ""
             if note:
                 note = f"{note} Or choose `more`, then `{RAPPORTEUR}`."
-            self.prompter.tell("", block, *context, *([note] if note else []), *([""] if wrong else []), *wrong)
+            self.prompter.tell(
+                "",
+                f"{self.words.said['confirm']}\n{settings_lines}",
+                *context,
+                *([note] if note else []),
+                *([""] if wrong else []),
+                *wrong,
+            )
             answer = self._begin(possible=not wrong)
             if answer == "later":
                 raise Later

@@ -75,6 +75,13 @@ def stand_in(spec: str) -> str:
     return f"{REHEARSE}:{real(spec)}"
 
 
+def real_cast(cast: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The cast that a rehearsal stands in for, seat by seat; without seats for which it names no model."""
+    cast_specs = {seat: specs_of({seat: cast[seat]}) for seat in cast}
+    nameless = {REHEARSE, stand_in(HOST)}
+    return {seat: [real(spec) for spec in specs] for seat, specs in cast_specs.items() if not nameless & {*specs}}
+
+
 def public_name(spec: str) -> str:
     """A spec as a report names it. Of a program only the name is shown, since its arguments may hold anything."""
     if kind(spec) != COMMAND:

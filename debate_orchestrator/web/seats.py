@@ -18,7 +18,7 @@ from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting import brief_pieces, fields
 from debate_orchestrator.prompting.brief_pieces import limits
-from debate_orchestrator.prompting.person_turns import human_seats, speech_remarks
+from debate_orchestrator.prompting.person_turns import form_remarks, human_seats, speech_remarks
 from debate_orchestrator.prompting.replies import LARGEST
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util.errors import BadFile, BadReply
@@ -90,7 +90,7 @@ class Seats:
             return await self._page(request, state, run, asking, sent, [])
         if text is None:
             return await self._page(request, state, run, asking, sent, ["Some of it is missing: see below."])
-        remarks = await asyncio.to_thread(speech_remarks, *asking[:2], text) if speech else []
+        remarks = await asyncio.to_thread(speech_remarks if speech else form_remarks, *asking[:2], text)
         if remarks and sent.get("sure") != "yes":
             return await self._page(request, state, run, asking, sent, [], remarks)
         if speech and not text.strip():
