@@ -218,7 +218,7 @@ def test_the_list_of_issues_stands_on_the_page_once(visitor: Visitor) -> None:
     visitor.until(address, "Complete")
     shown = visitor.text(address)
 
-    assert shown.count("I1. Rehearsed words for start.issues.rapporteur") == 1 and "Unknowns" in shown
+    assert shown.count("The list of issues is filler.") == 1 and "Unknowns" in shown
 
 
 def test_the_stream_of_a_finished_debate_says_so(visitor: Visitor) -> None:
