@@ -99,7 +99,7 @@ def who(spec: str) -> str:
     """Who takes a seat, in words."""
     if spec == model_spec.HUMAN:
         return "a person, in a browser"
-    return "a stand-in" if model_spec.kind(spec) == model_spec.REHEARSE else model_spec.public_name(spec)
+    return "a stand-in" if model_spec.is_stand_in(spec) else model_spec.public_name(spec)
 
 
 def default_of(seat: str, format: Format, offered: Offered) -> str:
