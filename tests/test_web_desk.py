@@ -154,7 +154,7 @@ def test_the_rapporteur_is_chosen_in_the_form(visitor: Visitor) -> None:
     address = started(visitor, **{"cast.rapporteur": "rehearse:openai:gpt-5"})
     opened = fold(read_journal(f"{address.rpartition('/')[2]}.journal.jsonl").events)
 
-    assert ["the first judge&#39;s model, as usual" in form for form in forms] == [True, False]
+    assert ["the first judge&#39;s model, or a side" in form for form in forms] == [True, False]
     assert opened.cast["rapporteur"] == ("rehearse:openai:gpt-5",) != opened.cast["judge"]
 
 

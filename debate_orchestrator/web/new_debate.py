@@ -86,7 +86,7 @@ def cast_options(seat: str, format: Format, offered: Offered) -> tuple[tuple[str
     """Who may take a seat, as the values and the words of a list."""
     models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in offered.models)
     stand_in = (_stand_in(seat, offered), "a stand-in: calls no model, costs nothing")
-    usual = (("", "the first judge's model, as usual"),) if seat == RAPPORTEUR else ()
+    usual = (("", "the first judge's model, or a side's where no model judges"),) if seat == RAPPORTEUR else ()
     return (*usual, *models, stand_in, (model_spec.HUMAN, "a person, in a browser"))
 
 
