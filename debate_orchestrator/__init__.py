@@ -19,8 +19,8 @@ Functions:
     find_risks              what settings or a journal would do beyond the debate
 
 docs/library.md shows each of them. Importing this package loads none of its modules; each name is loaded on first use.
-The way through the code: `core.settings`, `engine.start`, `engine.loop`, `engine.turn`, `core.state`, `core.fold`,
-`reports.model`.
+The way through the code: `core.settings`, `engine.start`, `engine.loop`, `engine.turn`, `prompting.briefs`,
+`core.state`, `core.fold`, `reports.model`; for `debate run`, `cli.run` and `cli.driving` stand before `engine.start`.
 """
 
 from __future__ import annotations

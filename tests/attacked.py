@@ -1,4 +1,4 @@
-"""Debates of any format in which chosen texts stand wherever somebody else's words can stand, with all their briefs."""
+"""Debates of any format in which chosen texts stand wherever a stranger's words can stand, with all their briefs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
 
 
 def put(texts: Texts, opening: Opened, declining: str = "", only: int | None = None) -> Iterator[Put]:
-    """Every brief of a debate in which everybody says what `texts` tells, or those of its `only` stage, after which it
+    """Every brief of a debate in which every seat says what `texts` tells, or those of its `only` stage, after which it
     is left; a side may decline each turn in such words."""
     debate = fold([opening])
     for stage in count():

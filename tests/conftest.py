@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -15,9 +16,11 @@ from hypothesis import settings
 
 from debate_orchestrator.cli import main
 
-# Where a change is judged, it is judged by the same examples every time; at a desk, others come with every run.
-settings.register_profile("house", deadline=None, max_examples=25, derandomize="CI" in os.environ)
-settings.load_profile("house")
+# Where a change is judged, it is judged by the same examples every time; at a desk, others come with every run. There
+# are more of them with `--hypothesis-profile=thorough`, as in `.ci/run`.
+for _name, _examples in (("quick", 10), ("thorough", 25)):
+    settings.register_profile(_name, deadline=None, max_examples=_examples, derandomize="CI" in os.environ)
+settings.load_profile("quick")
 
 
 class Ran(NamedTuple):
@@ -104,21 +107,29 @@ def hold(debate: Run) -> None:
         target.write_bytes(data)
 
 
+def pytest_configure() -> None:
+    """The workers of a run and the commands that its tests start don't compile the same files again and again, and
+    nothing that they write has to outlast a power cut."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    os.fsync = os.fdatasync = lambda handle: None
+
+
+def pytest_sessionfinish() -> None:
+    """What the last test left is given back as the process ends, without a search for garbage before that."""
+    gc.freeze()
+
+
 def pytest_collection_finish() -> None:
-    """What is there before the first test is there after the last: nobody need look through it for garbage."""
+    """What is there before the first test is there after the last: the collector need not look through it."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
 def session_environment(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What fixtures of a wider scope do is not remembered in the state folder of the person who runs the tests, and
-    commands that tests start compile the package once, into a folder of this session."""
-    base = tmp_path_factory.getbasetemp()
-    os.environ["XDG_STATE_HOME"] = str(base / "state")
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    os.environ["PYTHONPYCACHEPREFIX"] = str(shared / "compiled")
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    """What fixtures of a wider scope do is not remembered in the state folder of the person who runs the tests."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.getbasetemp() / "state")
 
 
 _NUMBERS = count()
@@ -126,9 +137,15 @@ _NUMBERS = count()
 
 @pytest.fixture(autouse=True)
 def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is remembered between conversations is remembered for one test alone, in a folder that whoever remembers
-    something makes: most tests remember nothing, and a folder for each of thousands takes its time."""
+    """What is remembered between conversations is remembered for one test alone, in a folder that is made when
+    something is remembered: most tests remember nothing, and a folder for each of thousands takes its time."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / f"state{next(_NUMBERS)}"))
+
+
+@pytest.fixture
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals of ratings, where a test does not look at them, are made of few draws."""
+    monkeypatch.setattr("debate_orchestrator.tournament.bradley_terry._MOST_DRAWS", 0)
 
 
 @pytest.fixture(scope="session")

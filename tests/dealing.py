@@ -19,7 +19,7 @@ SIZE = 12
 @dataclass(frozen=True)
 class Deal:
     """Texts for the places of a debate: each place is given the next, and after the last the first again. Of one
-    text alone, everybody says it everywhere."""
+    text alone, all say it everywhere."""
 
     texts: tuple[str, ...]
 

@@ -54,7 +54,7 @@ def opening(
 
 
 def played(say: puppets.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:
-    """The events of a debate in which everybody says what `say` tells, or what the stand-ins say; it stops
+    """The events of a debate in which all seats say what `say` tells, or what the stand-ins say; it stops
     where the turn `until` is due. A judge whose reply is not in the shape asked for spoils it twice."""
     first = opening(**setup)
     debate, events = fold([first]), [first]

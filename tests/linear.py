@@ -28,11 +28,11 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor, spellings
 
-SHORT, LONG = 2 * 1024, 8 * 1024
+SHORT, LONG = 1024, 4 * 1024
 """Characters of the two texts that are compared."""
 MOST = 8
 """How many times as long a text that is four times as long may take; a square takes sixteen times."""
-LEAST, NOISE = 0.001, 0.01
+LEAST, NOISE = 0.0005, 0.005
 """Seconds that any short text may take, and seconds that do not count. A square with a step of 1 ns takes longer."""
 SECRET = "x<>\"'|`[](*_#-=.:1a&{x/1a\\ %41 &x"
 NONCE = "0123456789abcdef"

@@ -281,7 +281,7 @@ texts: st.SearchStrategy[str] = st.lists(st.sampled_from(PIECES), max_size=24).m
 
 
 def heard(text: str) -> bool:
-    """Whether somebody can say a text, and others can hear anything of it."""
+    """Whether a speaker can say a text, and others can hear anything of it."""
     return bool(text.strip() and sanitize(text).strip())
 
 

@@ -1,4 +1,4 @@
-"""A small format of somebody's own, to be written to a folder, changed and spoiled."""
+"""A small format of a user's own, to be written to a folder, changed and spoiled."""
 
 from __future__ import annotations
 

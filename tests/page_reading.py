@@ -22,7 +22,7 @@ OF_WORDS = {("details", "fold"), ("span", "line"), ("span", "tell"), ("div", "al
 """Elements, with their class, that whatever is said in paragraphs may be made of;
 what long texts are folded into, and open questions, which are listed once each and linked by their wording."""
 TABLE = "Table"
-"""The label of a table that somebody says."""
+"""The label of a table in a speech."""
 LANDMARKS = {"main", "nav", "header", "footer", "section", "article", "aside", "form", "search"}
 
 

@@ -1,7 +1,8 @@
-"""Somebody at a terminal, for tests: what they type is given beforehand, and what they see can be read."""
+"""A person at a terminal, for tests: what they type is given beforehand, and what they see can be read."""
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -14,25 +15,43 @@ from prompt_toolkit.application import application
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
+from prompt_toolkit.styles import style as styles
 
 from debate_orchestrator.cli.settings import questionnaire as interview
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.engine.estimate import CostEstimate
 from debate_orchestrator.providers.discovery import Available
 from debate_orchestrator.setup.session import SetupState
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal.casting import Found
+from debate_orchestrator.terminal.casting import Estimates, Found
 from debate_orchestrator.terminal.cursor import Cursor
 from debate_orchestrator.terminal.prompt import Leave
 from debate_orchestrator.terminal.wizard import Wizard
 from debate_orchestrator.util.terminal_text import Later
 
-# Each question makes all key bindings of the library anew, which takes longer than most questions here.
+# Each question makes all key bindings and styles of the library anew, which takes longer than most questions here.
 application.load_key_bindings = cache(application.load_key_bindings)
+styles._parse_style_str = cache(styles._parse_style_str)
+
+_worked_out = Estimates._worked_out
+_ESTIMATES: dict[str, tuple[Format, CostEstimate | None]] = {}
+"""What the same casts would cost, for all conversations of a run: each asks for it at several questions."""
+
+
+def _worked_out_once(estimates: Estimates, counted: Mapping[str, Any], format: Format) -> CostEstimate | None:
+    key = f"{id(format)} {json.dumps(counted, sort_keys=True, default=str)}"
+    if key not in _ESTIMATES:
+        _ESTIMATES[key] = format, _worked_out(estimates, counted, format)
+    return _ESTIMATES[key][1]
+
+
+Estimates._worked_out = _worked_out_once  # type: ignore[method-assign]
 
 ENTER, BACK, BREAK, UP, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\x15"
 CTRL_C, CTRL_D = "\x03", "\x04"
 _ENDING = (BACK, CTRL_C, CTRL_D, "\x1b[201~")
 BEST = {"a": "anthropic:claude-sonnet-5-5", "b": "anthropic:claude-sonnet-5-5", "judge": "anthropic:claude-opus-5-5"}
-NOBODY = Found((Available(seat="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
+NO_MODELS = Found((Available(seat="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
 TOPIC = "Tabs are better than spaces."
 SETUP = (TOPIC, "rehearse", "yes", "none")
 """Answers to every question up to the last confirmation, where no model is asked."""
@@ -81,7 +100,7 @@ def fed(keys: str) -> Iterator[PipeInput]:
         try:
             yield pipe
         finally:
-            while hands.is_alive():  # a pipe that nobody reads holds only so much
+            while hands.is_alive():  # a pipe that is not read holds only so much
                 pipe.read_keys()
                 hands.join(0.01)
 
@@ -117,7 +136,7 @@ def no_check(draft: SetupState) -> DebateFiles:
 
 def hold(
     *keys: str,
-    found: Found = NOBODY,
+    found: Found = NO_MODELS,
     file: str | None = None,
     check: Callable[[SetupState], DebateFiles] = no_check,
     columns: int = 80,

@@ -40,7 +40,7 @@ def paper(made: list[Entry]) -> ReviewForm:
 def filled(
     asked: ReviewForm, reviewer: str = "ada", *, side: str = "a", mark: float = 7, **changes: Any
 ) -> dict[str, Any]:
-    """A ballot for `side`, in which every criterion has the mark for it and two less for anybody else."""
+    """A ballot for `side`, in which every criterion has the mark for it and two less for any other."""
     made: dict[str, Any] = {"ballot": VERSION, "journal": DIGEST, "reviewer": reviewer, "date": "2026-02-04"}
     made |= {"seen": False, "before": "undecided", "why": "It answered the other.", "after": side}
     if asked.rounds:

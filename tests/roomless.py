@@ -43,7 +43,7 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
         await driving
 
     def speaker_watch(debate: DebateState, event: Any) -> None:
-        """Nobody looks on."""
+        """No one is watching."""
 
     seats = dict.fromkeys(("a", "b", *current.state.judges), speaker)
     try:

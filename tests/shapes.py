@@ -55,7 +55,7 @@ SHAPES: dict[str, Callable[[], ReportModel]] = {
     "claim, every round": lambda: told("claim", rounds=2, each_round=True, mirror=True),
     "rehearsed": lambda: told("adversarial", rounds=2, cast=REHEARSED),
     "paid for": lambda: build_report(entries(test_reports_costs.paid())),
-    "paid for, nobody knows how much": lambda: build_report(entries(test_reports_costs.paid(cost=None, usage=None))),
+    "paid for, at an unknown price": lambda: build_report(entries(test_reports_costs.paid(cost=None, usage=None))),
     "judged again": again,
     **{name: partial(told, name) for name in resources.format_names()},
 }

@@ -32,6 +32,8 @@ FAULTS: list[Callable[[str], str]] = [
 ]
 FORGETS = 0.2
 """How many of the first replies to a brief lack its code."""
+REMARKS = 0.7
+"""How many of the ballots have no key that was not asked for."""
 NAMES = {"a": ["A", "Researcher A", "Pro", "side a"], "b": ["B", "researcher b", "CON", "Researcher B (Con)"]}
 
 
@@ -52,18 +54,19 @@ def main(winner: str, n: str) -> None:
 def written(task: str, winner: str, n: int, brief: str = "") -> str:
     """The reply to a task as it is written, with the code of the brief, if it asks for one."""
     chance = random.Random(f"{winner} {n} {task}")
-    text = reply_codes.coded(brief, reply(task, winner, chance))
+    text = reply_codes.coded(brief, reply(task, winner, chance, again="<<< COMPLAINTS" in brief))
     return chance.choice(AROUND).replace("{}", chance.choice(FAULTS)(text))
 
 
-def reply(task: str, winner: str, chance: random.Random) -> dict[str, Any]:
-    """What the judge means, with habits in its values."""
+def reply(task: str, winner: str, chance: random.Random, *, again: bool) -> dict[str, Any]:
+    """What the judge means, with habits in its values. It adds a key of its own unless it is asked again."""
     named = chance.choice([winner, *NAMES[winner]])
     if task.startswith("Judge Verdict"):
         ballot = puppets.ballot(7 if winner == "a" else 5, 6, rounds=1)
         marks = {side: {name: chance.choice([n, f"{n}/10", str(n)]) for name, n in given.items()}
                  for side, given in ballot["scores"].items()}  # fmt: skip
-        return ballot | {"scores": marks, "winner": named, "conceded": "none", "reasoning": "It was close."}
+        more = {} if again or chance.random() < REMARKS else {"reasoning": "It was close."}
+        return ballot | {"scores": marks, "winner": named, "conceded": "none"} | more
     if task.startswith("Final"):
         return puppets.final(winner) | {"winner": named, "converged_on": "Little.", "unresolved_questions": None}
     return puppets.dissent(["1.opening.a", "7.opening.a"])

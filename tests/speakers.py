@@ -40,7 +40,7 @@ class Speaker:
         self.briefs.append(brief)
         self.speaking += 1
         self.most_at_once = max(self.most_at_once, self.speaking)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.01)
         self.speaking -= 1
         said: str | dict[str, Any] | None = self.say(brief)
         if said is None:
@@ -60,6 +60,6 @@ def begun(path: Path, judges: int = 1, rounds: int = 2, **more: Any) -> JournalW
 
 def driven(journal: JournalWriter, speaker: Speaker, *seats: str) -> DebateState:
     debate = fold(journal.events)
-    everybody = seats or ("a", "b", *debate.judges)
+    speaking_seats = seats or ("a", "b", *debate.judges)
     current = CurrentState(debate)
-    return asyncio.run(run_loop(journal, current, dict.fromkeys(everybody, speaker)))
+    return asyncio.run(run_loop(journal, current, dict.fromkeys(speaking_seats, speaker)))

@@ -112,7 +112,7 @@ def begun(
     folder: Path = Path(),
     **environment: str,
 ) -> Started:
-    """A command that has begun, with these three streams; a terminal is its own. Whoever begins it ends it."""
+    """A command that has begun, with these three streams; a terminal is its own. The caller ends it."""
     wanted = {"argv": arguments, "folder": str(folder.resolve()), "environment": {**os.environ, **environment}}
     return Started(_asked(wanted, streams)["pid"], said)
 
@@ -124,7 +124,7 @@ class _Door(NamedTuple):
     process: subprocess.Popen[bytes]
 
     def close(self) -> None:
-        """Nobody can ask there any more, and no answer that comes late is taken for another's."""
+        """Closes it to requests, and no answer that comes late is taken for another's."""
         self.way.close()
         try:
             self.process.wait(2)  # it ends what it has begun
@@ -156,7 +156,7 @@ def _asked(what: dict[str, Any], descriptors: Sequence[int] = ()) -> Any:
         _door.cache_clear()
         door.close()
         raise
-    assert told is not None, f"{what} is not known to whoever begins commands now: somebody else began it, and is gone"
+    assert told is not None, f"{what} is not known to the process that begins commands now: an earlier one began it"
     return told
 
 
@@ -173,7 +173,7 @@ def _line(more: Any) -> bytes:
 
 
 def _serve(door: socket.socket) -> list[str]:
-    """Begins what is asked for, until nobody can ask any more; in a command's own process, its arguments."""
+    """Begins what is asked for, until the requests end; in a command's own process, its arguments."""
     children: dict[int, dict[str, Any]] = {}
     while True:
         streams: list[int] = []
@@ -231,7 +231,7 @@ def _become(wanted: dict[str, Any], streams: list[int]) -> None:
 
 
 def _load() -> None:
-    """Loads what debates need, by holding one in which nobody is asked; SystemExit, with what was said, where that
+    """Loads what debates need, by holding one in which no model is asked; SystemExit, with what was said, where that
     fails."""
     for name in ("anthropic", "aiohttp", "debate_orchestrator.providers.anthropic", "debate_orchestrator.cli.judge"):
         __import__(name)

@@ -42,7 +42,7 @@ def events(
     cast: Cast | None = None,
     **setup: Any,
 ) -> list[Event]:
-    """The events of a debate in which all goes by the script; every answer is by whoever is cast for the seat."""
+    """The events of a debate in which all goes by the script; every answer is by the one cast for the seat."""
     own = rules(made) if isinstance(made, str) else made
     context = (Context(name="passage.txt", text=material),) if material else ()
     opened = folding.opened(rounds, panel, rules=own, context=context, **setup)

@@ -65,7 +65,7 @@ def test_rounds_from_one_to_six(rounds: Any) -> None:
 
 @pytest.mark.parametrize("rounds", [7, 8, "8"])
 def test_seven_and_eight_rounds_are_insisted_on(rounds: Any) -> None:
-    """Seven and eight rounds are taken from somebody who insists; others are told why not."""
+    """Seven and eight rounds are taken from a user who insists; others are told why not."""
     assert settle(rounds=rounds, insist=True).rounds == int(rounds)
     with pytest.raises(BadSettings, match="diminishing returns; 4 or 5 is a good cap"):
         settle(rounds=rounds)
@@ -238,7 +238,7 @@ def refused(made: Format, **given: Any) -> list[str]:
 
 
 def test_what_is_left_open_is_off_unless_asked_for() -> None:
-    """Nothing is mirrored, and no vote is blind or comes after each round, unless somebody asks or the format does."""
+    """Nothing is mirrored, and no vote is blind or comes after each round, unless the user asks or the format does."""
     made = settled(OPEN)
     assert (made.mirror, made.each_round, made.blind) == (False, False, False)
     asked = settled(OPEN, mirror=True, each_round=True, blind=True)
@@ -271,7 +271,7 @@ def test_what_a_format_does_not_have_is_refused(made: Format, key: str, why: str
 
 
 def test_a_swing_needs_its_blind_vote() -> None:
-    """Where the winner is told by the votes before and after, judges vote before it, and nobody can say no."""
+    """Where the winner is told by the votes before and after, judges vote before it, and no setting turns that off."""
     made = OPEN.model_copy(update={"decided_by": "swing"})
     assert settled(made).blind
     assert refused(made, blind=False) == [
@@ -280,7 +280,7 @@ def test_a_swing_needs_its_blind_vote() -> None:
 
 
 @pytest.mark.parametrize(("panel", "quorum"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (9, 5)])
-def test_a_quorum_is_more_than_half_unless_somebody_says(panel: int, quorum: int) -> None:
+def test_a_quorum_is_more_than_half_unless_it_is_set(panel: int, quorum: int) -> None:
     """How many judges must vote for there to be a decision is more than half of the panel, or what is asked for."""
     cast = {"judge": ["host"] * panel}
     assert settle(cast=cast).quorum == quorum
@@ -311,8 +311,8 @@ def test_one_position_alone() -> None:
     ]
 
 
-def test_without_a_judge_there_is_nobody_to_cast() -> None:
-    """In a format that nobody judges the judge's seat is not filled, and can't be; its quorum means nothing. Who casts
+def test_without_a_judge_there_is_none_to_cast() -> None:
+    """In a format without judging the judge's seat is not filled, and can't be; its quorum means nothing. Who casts
     one is told which seats there are, and where such a debate is judged."""
     made = settled(SILENT)
     assert (set(made.cast), made.quorum) == ({"a", "b"}, 1)
@@ -321,8 +321,8 @@ def test_without_a_judge_there_is_nobody_to_cast() -> None:
     assert said.endswith("Try: `debate judge` to judge a debate that is over.")
 
 
-def test_a_clerk_fetches_unless_somebody_says() -> None:
-    """A clerk's seat is filled by who fetches pages, whoever fills the others; another may be named."""
+def test_a_clerk_fetches_unless_another_is_named() -> None:
+    """A clerk's seat is filled by the fetcher of pages, whatever fills the others; another may be named."""
     case = {"url": {"kind": "url"}, "quote": {"kind": "text"}}
     shapes = PLAIN["shapes"] | {"case": case, "checks": {"checks": {"kind": "list"}}}
     steps = [

@@ -1,4 +1,4 @@
-"""Nothing that anybody writes leaves its document: not in any place, any brief or any format.
+"""Nothing that a participant writes leaves its document: not in any place, any brief or any format.
 
 Each debate is played twice, once with harmless words in every place and once with attacks. What the briefs show is
 taken apart by `documents`, which knows no more of documents than a brief's reader is told.
@@ -33,7 +33,7 @@ from debate_orchestrator.util.errors import BadReply
 pytestmark = pytest.mark.slow
 
 MARKED_OFF = ("MOTION", "POSITIONS", "PAGES", "COMPLAINTS")
-"""Documents in which each thing that somebody said has a line of its own."""
+"""Documents in which each thing that was said has a line of its own."""
 CALM = "calm"
 NAMES = resources.format_names()
 HISTORIES = ("transcript", "dialogue")
@@ -112,7 +112,7 @@ def is_tame(text: str) -> bool:
 
 @cache
 def harmless(name: str, history: str, rounds: int, judges: int = 1) -> Played:
-    """A debate in which everybody says the same harmless word."""
+    """A debate in which all say the same harmless word."""
     return played(calm, name, history, rounds, judges)
 
 
@@ -172,7 +172,7 @@ def fields(body: str, containers: set[str]) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_leaves_its_document(name: str) -> None:
-    """Every attack, in every place of every format, stays in its document in all later briefs: those that somebody says
+    """Every attack, in every place of every format, stays in its document in all later briefs: those that are said
     in the debate by turns in either history, which the next format takes the other way round."""
     rota, heard_later, first = Rota(), Rota(), NAMES.index(name)
 
@@ -282,7 +282,7 @@ def test_no_speech_is_a_vote(name: str) -> None:
 
 
 def test_a_moderators_briefs_hold_too() -> None:
-    """What somebody wants debated, and pairs of positions that were refused, stay in their documents."""
+    """What a user wants debated, and pairs of positions that were refused, stay in their documents."""
     common = {"turn": "setup", "nonce": CODE, "schema": {}, "reply_name": "reply"}
     for attack in ATTACKS:
         shown = [
@@ -297,7 +297,7 @@ def test_a_moderators_briefs_hold_too() -> None:
 
 
 def test_templates_put_others_words_into_documents_alone() -> None:
-    """No template names what somebody else wrote outside of a document."""
+    """No template names what another wrote outside of a document."""
     theirs = re.compile(
         r"\{\{[^}]*(?:fence\(|\b(?:topic|positions|advice|found|ballot|text|url|quote|pair|said|file)\b)"
     )

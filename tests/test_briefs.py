@@ -173,7 +173,7 @@ def test_a_refusal_is_marked_in_its_block() -> None:
 
 @pytest.mark.parametrize("judges", [1, 3])
 def test_ballots_stay_with_their_judge(judges: int) -> None:
-    """No brief shows a ballot to anybody but the judge who cast it."""
+    """No brief shows a ballot to any but the judge who cast it."""
     seats = ["judge"] if judges == 1 else [f"judge-{n}" for n in range(1, judges + 1)]
     events = played(lambda turn: marked(turn) if "verdict" in turn["turn"] else None, judges=judges)
 
@@ -202,7 +202,7 @@ def test_turns_at_once_do_not_hear_each_other(phase: str) -> None:
     assert f"<<< 1.{phase}.a" in made["2.constructive.a"]
 
 
-def test_everybody_hears_what_was_said_before() -> None:
+def test_all_seats_hear_what_was_said_before() -> None:
     """A turn hears every speech of earlier stages, the forced ones too, in the agenda's order."""
     made = shown(played(saying(**converging(1)), rounds=2))
     ids = [
@@ -266,7 +266,7 @@ def test_all_seats_share_one_system_text() -> None:
     assert "Researcher" not in systems.pop()
 
 
-def test_nobody_learns_who_fills_a_seat() -> None:
+def test_no_seat_learns_who_fills_another() -> None:
     """No name of a cast is in any brief or handout."""
     cast = {"a": ("anthropic:claude-x",), "b": ("command:grok-y",), "judge": ("openai:gpt-z", "replay:w")}
     names = ("anthropic", "claude", "grok", "openai", "gpt", "replay", "command")
@@ -322,7 +322,7 @@ def test_judges_are_asked_for_a_shape_and_debaters_for_text() -> None:
 
 
 def test_a_concession_is_told_to_the_final_judge() -> None:
-    """Who conceded is told to the judge of the whole debate, and nobody is asked to speak after it."""
+    """Who conceded is told to the judge of the whole debate, and no side is asked to speak after it."""
     made = shown(played(saying(_1_rebuttal_a=CONCEDE)))
 
     assert "- Researcher A conceded the whole position: consensus was reached." in made["final.verdict.judge"]

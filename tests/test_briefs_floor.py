@@ -1,4 +1,4 @@
-"""Questions from the floor in briefs: those they are put to find them last, fenced, and nobody else does."""
+"""Questions from the floor in briefs: those they are put to find them last, fenced, and no other seat does."""
 
 from __future__ import annotations
 

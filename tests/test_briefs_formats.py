@@ -16,7 +16,7 @@ from debate_orchestrator.util.errors import BadFormat
 
 
 def debate(folder: Path) -> DebateState:
-    """A debate by the format in that folder, which nobody needs any more."""
+    """A debate by the format in that folder, which is not needed any more."""
     draft = source.read_source(str(folder))
     assert draft.format is not None
     return fold([dry_run.opened(draft.format, loader.carried_templates(draft))])

@@ -129,7 +129,7 @@ def test_a_straight_brief_says_nothing_of_it() -> None:
     assert {turn: text for turn, text in both.items() if not turn.endswith(".mirrored")} == plain
 
 
-def test_nobody_is_told_which_presentation_it_is() -> None:
+def test_no_judge_is_told_which_presentation_it_is() -> None:
     """No mirrored brief says so, also where the judge is shown its earlier ballots of that presentation."""
     events = mirrored(saying(**{f"_{n}_verdict_judge_mirrored": puppets.ballot(5, 5) for n in (1, 2, 3)}))
     made = shown(events)
@@ -171,7 +171,7 @@ def test_the_turns_of_the_round_are_those_that_are_shown() -> None:
 
 
 def test_material_is_the_same_in_both() -> None:
-    """The material is nobody's, and stands in both as it was given."""
+    """The material is of neither side, and stands in both as it was given."""
     files = (Context(name="notes.md", text="Researcher A is a job title."),)
     for made in pair(rounds=1, context=files):
         assert "Researcher A is a job title." in parts(made)[0]

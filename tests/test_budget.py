@@ -36,7 +36,7 @@ def test_calls_under_way_count() -> None:
     budget.reserve("1.opening.b", OPUS, asked)
 
 
-def test_what_nobody_heard_of_again_counts() -> None:
+def test_a_call_without_an_outcome_counts() -> None:
     """A call of which nothing came back may have cost what it was expected to, and counts as if it had."""
     _, asked, price = capped(None)
     budget = Budget(CurrentState(capped(price * 1.5)[0]))
@@ -58,7 +58,7 @@ def test_what_broke_off_counts_at_the_least() -> None:
 
 
 def test_an_unknown_price_has_no_place_under_a_cap() -> None:
-    """Under a cap nobody is called at a price that nobody knows; without one they are."""
+    """Under a cap no model is called at an unknown price; without one they are."""
     debate, asked, _ = capped(100.0)
     with pytest.raises(Paused, match="command:cat, whose price is unknown"):
         Budget(CurrentState(debate)).reserve("1.opening.a", "command:cat", asked)
@@ -66,7 +66,7 @@ def test_an_unknown_price_has_no_place_under_a_cap() -> None:
 
 
 def test_who_has_no_price() -> None:
-    """All who are called at an unknown price are named at once, each once; who calls nobody needs none."""
+    """All who are called at an unknown price are named at once, each once; a seat that calls no model needs none."""
     cast = {
         "a": ("command:cat",),
         "b": ("command:cat",),

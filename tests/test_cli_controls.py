@@ -55,7 +55,7 @@ def writing(viewer: Viewer, who: str = "Researcher A") -> None:
 
 
 def test_a_pause(server: Server) -> None:
-    """p lets the answer under way come in and asks nobody until r; then the debate goes on to its report."""
+    """p lets the answer under way come in and makes no call until r; then the debate goes on to its report."""
     with watching(*RUN, "--rounds=1") as viewer:
         writing(viewer)
         viewer.press("p")
@@ -71,7 +71,7 @@ def test_a_pause(server: Server) -> None:
 
 
 def test_a_pause_that_is_taken_back(server: Server) -> None:
-    """r before the answer is in takes the pause back: nobody waits."""
+    """r before the answer is in takes the pause back: no turn waits."""
     with watching(*RUN, "--rounds=1") as viewer:
         writing(viewer)
         viewer.press("p")
@@ -175,7 +175,7 @@ def test_a_failure(server: Server) -> None:
         assert "This is what is said" in text
 
 
-def test_keys_that_nobody_can_press(server: Server) -> None:
+def test_keys_without_a_terminal(server: Server) -> None:
     """Ctrl-C is what is offered where no single keys are read."""
     with watching(*RUN, "--rounds=1", TERM="dumb") as viewer:
         viewer.see_text("Opening Statement — Researcher A")
@@ -185,7 +185,7 @@ def test_keys_that_nobody_can_press(server: Server) -> None:
     assert answers() == ["1.opening.a"]
 
 
-def test_nobody_watches() -> None:
+def test_without_a_watcher() -> None:
     """Where the stream is no terminal, or not ours, there is no live screen."""
     assert watched(fold(read(EXAMPLE).events), sys.stderr) is None
 

@@ -17,7 +17,7 @@ from debate_orchestrator.util.data import read_mapping
 
 
 class Person:
-    """Runs `debate` where somebody sits at the terminal and types these keys."""
+    """Runs `debate` where a person sits at the terminal and types these keys."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
         self._patch, self._captured = monkeypatch, capfd
@@ -57,7 +57,7 @@ class TestAtATerminal:
         assert read("debate-report.rehearsed.journal.jsonl").events[0].setup.topic == "Tabs are better than spaces."  # type: ignore[union-attr]
 
     def test_the_answers_are_taken_by_run(self, person: Person, debate: Run) -> None:
-        """The answers of a rehearsal hold the real debate with somebody to argue, as is said; alone they rehearse,
+        """The answers of a rehearsal hold the real debate with models to argue, as is said; alone they rehearse,
         into files with a number."""
         left, _ = person(keys=(*SETUP, "yes"))
         again = debate("run", "--answers", "debate-report.answers.yaml")

@@ -47,7 +47,7 @@ def test_labels() -> None:
 
 
 def test_a_label_without_a_score() -> None:
-    """A label that has no score has none here, and counts for nobody."""
+    """A label that has no score has none here, and counts for neither side."""
     made = outcome("claim", {"final.verdict.judge": label("needs more evidence")})
 
     assert (made["label"], made["score"], made["winner"]) == ("needs more evidence", None, "no decision")
@@ -72,8 +72,8 @@ def test_what_was_held_before() -> None:
     assert labelled["blind"]["labels"] == ["misleading"]
 
 
-def test_nobody_decided() -> None:
-    """Where no ballot counts, or nobody judges, nothing was decided."""
+def test_nothing_decided() -> None:
+    """Where no ballot counts, or there is no judge, nothing was decided."""
     for made in (
         outcome("question", {"final.verdict.judge": absent("final.verdict.judge")}),
         outcome("conversation"),

@@ -44,7 +44,7 @@ def test_a_question_reaches_the_next_briefs(opened: Run) -> None:
     assert f"*From the floor:* {WHY}" in Path("report.md").read_text(encoding="utf-8")
 
 
-def test_a_question_to_everybody(opened: Run) -> None:
+def test_a_question_to_all(opened: Run) -> None:
     """Without --to it goes to all who have a turn left, as a program is told."""
     told = opened("floor", J, WHY, "--json").json
     assert told == {
@@ -67,7 +67,7 @@ def test_a_question_to_everybody(opened: Run) -> None:
     ],
 )
 def test_questions_that_will_not_do(opened: Run, given: tuple[str, ...], said: str) -> None:
-    """A question to nobody who is there, an empty one and one that is too long are refused; nothing is written."""
+    """A question to a seat that is not there, an empty one and one that is too long are refused; nothing is written."""
     before = Path(J).read_bytes()
     ran = opened("floor", J, *given)
     assert (ran.code, Path(J).read_bytes()) == (2, before)

@@ -44,8 +44,8 @@ def test_a_journal_is_judged_again(debate: Run, recorded: Path) -> None:
     assert debate("check", "old.judged.journal.jsonl").code == 0
 
 
-def test_nobody_to_judge(debate: Run, recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody can be asked, the flags that this verb has are named, and no others."""
+def test_without_a_judge(debate: Run, recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no questions can be asked, the flags that this verb has are named, and no others."""
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENROUTER_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(recorded))

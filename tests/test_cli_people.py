@@ -37,7 +37,7 @@ OTHERS = ("--b=rehearse", "--judge=rehearse")
 
 @pytest.mark.parametrize("verb", ["run", "open"])
 def test_without_a_terminal(verb: str, debate: Run) -> None:
-    """A debate with a person is not opened where nobody can be asked, and what can be done instead is told."""
+    """A debate with a person is not opened where no questions can be asked, and what can be done instead is told."""
     ran = debate(verb, *SETUP, "--a=human", *OTHERS)
 
     assert ran.code == 2
@@ -46,7 +46,7 @@ def test_without_a_terminal(verb: str, debate: Run) -> None:
 
 
 def test_resumed_without_a_terminal(debate: Run) -> None:
-    """A person's seat is neither given nor gone on with where nobody can be asked; the host can have it instead."""
+    """A person's seat is neither given nor gone on with without a terminal; the host can have it instead."""
     debate("open", *SETUP, "--rounds=1", "--a=host", *OTHERS)
     before = Path("r.journal.jsonl").read_bytes()
     ran = debate("resume", "r.journal.jsonl", "--a=human")
@@ -55,7 +55,7 @@ def test_resumed_without_a_terminal(debate: Run) -> None:
     assert Path("r.journal.jsonl").read_bytes() == before
 
 
-def test_a_step_asks_nobody(debate: Run) -> None:
+def test_a_step_asks_no_person(debate: Run) -> None:
     """A host's step on a debate with a person changes nothing, and says where it goes on."""
     with JournalWriter.create("r.journal.jsonl", opening(rounds=1, cast=PEOPLE)):
         pass
@@ -77,7 +77,7 @@ def test_judging_without_a_terminal(debate: Run) -> None:
 
 
 def test_positions_are_derived_by_no_person(debate: Run) -> None:
-    """Where only people sit nobody derives positions, and that is told."""
+    """Where only people sit no positions are derived, and that is told."""
     given = {"topic": "T", "positions": "auto", "cast": {"a": "human", "b": "human", "judge": "human"}}
     answers = settings_from(given, loader.load("adversarial"), "r.md")
     with pytest.raises(BadSettings, match="positions"):
@@ -131,7 +131,7 @@ def test_events_are_not_told_at_a_persons_terminal(verb: str, debate: Run, monke
 
 
 def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everybody who needs a person gets the one at this terminal; where nobody does, there is none."""
+    """Every seat for a person gets the one at this terminal; where there is no such seat, there is no person."""
     monkeypatch.setenv("TERM", "dumb")
     with open(os.devnull) as nothing:
         monkeypatch.setattr("sys.stdin", nothing)

@@ -49,7 +49,7 @@ def _here(here: Path) -> None:
 
 @pytest.mark.parametrize("flags", [(), ("--pace=1",)])
 def test_in_a_pipe(debate: Run, flags: tuple[str, ...]) -> None:
-    """Where nobody watches, it is plain text at once, whatever pace is asked for."""
+    """Without a terminal, it is plain text at once, whatever pace is asked for."""
     ran = debate("demo", *flags)
 
     assert ran.code == 0

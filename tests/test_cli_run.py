@@ -103,6 +103,12 @@ def test_more_patience_on_resume(debate: Run, server: Server) -> None:
     server.first_byte = 2.0
     slow = debate("run", *SETUP, "--rounds=1", "--retry-for=1")
     refused = debate("resume", J, "--retry-for=0")
+    before = len(server.requests)
+
+    def slow_once(request: dict[str, Any], n: int) -> None:
+        server.first_byte = 2.0 if n == before else 0.0
+
+    server.trouble = slow_once
     resumed = debate("resume", J, "--retry-for=30")
 
     assert slow.code == 3 and "--retry-for 3" in slow.err
@@ -169,7 +175,7 @@ def test_another_model_can_take_over(debate: Run, server: Server) -> None:
 
 
 def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With stand-ins nobody is called: every brief is laid out, the estimate is of the real cast, all is marked."""
+    """With stand-ins no model is called: every brief is laid out, the estimate is of the real cast, all is marked."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
     ran = debate("run", *SETUP, "--rehearse", "--rounds=2", "--judge=anthropic:claude-opus-5-5")
@@ -228,7 +234,7 @@ def test_settings_come_from_file_and_flags(debate: Run, server: Server) -> None:
 
 
 def test_a_new_cast_keeps_to_the_cap(debate: Run, server: Server) -> None:
-    """A seat can't be given, under a cap, to somebody whose price is unknown; nothing is changed by trying."""
+    """A seat can't be given, under a cap, to a model whose price is unknown; nothing is changed by trying."""
     debate("run", *SETUP, "--rounds=1", "--max-cost=0.001")
     before = Path(J).read_bytes()
 
@@ -240,7 +246,7 @@ def test_a_new_cast_keeps_to_the_cap(debate: Run, server: Server) -> None:
 
 
 def test_a_finished_debate_has_its_cast(debate: Run, server: Server) -> None:
-    """A seat of a debate that is complete can't be given to anybody: the way to other judges is named."""
+    """A seat of a debate that is complete can't be given away: the way to other judges is named."""
     debate("run", *SETUP, "--rounds=1")
     before = Path(J).read_bytes()
     ran = debate("resume", J, "--judge=anthropic:m")
@@ -251,7 +257,7 @@ def test_a_finished_debate_has_its_cast(debate: Run, server: Server) -> None:
 
 
 def test_a_missing_key_is_told_before_the_first_call(debate: Run, server: Server) -> None:
-    """A judge that can't be asked for want of a key stops nobody in the middle: the debate is not opened."""
+    """A judge that can't be asked for want of a key stops no debate in the middle: the debate is not opened."""
     ran = debate("run", *SETUP, "--judge=openrouter:v/m")
 
     assert (ran.code, server.requests) == (2, [])
@@ -259,7 +265,7 @@ def test_a_missing_key_is_told_before_the_first_call(debate: Run, server: Server
 
 
 def test_the_answers_of_a_rehearsal_rehearse_again(debate: Run) -> None:
-    """Where every seat has a stand-in for somebody else, the place of the real debate stays free."""
+    """Where every seat has a stand-in for a model, the place of the real debate stays free."""
     seats = ("--a=rehearse:anthropic:m", "--b=rehearse:anthropic:m", "--judge=rehearse:anthropic:n")
     ran = debate(
         "run",

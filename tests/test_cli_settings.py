@@ -8,6 +8,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -173,7 +175,7 @@ def test_json_is_read_as_in_a_file(debate: Run, here: Path, monkeypatch: pytest.
     assert "standard input:2: not valid YAML: the key 'topic' appears twice" in debate("open", "--answers", "-").err
 
 
-def test_a_seat_that_the_format_has_not_is_nobodys(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seat_that_the_format_has_not_is_refused(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One answer for all seats is for those that the format has, also where a flag names one of them."""
     pipe(monkeypatch, SETTLED + b"format: conversation\ncast: rehearse\n")
     ran = debate("run", "--answers", "-", "--a", "rehearse", "--quiet", "--output", "c.md")
@@ -222,9 +224,7 @@ def test_a_setting_is_declared_in_two_places(here: Path) -> None:
     """The documented setting, added to the model and to the table of texts, refuses values outside of its choices. It
     has a flag, a line in the sample, one in the block that confirms the setup, and a place in the journal, from which
     its answer can be had again. With the wording of its question it is asked for, by hosts and at a terminal."""
-    shutil.copytree(
-        ROOT / "debate_orchestrator", "toy/debate_orchestrator", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    shutil.copytree(ROOT / "debate_orchestrator", "toy/debate_orchestrator")  # with what was compiled of it
     shutil.copytree(ROOT / "prompts", "toy/prompts")
     questions = Path("toy/prompts/setup.yaml")
     questions.write_text(documented_question(questions.read_text(encoding="utf-8")), encoding="utf-8")
@@ -236,17 +236,59 @@ def test_a_setting_is_declared_in_two_places(here: Path) -> None:
     texts = Path("toy/debate_orchestrator/setup/setting_texts.py")
     texts.write_text(texts.read_text(encoding="utf-8").replace("\n}\n", f"{entry}\n}}\n"), encoding="utf-8")
 
+    with changed_package() as toy:
+        settled_as_documented(toy)
+    code = "from persons import *; print(hold(*SETUP, 'more', 'mood', 'stormy', 'yes').draft.given['mood'])"
+    command = [sys.executable, "-c", code]
+    path = os.pathsep.join(("toy", str(ROOT / "tests")))
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
+    held = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60, env=environment)
+    assert held.stdout == "stormy\n", held.stderr
+
+
+COMMANDS = """
+import contextlib, io, json, sys
+from debate_orchestrator.cli import main
+for line in sys.stdin:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            main(json.loads(line))
+        except SystemExit as ended:
+            code = ended.code
+    print(json.dumps([code, printed.getvalue()]), flush=True)
+"""
+"""Runs command lines, one a line of JSON, and prints the exit code and the output of each."""
+
+
+@contextmanager
+def changed_package() -> Iterator[Callable[..., tuple[int, str]]]:
+    """Runs `debate` of the package in the folder `toy`, in one process that has loaded it."""
+    environment = {**os.environ, "PYTHONPATH": "toy", "PYTHONSAFEPATH": "1"}
+    command, pipe = [sys.executable, "-c", COMMANDS], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment) as process:
+        assert process.stdin is not None and process.stdout is not None
+
+        def run(*arguments: str) -> tuple[int, str]:
+            print(json.dumps(arguments), file=process.stdin, flush=True)
+            code, printed = json.loads(process.stdout.readline())  # type: ignore[union-attr]
+            return code, printed
+
+        yield run
+        process.stdin.close()
+
+
+def settled_as_documented(run: Callable[..., tuple[int, str]]) -> None:
+    """The documented setting in flags, files, the journal and the questions of a host."""
+
     def toy(*arguments: str) -> str:
-        command = [sys.executable, "-m", "debate_orchestrator", *arguments]
-        environment = {**os.environ, "PYTHONPATH": "toy", "PYTHONSAFEPATH": "1"}
-        ran = subprocess.run(command, capture_output=True, check=True, text=True, timeout=60, env=environment)
-        return ran.stdout + ran.stderr
+        code, printed = run(*arguments)
+        assert code == 0, printed
+        return printed
 
     assert "--mood MOOD" in toy("open", "--help")
-    refused = ["open", "--topic", "T", "--mood", "angry"]
-    with pytest.raises(subprocess.CalledProcessError) as error:
-        toy(*refused)
-    assert error.value.returncode == 2 and "mood: 'angry' is not calm or stormy." in error.value.stderr
+    code, printed = run("open", "--topic", "T", "--mood", "angry")
+    assert code == 2 and "mood: 'angry' is not calm or stormy." in printed
     sample = toy("answers").partition("Next: ")[0]
     assert "\nmood: calm                 # how the debate should feel\n" in sample
     Path("a.yaml").write_text(sample.replace("mood: calm", "mood: stormy"), encoding="utf-8")
@@ -262,12 +304,6 @@ def test_a_setting_is_declared_in_two_places(here: Path) -> None:
     (question,) = (one for one in asked["questions"] if one["key"] == "mood")
     assert [option["label"] for option in question["options"]] == ["calm", "stormy"]
     assert json.loads(toy("ask", "b.yaml", "mood=stormy"))["settled"]["mood"] == "stormy"
-    code = "from persons import *; print(hold(*SETUP, 'more', 'mood', 'stormy', 'yes').draft.given['mood'])"
-    command = [sys.executable, "-c", code]
-    path = os.pathsep.join(("toy", str(ROOT / "tests")))
-    environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
-    held = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60, env=environment)
-    assert held.stdout == "stormy\n", held.stderr
 
 
 def test_every_setting_has_its_texts() -> None:

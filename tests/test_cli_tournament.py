@@ -20,6 +20,8 @@ from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.spec_file import model_of
 from debate_orchestrator.util.data import to_yaml
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 
 @pytest.fixture
 def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:

@@ -19,9 +19,11 @@ from debate_orchestrator.tournament.cluster.database import Database, opened
 from debate_orchestrator.tournament.cluster.exchange import Exchange
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
+from debate_orchestrator.tournament.cluster.queue import enqueue
+from debate_orchestrator.tournament.cluster.worker import Worker
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.limits import Admission
-from debate_orchestrator.util.errors import LockedJournal
+from debate_orchestrator.util.errors import BadFile, BadSettings, LockedJournal
 
 pytestmark = pytest.mark.slow
 
@@ -114,6 +116,36 @@ def test_the_database_names_no_file(here: Path, url: str) -> None:
     assert not list(here.rglob("led-out*")) and Path(held.journal(debate)).exists()
 
 
+@pytest.mark.parametrize("spec", ["{", "[" * 100_000, '{"added": 5}'], ids=["cut off", "deep", "not a spec"])
+def test_a_spec_that_cannot_be_read_is_refused(here: Path, url: str, spec: str) -> None:
+    """A tournament whose row in the database is damaged is refused with the reason, by a worker and by a run."""
+    held = contests.tournament()
+
+    async def play() -> None:
+        async with brought(url, held) as (database, exchange):
+            await enqueue(database, exchange.id, [(held.schedule[0].id, False)])
+            await database.execute("UPDATE tournaments SET spec = %(spec)s", spec=spec)
+            with pytest.raises(BadSettings, match=exchange.id):
+                await Worker(database, lambda tournament: [], at_once=1).work(until_done=True)
+            with pytest.raises(BadFile, match=exchange.id):
+                await Exchange(database, held).bring({}, retry_failed=False)
+
+    asyncio.run(play())
+
+
+def test_a_job_for_a_debate_that_is_not_scheduled(here: Path, url: str) -> None:
+    """A worker passes over a job whose debate the tournament does not have, and says so."""
+    held, sentences = contests.tournament(), list[str]()
+
+    async def play() -> None:
+        async with brought(url, held) as (database, exchange):
+            await enqueue(database, exchange.id, [("no-such-debate", False)])
+            await Worker(database, lambda tournament: [], at_once=1, tell=sentences.append).work(until_done=True)
+
+    asyncio.run(play())
+    assert any("'no-such-debate'" in sentence for sentence in sentences)
+
+
 def test_an_append_whose_answer_was_lost(here: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines that were written although the connection broke before the answer came are not written twice, and do not
     cost the worker its journal."""
@@ -147,7 +179,7 @@ def test_an_append_whose_answer_was_lost(here: Path, url: str, monkeypatch: pyte
     assert asyncio.run(play()) == read(held.journal(debate)).events and broken[0] > 5
 
 
-def test_a_frozen_transaction_blocks_nobody_for_long(here: Path, url: str) -> None:
+def test_a_frozen_transaction_does_not_block_for_long(here: Path, url: str) -> None:
     """A worker that is frozen while it holds a limit's row is cut off by the database, and the others go on."""
     held = contests.tournament(rehearse=False)
 

@@ -70,7 +70,7 @@ def until(found: int, server: Server) -> None:
 
 
 def test_an_interrupt_awaits_what_is_paid_for(server: Server) -> None:
-    """One interrupt: the answer under way is awaited and saved, nobody else is asked, and the way on is printed."""
+    """One interrupt: the answer under way is awaited and saved, no other call is made, and the way on is printed."""
     server.held = 2
     with started(*RUN) as process:
         until(2, server)

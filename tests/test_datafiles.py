@@ -265,7 +265,7 @@ def test_a_file_is_replaced(here: Path) -> None:
 
 
 def test_a_file_has_the_usual_rights(here: Path) -> None:
-    """A written file may be read by whoever may read other new files."""
+    """A written file may be read by those who may read other new files."""
     write_atomic("x", "x")
     (here / "y").touch()
     assert stat.S_IMODE(os.stat("x").st_mode) == stat.S_IMODE(os.stat("y").st_mode)
@@ -311,7 +311,7 @@ def test_what_is_no_mapping_is_told_with_its_line(tmp_path: Path, text: str, lin
 
 
 def test_only_ones_own_is_written_over(tmp_path: Path) -> None:
-    """`write_over` replaces nothing but a file that begins as such files do; an empty one is nobody's."""
+    """`write_over` replaces nothing but a file that begins as such files do; an empty one counts as new."""
     path = tmp_path / "x.md"
     path.touch()
     write_over(path, "# Mine\n1", b"# Mine", "one of mine")

@@ -81,5 +81,5 @@ def test_a_file_that_a_shell_hands_over(here: Path) -> None:
     ],
 )
 def test_what_the_system_owns(here: Path, path: str, owned: bool) -> None:
-    """The kernel's file systems are its own; memory that is mounted among them for everybody's files is not."""
+    """The kernel's file systems are its own; memory that is mounted among them for any user's files is not."""
     assert system_owned(path) == owned

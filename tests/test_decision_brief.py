@@ -281,7 +281,7 @@ def test_issues_and_brief_switched_off_leave_the_debate_as_it_is_without(debate:
         assert not re.search(r"list of issues|rapporteur|\bdry\b", text, re.I), path
 
 
-def test_a_list_of_ones_own_is_put_before_everybody(debate: Run, here: Path) -> None:
+def test_a_list_of_ones_own_is_put_before_all_seats(debate: Run, here: Path) -> None:
     """The questions of an answers file are in every brief, numbered and fenced, and in the journal's settings."""
     Path("a.json").write_text(
         json.dumps({**ANSWERS, "rounds": 1, "issues": QUESTIONS, "brief": False}), encoding="utf-8"

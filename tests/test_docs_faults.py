@@ -243,7 +243,7 @@ def test_no_server_there(url: str, debate: Run, server: Server, monkeypatch: pyt
 
 
 def test_no_key(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a key the debate stops before anybody is asked, and says which variable is missing."""
+    """Without a key the debate stops before any call is made, and says which variable is missing."""
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     ran = run(debate, "--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:m")
 

@@ -50,7 +50,7 @@ def oxford(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, st
 
 
 def test_every_block_is_a_file_or_commands() -> None:
-    """Whatever stands on the page in a block is done by these tests: nothing is shown that nobody tried."""
+    """Whatever stands on the page in a block is done by these tests: nothing is shown that was not tried."""
     blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
 
     assert [kind for kind, text in blocks if kind != "sh" and not NAMED.match(text)] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,12 +25,17 @@ _MEMBER = re.compile(r"`([a-z_]+)\.(\w+)(?:\([^`]*\))?`")
 _SEE = re.compile(r"\(see `(\w+)`\)")
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """What a module is made of, read once for all that look at it."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def docstrings(path: Path) -> str:
     """All docstrings of a module, of attributes too."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     return "\n".join(
         node.value.value
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     )
 
@@ -37,7 +43,7 @@ def docstrings(path: Path) -> str:
 def defined(path: Path) -> set[str]:
     """The names that a module defines or imports."""
     names = set[str]()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

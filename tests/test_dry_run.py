@@ -129,7 +129,7 @@ def test_a_report_that_can_not_be_told(tmp_path: Path) -> None:
 
 
 def test_a_format_without_a_turn(tmp_path: Path) -> None:
-    """A format in which nobody ever has a turn is told, and breaks nothing."""
+    """A format in which no seat ever has a turn is told, and breaks nothing."""
     never = FORMAT[: FORMAT.index("round:\n  - name")] + FORMAT[FORMAT.index("shapes:") :] + "round: []\n"
     (one,) = told(tmp_path / "mine", format_yaml=never)
     assert one == "round: a calm debate of 1 round (plain) has no turns."

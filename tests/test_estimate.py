@@ -1,4 +1,4 @@
-"""An estimate plays the debate before anybody is called, and prices every call as the real one."""
+"""An estimate plays the debate before any model is called, and prices every call as the real one."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_stand_in_beside_people_and_models_costs_nothing() -> None:
 
 @pytest.mark.parametrize("who", ["host", "replay:x.jsonl"])
 def test_some_seats_are_no_calls(who: str) -> None:
-    """Nobody calls a host, a person or a recording."""
+    """A host, a person or a recording is never called."""
     made = estimate(opening(cast={"a": (who,), "b": (who,), "judge": (OPUS,)}))
 
     assert {line.seat for line in made.bill.lines} == {"judge"}
@@ -138,7 +138,7 @@ def test_the_line() -> None:
 
 
 def test_what_the_line_leaves_open() -> None:
-    """The line claims no price that nobody knows, no time of others, no search, and no call where there is none."""
+    """The line claims no price that is unknown, no time of others, no search, and no call where there is none."""
     hosted = estimate(first(rounds=1, cast=cast("host", "host", "anthropic:claude-haiku-5-5")))
     unknown = estimate(first(rounds=1, cast=cast("command:x", "command:x", "command:x")))
     searching = estimate(first().with_settings(search=True))

@@ -1,4 +1,4 @@
-"""What is refused of an address before anybody is asked for anything, and which IP addresses are refused."""
+"""What is refused of an address before any request is made, and which IP addresses are refused."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ HOSTILE = {
 REFUSED = [(url, why) for why, urls in HOSTILE.items() for url in urls]
 
 
-async def nobody(host: str) -> Sequence[str]:
+async def no_addresses(host: str) -> Sequence[str]:
     raise AssertionError(f"{host} was looked up")
 
 
@@ -77,7 +77,7 @@ def test_hostile_addresses_are_refused_before_any_connection() -> None:
     """An address that may not be asked for is refused, with the reason, before its name is even looked up."""
     for url, why in REFUSED:
         with pytest.raises(Blocked) as refusal:
-            run(Fetcher(resolver=nobody).fetch(url))
+            run(Fetcher(resolver=no_addresses).fetch(url))
 
         assert why in refusal.value.why, url
 
@@ -185,5 +185,5 @@ def test_no_address_hides_in_a_longer_one(ip: ipaddress.IPv4Address) -> None:
 
 @pytest.mark.parametrize("ip", ["8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700::1111", "2a00:1450:4001::200e"])
 def test_public_addresses_are_let_through(ip: str) -> None:
-    """An address that anybody can reach is nobody's private one."""
+    """An address that the public can reach is no private one."""
     assert addresses.kind(ipaddress.ip_address(ip)) == ""

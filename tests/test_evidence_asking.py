@@ -1,4 +1,4 @@
-"""One answer of a server that may be anybody's: what is sent to it, and what of it is read."""
+"""One answer of a server that may be a stranger's: what is sent to it, and what of it is read."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_a_quote_that_is_not_there(site: Site) -> None:
 
 
 def test_a_short_quote_is_not_even_fetched(site: Site) -> None:
-    """A quote that could stand anywhere is not looked for, and nobody is asked for the page."""
+    """A quote that could stand anywhere is not looked for, and the page is not asked for."""
     found = checked(site, "the sea rose")
 
     assert (found.state, found.similarity) == ("not found", None)
@@ -113,7 +113,7 @@ def test_what_comes_of_a_page(site: Site, said: bytes, state: str, why: str) -> 
 
 
 def test_a_pdf_is_kept(site: Site, tmp_path: Path) -> None:
-    """A PDF is not read, but kept for whoever wants to."""
+    """A PDF is not read, but kept for those who want to."""
     site.says["/"] = answer(b"%PDF-1.7 and so on", "application/pdf")
     found = checked(site, folder=tmp_path)
 
@@ -177,7 +177,7 @@ def test_many_quotes_at_once(site: Site) -> None:
 
 
 def test_without_the_extra_nothing_is_checked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the extra is not installed the answer names it, and nobody is asked for anything."""
+    """Where the extra is not installed the answer names it, and no request is made."""
     found = importlib.util.find_spec
     monkeypatch.setattr(evidence_check, "find_spec", lambda name: None if name == "trafilatura" else found(name))
     answered = checked(site)
@@ -211,7 +211,7 @@ def test_an_answer_is_a_frozen_value(site: Site) -> None:
 
 @given(st.text(), st.text())
 def test_any_address_and_quote_have_an_answer(url: str, quote: str) -> None:
-    """Whatever a speaker brings, there is an answer that can be written down, and nobody is asked."""
+    """Whatever a speaker brings, there is an answer that can be written down, and no request is made."""
     found = run(check(url, f"four words are enough for it {quote}", None, Fetcher(resolver=Names(["127.0.0.1"]))))
 
     assert found.state in ("blocked", "not found") and found.why

@@ -54,7 +54,7 @@ def test_an_answer_that_is_none(answers: Sequence[str]) -> None:
         run(connection.resolve(PAGE, Names(answers), public))
 
 
-def test_a_name_that_nobody_knows() -> None:
+def test_an_unknown_name() -> None:
     """Where the resolver knows no address, the host is unreachable."""
 
     async def nothing(host: str) -> Sequence[str]:
@@ -97,7 +97,7 @@ def test_the_socket_goes_where_it_was_checked(site: Site, monkeypatch: pytest.Mo
 
     def asked(host: str, *_: object, **__: object) -> list[object]:
         opened.append(host)
-        raise socket.gaierror(-2, "nobody should ask")
+        raise socket.gaierror(-2, "it should not be asked")
 
     monkeypatch.setattr(socket, "getaddrinfo", asked)
     run(site.fetcher().fetch(site.url("/")))
@@ -115,8 +115,8 @@ def test_another_address_is_tried(site: Site) -> None:
     assert run(fetcher.fetch(site.url("/"))).body == ARTICLE.encode()
 
 
-def test_nobody_answers() -> None:
-    """A port that nobody listens on is unreachable, and said so."""
+def test_a_port_without_a_listener() -> None:
+    """A port without a listener is unreachable, and said so."""
     with socket.create_server((HERE, 0)) as closed:
         port = closed.getsockname()[1]
     fetcher = Fetcher(resolver=Names(), allowed=here, ports=frozenset({port}))
@@ -171,7 +171,7 @@ def certificate(tmp_path: Path) -> Path:
     [(NAME, True, "200"), (NAME, False, "certificate"), ("other.example.org", True, "certificate")],
 )
 def test_a_certificate_must_be_vouched_for(certificate: Path, name: str, trusted: bool, ends: str) -> None:
-    """A host whose certificate nobody vouches for, or that is another's, is unreachable; with a good one it answers."""
+    """A host whose certificate is untrusted or another's, is unreachable; with a good one it answers."""
     served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     served.load_cert_chain(certificate)
     trust = ssl.create_default_context(cafile=str(certificate)) if trusted else None

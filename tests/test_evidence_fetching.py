@@ -257,13 +257,13 @@ def slowly(line: socket.socket) -> None:
 
 
 def test_one_at_a_time_of_a_host(site: Site) -> None:
-    """Of one host one thing is asked at a time, and waiting in line takes nobody's time away."""
+    """Of one host one thing is asked at a time, and waiting in line takes none of a page's own time."""
     fetcher = site.fetcher(seconds=2.0)
     paths = [f"/{place}" for place in range(8)]
     alone, overlaps = threading.Lock(), list[bool]()
 
     def slowly_alone(line: socket.socket) -> None:
-        """Says whether somebody else is being answered; it is over before the last word goes out."""
+        """Says whether another is being answered; it is over before the last word goes out."""
         overlaps.append(not alone.acquire(blocking=False))
         time.sleep(0.3)
         if alone.locked():
@@ -306,7 +306,7 @@ def test_hosts_that_lead_to_each_other_do_not_wait_for_each_other(site: Site) ->
     assert {page.url for page in run(visits())} == {f"{one}/", f"{other}/"}
 
 
-def test_a_page_that_was_called_off_holds_nobody_up(site: Site) -> None:
+def test_a_page_that_was_called_off_holds_no_other_up(site: Site) -> None:
     """When a fetch is cancelled, the next one of the same host goes on."""
     site.says["/slow"] = lambda line: time.sleep(30)
     fetcher = site.fetcher()

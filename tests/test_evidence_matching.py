@@ -244,5 +244,5 @@ def test_any_stretch_of_a_text_is_verified(words: list[str], data: st.DataObject
 
 
 def test_a_hostile_text_is_compared_in_time() -> None:
-    """A text that repeats itself for ever keeps nobody busy for ever."""
+    """A text that repeats itself for ever does not keep the search busy for ever."""
     assert match.compare("a a a a a a a a a a a a a a a a a a a a 5", ["a " * 500_000]).state == "not found"

@@ -105,7 +105,7 @@ def test_without_a_main_text_the_whole_text_does(monkeypatch: pytest.MonkeyPatch
     """Where the main text takes too long to make out, or can't be, the whole text is enough."""
 
     def stumble(*_: object) -> None:
-        raise RuntimeError("a page that nobody thought of")
+        raise RuntimeError("a page that was not expected")
 
     def never(*_: object) -> None:
         while True:

@@ -45,7 +45,7 @@ def test_a_page_is_read_in_a_process_of_its_own() -> None:
 
 
 def test_a_reader_is_given_nothing_of_the_environment(stand_in: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key, no proxy and no home of whoever runs a debate is told to a reader."""
+    """No key, no proxy and no home of the user who runs a debate is told to a reader."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
     said = json.dumps(SAID | {"text": "ENV"}).replace('"ENV"', "' + json.dumps(' '.join(os.environ)) + '")
     stand_in(f"import json; sys.stdin.read(); print('{said}')")

@@ -42,12 +42,12 @@ Disallow: /everybody
     ],
 )
 def test_the_group_that_names_this_program_counts(target: str, allowed: bool) -> None:
-    """The group with this program's name holds, in whatever case and version, and that for everybody does not."""
+    """The group with this program's name holds, in whatever case and version, and that for all does not."""
     assert RobotsRules(GROUPS).allow(target) is allowed
 
 
-def test_everybody_is_meant_where_nobody_is_named() -> None:
-    """Without a group of its name this program keeps to what is said to everybody."""
+def test_all_are_meant_where_none_is_named() -> None:
+    """Without a group of its name this program keeps to what is said to all programs."""
     rules = RobotsRules(
         "User-agent: *\nDisallow: /everybody\n\nUser-agent: x\nDisallow: /\n\nUser-agent: *\nDisallow: /too"
     )
@@ -81,7 +81,7 @@ def test_rules_fit_as_the_standard_says(lines: str, target: str, allowed: bool) 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "Disallow: /", "<html>no robots here</html>", "User-agent: *"])
 def test_no_rules_allow_everything(text: str) -> None:
-    """Where nothing is said to this program or to everybody, everything may be asked for."""
+    """Where nothing is said to this program or to all, everything may be asked for."""
     assert RobotsRules(text).allow("/anything?at=all")
 
 

@@ -1,4 +1,4 @@
-"""Mistakes that somebody makes in a format of their own, each told by the line where it stands."""
+"""Mistakes that a user makes in a format of their own, each told by the line where it stands."""
 
 from __future__ import annotations
 

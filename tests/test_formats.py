@@ -66,7 +66,7 @@ def test_what_is_announced_word_for_word() -> None:
 
 
 def test_a_format_is_loaded_once_and_can_not_be_spoiled() -> None:
-    """Whoever loads a format has the same frozen value."""
+    """All who load a format have the same frozen value."""
     made = loader.load("adversarial")
     assert loader.load("adversarial") is made
     with pytest.raises(ValidationError):
@@ -150,7 +150,7 @@ def test_digests_of_what_is_not_there() -> None:
 @pytest.mark.parametrize("panel", [1, 3])
 @pytest.mark.parametrize("rounds", [1, 2, 3, 8])
 def test_the_agenda_shown_is_the_one_played(rounds: int, panel: int) -> None:
-    """What is shown of a format before anybody spoke is what a debate of that size goes through."""
+    """What is shown of a format before the first speech is what a debate of that size goes through."""
     shown = loader.unrolled(loader.load("adversarial"), rounds, "strict", panel)
     plain = [tuple(ids) for _, how, ids in shown if "only" not in how]
     assert plain == stages(rounds, panel, "a")

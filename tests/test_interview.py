@@ -208,7 +208,7 @@ class TestRounds:
         assert len(refused.value.complaints) == 1
 
     def test_seven_and_eight_ask_back_once(self, interview: Questionnaire) -> None:
-        """More than six rounds are explained, and taken from somebody who insists."""
+        """More than six rounds are explained, and taken from a user who insists."""
         draft = said(interview, SetupState(), *TO_ROUNDS, ("rounds", "8"))
         asked = question(interview, draft)
 
@@ -222,7 +222,7 @@ class TestRefusals:
     @pytest.mark.parametrize("answer", ["", "  ", "null", "No response", "undefined", "[]", "auto-selected"])
     @pytest.mark.parametrize("key", ["topic", "rounds", "strictness", "output", "position_a"])
     def test_empty_and_automatic_answers(self, interview: Questionnaire, key: str, answer: str) -> None:
-        """An answer that nobody gave is refused, never assumed."""
+        """An answer that was not given is refused, never assumed."""
         with pytest.raises(BadSettings, match="not an answer that a person gave"):
             interview.answer(said(interview, SetupState(), *TO_ROUNDS), key, answer)
 

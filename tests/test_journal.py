@@ -1,4 +1,4 @@
-"""A journal gives back what was written, takes no other file for one, and can be checked by anybody."""
+"""A journal gives back what was written, takes no other file for one, and can be checked without this program."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_lone_surrogate_is_refused(tmp_path: Path, text: str) -> None:
 # The documented seal
 
 
-def test_anybody_can_check_the_seal(tmp_path: Path) -> None:
+def test_the_seal_can_be_checked_without_this_program(tmp_path: Path) -> None:
     """The hash of every line, and the chain of lines, follow from the bytes and sha256 alone."""
     data = written(tmp_path / "j.jsonl", every_kind())
     before, mark = b"0" * 64, b',"hash":"'
@@ -152,7 +152,7 @@ def test_anybody_can_check_the_seal(tmp_path: Path) -> None:
 
 
 def test_lines_sealed_by_hand_are_taken(tmp_path: Path) -> None:
-    """A journal written by somebody else as documented is a journal, and can be gone on with."""
+    """A journal written by another program as documented is a journal, and can be gone on with."""
     first = line(1, START, opened().model_dump(mode="json"))
     head = hashlib.sha256(first[: -len(b',"hash":""}\n') - 64] + b"}").hexdigest()
     path = tmp_path / "j.jsonl"
@@ -323,7 +323,7 @@ def test_an_error_lets_go_of_the_lock(tmp_path: Path) -> None:
 
 
 def test_a_program_that_was_started_does_not_inherit_the_lock(tmp_path: Path) -> None:
-    """A command that a writer's process started, and that outlives the writer, keeps nobody out."""
+    """A command that a writer's process started, and that outlives the writer, keeps no other out."""
     path = tmp_path / "j.jsonl"
     with JournalWriter.create(path, opened()):
         sleeper = subprocess.Popen(["sleep", "60"], close_fds=False)

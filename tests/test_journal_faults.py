@@ -249,8 +249,8 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("data", [b"Milk, eggs, and no newline", b"\x89PNG\x00\xff" * 9], ids=["text", "binary"])
-def test_a_file_of_somebody_elses_is_not_begun_over(tmp_path: Path, data: bytes) -> None:
-    """A file that is not the beginning of a journal's first line is nobody's torn journal: it is left as it was."""
+def test_a_file_of_another_kind_is_not_begun_over(tmp_path: Path, data: bytes) -> None:
+    """A file that is not the beginning of a journal's first line is no torn journal: it is left as it was."""
     path = tmp_path / "notes"
     path.write_bytes(data)
     with pytest.raises(BadJournal):
@@ -291,7 +291,7 @@ def test_a_writer_outlives_an_event_loop(tmp_path: Path) -> None:
 
 
 def test_a_journal_cut_under_its_writer_is_not_written_on(tmp_path: Path) -> None:
-    """Where somebody else cut the file, the writer fails at its next event rather than leave a hole before it."""
+    """Where another process cut the file, the writer fails at its next event rather than leave a hole before it."""
     path = tmp_path / "j.jsonl"
     with JournalWriter.create(path, opened()) as writer:
         writer.append(MORE)

@@ -15,7 +15,7 @@ from debate_orchestrator.util.errors import BadJournal, ProviderFailed
 
 
 def test_a_link_is_read_and_never_written(here: Path) -> None:
-    """A link to a journal may be read; whoever would write by it is told to name the file, and nothing changes."""
+    """A link to a journal may be read; a command that would write by it says to name the file, and nothing changes."""
     before = ten_lines(here / "real.jsonl")
     os.symlink("real.jsonl", "link.jsonl")
 

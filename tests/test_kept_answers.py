@@ -98,14 +98,14 @@ class TestMoved:
         assert not Path(".debate-setup.yaml").exists()
 
     def test_a_named_file_stays(self, here: Path) -> None:
-        """A file that somebody named stays where it is."""
+        """A file that the user named stays where it is."""
         kept = KeptAnswers("mine.yaml", own=False)
         kept.keep(DRAFT)
         kept.moved(DRAFT, "report.md")
 
         assert Path("mine.yaml").exists() and Path("report.answers.yaml").exists()
 
-    def test_nobody_elses_file_is_overwritten(self, here: Path) -> None:
+    def test_no_file_of_the_users_is_overwritten(self, here: Path) -> None:
         """A file of that name that a person wrote stays, and another name is taken."""
         Path("report.answers.yaml").write_text("topic: mine\n")
 

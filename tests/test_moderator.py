@@ -1,4 +1,4 @@
-"""Two positions from a topic, by a model, where nobody gave them: derived once, kept with what they cost."""
+"""Two positions from a topic, by a model, where they were not given: derived once, kept with what they cost."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_moderator_of_its_own(debate: Run, server: Server) -> None:
 
 
 def test_a_host_can_not_derive_here(debate: Run, server: Server) -> None:
-    """Where everybody is the host, positions must be given, and the way to have them derived is named."""
+    """Where the host has every seat, positions must be given, and the way to have them derived is named."""
     ran = debate("run", "--topic=T", "--a=host", "--b=host", "--judge=host")
 
     assert ran.code == 2

@@ -25,7 +25,7 @@ from debate_orchestrator.setup.plain_positions import plain_positions, should_qu
     ],
 )
 def test_what_is_asked(question: str, who: str, what: str) -> None:
-    """A question whether somebody should do something tells who, and what."""
+    """A question whether someone should do something tells who, and what."""
     asked = should_question(question)
 
     assert asked is not None

@@ -272,7 +272,7 @@ def test_lists() -> None:
 
 
 def test_a_list_takes_no_yes() -> None:
-    """An item of a list is no answer to a question that nobody put; Enter where yes or no is wanted says so."""
+    """An item of a list is no answer to a question that was not put; Enter where yes or no is wanted says so."""
     shape: Shape = {"open": Field(kind="list"), "sure": Field(kind="flag")}
     item, flag = Step(("open", "1"), Field(kind="text", optional=True), "", True, True), leaf("flag")
 

@@ -33,7 +33,7 @@ def briefs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {brief.turn: flat(brief.messages[-1].parts[-1]) for brief in speaker.briefs}
 
 
-def test_every_template_is_somebodys() -> None:
+def test_every_template_is_used() -> None:
     """No template lies about unused: each is a phase's, or named by another or by the code."""
     texts = [path.read_text(encoding="utf-8") for path in ROOT.rglob("*.j2")]
     code = [path.read_text(encoding="utf-8") for path in (ROOT.parent / "debate_orchestrator").rglob("*.py")]

@@ -309,7 +309,7 @@ def test_a_stray_child_holds_nothing_up(
 
 
 def test_a_listener_s_failure_is_seen(program: Callable[[str], str]) -> None:
-    """What goes wrong in whoever listens is no fault of the program, and is seen as it is."""
+    """What goes wrong in a listener is no fault of the program, and is seen as it is."""
     with pytest.raises(ZeroDivisionError):
         ask(program(ECHO), on_text=lambda piece: 1 // 0)
 

@@ -87,7 +87,7 @@ def test_a_person_who_leaves(here: Path) -> None:
     assert not debate.failed["1.challenge.b"][0].unsure
 
 
-def test_the_brief_is_that_of_anybody(here: Path) -> None:
+def test_the_brief_is_that_of_any_model(here: Path) -> None:
     """A reply is on record with the digest of the same brief that any other provider would get."""
     debate = held(here, StandIn())
     others = fold([opening(rounds=2)])

@@ -27,8 +27,8 @@ FORM = "application/x-www-form-urlencoded"
 @pytest.fixture
 def visitor(here: Path) -> Iterator[PublicVisitor]:
     """A visitor of a site on which stand-ins debate."""
-    with visiting_public() as somebody:
-        yield somebody
+    with visiting_public() as visitor:
+        yield visitor
 
 
 def nothing_written() -> bool:

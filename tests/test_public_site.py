@@ -34,8 +34,8 @@ from debate_orchestrator.web.public.visitors import explained
 @pytest.fixture
 def visitor(here: Path) -> Iterator[PublicVisitor]:
     """A visitor of a site on which stand-ins debate."""
-    with visiting_public() as somebody:
-        yield somebody
+    with visiting_public() as visitor:
+        yield visitor
 
 
 def opened(name: str) -> Opened:

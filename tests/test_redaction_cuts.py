@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import httpx2
 import pytest
@@ -74,7 +73,7 @@ def broken_body(key: str, left: int) -> str:
 
 def completions(key: str, left: int) -> str:
     answer, named = CompletionsAnswer(), up_to(api.LONGEST_FIELD, key, left)
-    answer.take(SimpleNamespace(model_fields_set=set(), model=named, choices=[SimpleNamespace(finish_reason=named)]))
+    answer.take({"model": named, "choices": [{"finish_reason": named}]})
     reply = answer.reply("openai:x")
     assert reply.model and reply.stop
     return f"{reply.model}\n{reply.stop}"
@@ -82,9 +81,8 @@ def completions(key: str, left: int) -> str:
 
 def messages(key: str, left: int) -> str:
     answer, named = MessagesAnswer(), up_to(api.LONGEST_FIELD, key, left)
-    delta = SimpleNamespace(stop_reason=named, stop_details=SimpleNamespace(explanation=named))
-    answer.take(SimpleNamespace(type="message_start", message=SimpleNamespace(model=named)))
-    answer.take(SimpleNamespace(type="message_delta", delta=delta))
+    answer.take({"type": "message_start", "message": {"model": named}})
+    answer.take({"type": "message_delta", "delta": {"stop_reason": named, "stop_details": {"explanation": named}}})
     answer.endings = {str(answer.stop): "refused"}
     reply = answer.reply("anthropic:claude-opus-5-5")
     assert reply.model and reply.stop and reply.text
@@ -194,3 +192,23 @@ def test_whatever_a_provider_has_cut() -> None:
 
     assert KEY[:6] not in kept.model_dump_json()
     assert (kept.text, kept.model, kept.stop, kept.found[0].title) == ("It is [key]",) * 4
+
+
+class Failing(Fixed):
+    """A provider whose answer breaks off after two pieces."""
+
+    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+        on_text(f"It is {KEY[:9]}")
+        on_text(f"{KEY[9:]} and")
+        raise TransientError("it broke off")
+
+
+@pytest.mark.parametrize(("watched", "pieces"), [(True, ["It is ", "[key] and"]), (False, ["It is [key] and"])])
+def test_an_answer_that_breaks_off_is_told_without_secrets(*, watched: bool, pieces: list[str]) -> None:
+    """What came of an answer is told without a key that came in two pieces, also where it is told at the end alone."""
+    heard: list[str] = []
+    with pytest.raises(TransientError):
+        asyncio.run(call_provider(Failing(Reply(text="", brief="", by="x")), BRIEF, heard.append, watched=watched))
+
+    assert [piece for piece in heard if piece] == pieces
+    assert len(heard) > 1 or not watched

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Reply, Spoke, Voted
-from debate_orchestrator.core.values import FREE, Value
+from debate_orchestrator.core.values import FREE_TEXT, Value
 from debate_orchestrator.providers.registry import cast_problems
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.redact import redact, secrets
@@ -236,7 +236,7 @@ def test_every_string_of_an_event_is_text_or_structure() -> None:
         f"{one.__name__}.{name}"
         for one in holders(Event)
         for name, field in one.model_fields.items()
-        if FREE not in field.metadata and _has_strings(field.annotation)
+        if FREE_TEXT not in field.metadata and _has_strings(field.annotation)
     }
 
     assert found == set(STRUCTURE.split())

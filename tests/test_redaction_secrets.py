@@ -14,6 +14,7 @@ from counting import calls
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.util.redact import Redactor, StreamRedactor, add_secret, redact, secrets, spellings
 
 KEY = 'sk-Ab "0/1+2\\3 é=&z'
@@ -187,7 +188,7 @@ def test_escapes_of_nothing_cost_no_more_than_their_length(unit: str, monkeypatc
         return time.process_time() - since
 
     seconds(10)
-    assert seconds(4_000) < 10 * seconds(1_000)
+    assert seconds(2_000) < 10 * seconds(500)
 
 
 @pytest.mark.parametrize("before", ["\\", "%", "&", "C:\\"])
@@ -224,3 +225,15 @@ def test_the_environment_is_looked_through_once(monkeypatch: pytest.MonkeyPatch)
     assert calls(lambda: redact("x")) < 2 * calls(lambda: list(os.environ.items()))
     monkeypatch.setenv("SOME_7_TOKEN", "sk-another-Ab3dEf6hIj9l")
     assert redact("it is sk-another-Ab3dEf6hIj9l") == "it is [key]"
+
+
+def test_a_brief_that_was_changed_is_redacted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A brief without secrets is not looked through twice. A copy of it with a secret is, and so is the brief itself
+    once something else is a secret."""
+    monkeypatch.setenv("OPENAI_API_KEY", "tr0ub4dor-and-3-more")
+    first = Brief(turn="1.opening.a", system="said: xkcd-936-horse", messages=(), wants="text").redacted()
+    assert first.redacted() is first
+    assert first.model_copy(update={"system": "it is tr0ub4dor-and-3-more"}).redacted().system == "it is [key]"
+
+    monkeypatch.setenv("OPENAI_API_KEY", "xkcd-936-horse")
+    assert first.redacted().system == "said: [key]"

@@ -120,7 +120,7 @@ def test_nothing_is_no_reply(text: str, debate: DebateState) -> None:
 
 
 @pytest.mark.parametrize("text", ["\u202e", "\u200b \ufeff\n", "\U000e0041\U000e007f"])
-def test_what_nobody_can_see_is_no_speech(text: str) -> None:
+def test_what_can_not_be_seen_is_no_speech(text: str) -> None:
     """A speech without one visible character is refused."""
     with pytest.raises(BadReply, match="no visible character"):
         said(text)
@@ -245,7 +245,7 @@ def held(**changes: Any) -> DebateState:
 
 @pytest.mark.parametrize("text", ["<thinking>All of it.</thinking>", "<thinking>One two three", "so</thinking>\n"])
 def test_private_working_alone_is_no_speech(text: str) -> None:
-    """A speech of which nobody would hear anything is refused, however often, with what to do about it."""
+    """A speech of which nothing would be heard is refused, however often, with what to do about it."""
     debate = held()
     for _ in range(3):
         with pytest.raises(BadReply, match=r"private working alone.*close the <thinking> tag"):
@@ -290,7 +290,7 @@ def test_judges_are_held_to_no_length() -> None:
 
 
 @pytest.mark.parametrize("line", [DECLINE, CONCEDE])
-def test_what_is_said_in_private_is_said_to_nobody(line: str) -> None:
+def test_what_is_said_in_private_is_not_heard(line: str) -> None:
     """The line that declines, or concedes, does neither in private working; said aloud it does."""
     debate = held()
     event = said(f"<thinking>\nI could say\n{line}\n</thinking>\nOne two three.", debate)

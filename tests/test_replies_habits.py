@@ -48,6 +48,7 @@ def dumped(debate: DebateState, reply: dict[str, Any]) -> str:
 BALLOT = plain(ROUND, **marks())
 VERDICT = plain(FINAL, winner="a", strength="narrow", unresolved_questions=["Who pays?"])
 RECORD = {"rows": [{"claim": "x", "a": "y", "b": "z", "status": "unresolved", "turns": ["1.opening.a"]}]}
+CODE = code_of(FINAL).text
 SCORES = {"argument_quality": 7, "use_of_evidence": 7, "directness_of_rebuttals": 7}
 
 FORMS = {
@@ -114,8 +115,6 @@ def test_punctuation_is_repaired(fault: str, debate: DebateState) -> None:
 
 
 HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
-    "an extra key": (FINAL, {"confidence": "high"}, {}),
-    "a reasoning field first": (ROUND, {"reasoning": "It was close."}, {}),
     "converged_on without consensus": (FINAL, {"converged_on": "On nothing."}, {"converged_on": None}),
     "an empty converged_on": (FINAL, {"converged_on": ""}, {"converged_on": None}),
     "winner A": (FINAL, {"winner": "A"}, {"winner": "a"}),
@@ -129,7 +128,7 @@ HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
     "a list of one winner": (FINAL, {"winner": ["a"]}, {"winner": "a"}),
     "strength in capitals": (FINAL, {"strength": "DECISIVE"}, {"strength": "decisive"}),
     "null for an empty list": (FINAL, {"unresolved_questions": None}, {"unresolved_questions": []}),
-    "a text for a list": (FINAL, {"unresolved_questions": "Why?"}, {"unresolved_questions": ["Why?"]}),
+    "a text for a list": (FINAL, {"unresolved_questions": f"{CODE} Why?"}, {"unresolved_questions": ["Why?"]}),
     "objects for texts": (FINAL, {"unresolved_questions": [{"question": "Why?"}]}, {"unresolved_questions": ["Why?"]}),
     "scores of 10": (ROUND, {"scores": {
         "a": dict.fromkeys(SCORES, "7/10"), "b": dict.fromkeys(SCORES, "6 out of 10")}}, {}),
@@ -155,7 +154,7 @@ HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
     "turns in one text": (DISSENT, {"rows": [RECORD["rows"][0] | {"turns": "1.Opening.A"}]}, RECORD),
     "unknown turns alone": (DISSENT, {"rows": [RECORD["rows"][0] | {"turns": ["round 1"]}]},
         {"rows": [RECORD["rows"][0] | {"turns": []}]}),
-    "one row without a list": (DISSENT, {"rows": RECORD["rows"][0]}, RECORD),
+    "one row without a list": (DISSENT, {"rows": {"code": code_of(DISSENT).text} | RECORD["rows"][0]}, RECORD),
     "status by another spelling": (DISSENT, {"rows": [RECORD["rows"][0] | {"status": "Unresolved."}]}, RECORD),
 }  # fmt: skip
 """Habit to the debate in which it is tried, what differs in the reply, and what differs in the ballot that is read."""
@@ -205,6 +204,8 @@ ASKED_AGAIN = {
     "a doubtful winner": TEXT.replace('"winner": "a"', '"winner": a?'),
     "a number under another key": dumped(FINAL, VERDICT | {"confidence": 0.8}),
     "an object under another key": dumped(FINAL, VERDICT | {"reasoning": {"a": [1]}}),
+    "an extra key": dumped(FINAL, VERDICT | {"confidence": "high"}),
+    "a null left out": dumped(FINAL, {key: value for key, value in VERDICT.items() if key != "converged_on"}),
     "a reason for the winner": dumped(FINAL, VERDICT | {"winner_reason": "It was."}),
     "another final winner": dumped(FINAL, VERDICT | {"Final Winner": "b"}),
 }  # fmt: skip
@@ -362,13 +363,18 @@ def test_work_ends_with_the_longest_repair(piece: str) -> None:
 
 @pytest.mark.parametrize("winner", ["a", "b"])
 def test_sloppy_judges_are_understood(winner: str) -> None:
-    """Whatever habits come together in the replies of a judge, all say who it meant, and none has to be asked for
-    again."""
+    """Whatever habits come together in the replies of a judge, all say who it meant. Only one with a key of its own
+    has to be asked for again."""
     turns = ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
     due = {turn: debated(1, until=turn) for turn in turns}
     for n in range(60):
         for turn, debate in due.items():
             asked = brief(debate, debate.due[0], code=code_of(debate)).messages[-1].parts[-1]
-            text = sloppy_judges.written(debate.format.heading_of(debate.due[0]), winner, n, asked)
+            title = debate.format.heading_of(debate.due[0])
+            text = sloppy_judges.written(title, winner, n, asked)
+            if '"reasoning"' in text:
+                with pytest.raises(BadReply, match="'reasoning': there is no such field"):
+                    read(text, debate)
+                text = sloppy_judges.written(title, winner, n, f"{asked}\n<<< COMPLAINTS")
             ballot = read(text, debate).ballot
             assert turn == turns[-1] or ballot["winner"] == winner

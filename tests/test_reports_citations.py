@@ -137,7 +137,7 @@ def test_how_much_was_verified_and_by_whom(clerk: str, script: dict[str, object]
 
 
 def test_who_will_look() -> None:
-    """Before anything was looked up, nobody has."""
+    """Before anything was looked up, no citation has a result."""
     debate = fold(events("claim", until="1.check.clerk", cast=FETCHED))
 
     assert looked_up_by(debate) == "it has not been looked up yet"

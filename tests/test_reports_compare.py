@@ -123,14 +123,14 @@ def test_any_two_formats_can_stand_side_by_side(one: str, other: str) -> None:
     assert made.model_dump(mode="json")["winners"]
 
 
-def test_without_judges_nobody_has_won() -> None:
-    """A bare conversation is told as one that nobody judges."""
+def test_without_judges_no_side_has_won() -> None:
+    """A bare conversation is told as one without a judge."""
     assert compared(debated("1"), kind("2", "conversation")).verdicts.rows[1][1] == "not judged"
 
 
 @cache
 def usual() -> list[tuple[int, str]]:
-    """The headings of a comparison in which nobody is hostile."""
+    """The headings of a comparison in which no text is hostile."""
     return reading.headings(markdown.render_comparison(compared(debated("1"), debated("2"))))
 
 

@@ -1,4 +1,4 @@
-"""A report warns where a judge is kin to those it judges, as far as anybody can know."""
+"""A report warns where a judge is kin to those it judges, as far as can be known."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_every_judge_of_a_panel() -> None:
 
 
 @pytest.mark.parametrize("who", ["host", "replay:x.jsonl", "human", "rehearse"])
-def test_nobody_knows(who: str) -> None:
+def test_unknown_kinship(who: str) -> None:
     """Where a cast does not tell who speaks, nothing is said."""
     assert warned(who, who, who) == ()
 

@@ -1,4 +1,4 @@
-"""The report tells what the calls cost, after everything else, and only where somebody was called."""
+"""The report tells what the calls cost, after everything else, and only where a model was called."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def test_it_is_last() -> None:
     assert made.split(f"\n---\n\n{SECTION}\n")[0].rstrip("\n") == same.rstrip("\n")
 
 
-def test_nobody_was_called() -> None:
+def test_no_model_was_called() -> None:
     """A debate of the host's agents has no such section."""
     assert cost_table(build_report(entries(played(rounds=1)))) is None
     assert SECTION not in report(rounds=1)
 
 
 def test_the_unknown_is_told() -> None:
-    """A price that nobody knows is unknown in its row and in the sum, and a sentence says so; it is never $0."""
+    """An unknown price is unknown in its row and in the sum, and a sentence says so; it is never $0."""
     made = cost_table(build_report(entries(paid(cost=None, usage=None))))
 
     assert made is not None
@@ -97,12 +97,12 @@ def test_the_unknown_is_told() -> None:
     ],
 )
 def test_money(line: dict[str, Any], said: str) -> None:
-    """What is known is told to four places, with the number of calls beside it that nobody can price."""
+    """What is known is told to four places, with the number of calls beside it that have no known price."""
     assert money(cost_report(CostLine(seat="a", phase="opening", **line), None, None)) == said
 
 
 def test_searches_have_a_column_where_there_were_any() -> None:
-    """Searches of the web are told where somebody searched."""
+    """Searches of the web are told where there were any."""
     usage = USAGE.model_copy(update={"searches": 3})
     made = cost_table(billed(CostLine(seat="a", phase="opening", calls=1, usage=usage)))
 

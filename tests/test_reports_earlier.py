@@ -129,8 +129,8 @@ def test_the_section_is_the_last() -> None:
     assert "This is a judging of a recorded debate: old.journal.jsonl" in text
 
 
-def test_where_nobody_is_scored() -> None:
-    """A format that scores nobody has winners to compare, and no totals, strength or rounds."""
+def test_without_scores() -> None:
+    """A format without scores has winners to compare, and no totals, strength or rounds."""
     recorded = again(played(rounds=1)).recorded
     one = told("question", {"final.verdict.judge": {"winner": "b"}}).model_copy(update={"recorded": recorded})
     found = compared(one)

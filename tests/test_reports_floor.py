@@ -67,8 +67,8 @@ def test_reviewers_read_what_the_sides_were_asked() -> None:
     assert "ahead" in markdown.render(made) and "ahead" not in blind
 
 
-def test_a_question_that_nobody_heard_is_told() -> None:
-    """One that was put and heard by nobody stands at the head, and says `yet` while there may be somebody."""
+def test_a_question_that_was_not_heard_is_told() -> None:
+    """One that was put and not heard stands at the head, and says `yet` while it may still be."""
     events = [*played(until="1.challenge.a"), QuestionAsked(question=WHY, to=("a",))]
     assert f"has not been heard yet: {WHY}" in markdown.render(build_report(entries(events)))
     ended = closed("1.challenge.a", QuestionAsked(question=WHY, to=("a",)))
@@ -127,7 +127,7 @@ def test_a_question_can_not_forge_anything(deal: Deal) -> None:
 
 
 def test_a_report_with_a_question_is_read_back() -> None:
-    """The speeches of a report that tells a question are those it has without: the question is nobody's words."""
+    """The speeches of a report that tells a question are those it has without: the question is no speaker's words."""
     before = played(until="1.challenge.a")
     plain = markdown.render(build_report(entries(played())))
     asked = markdown.render(

@@ -45,20 +45,20 @@ def test_a_file_that_is_no_report_stays(ending: str, tmp_path: Path) -> None:
         forms.write(build_report(entries(played())), str(path))
     assert path.read_text(encoding="utf-8") == "My notes of the year.\n"
     path.write_text("", encoding="utf-8")
-    assert forms.place(str(path)) == str(path)
+    assert forms.checked_path(str(path)) == str(path)
 
 
 @pytest.mark.parametrize("name", ["report.docx", "report", ".md"])
 def test_another_ending_is_refused(name: str) -> None:
     """A file whose ending names no form of report is refused, with the endings that do."""
     with pytest.raises(BadFile, match=r"a file that ends in \.md"):
-        forms.place(name)
+        forms.checked_path(name)
 
 
 @pytest.mark.parametrize("ending", forms.FORMS)
-def test_a_report_that_somebody_edited_is_kept(ending: str, tmp_path: Path) -> None:
+def test_a_report_that_was_edited_is_kept(ending: str, tmp_path: Path) -> None:
     """A report whose bytes were changed since is put aside before it is written anew, each time under a free name, and
-    that is told; one that nobody changed is simply written again."""
+    that is told; one that is unchanged is simply written again."""
     told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
     for worse in ("worse", "dearer"):
         forms.write(told, str(path), said.append)

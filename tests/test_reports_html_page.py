@@ -1,4 +1,4 @@
-"""The page is whole, asks nobody for anything, and tells what the markdown report tells, in every format."""
+"""The page is whole, makes no request, and tells what the markdown report tells, in every format."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def test_what_leads_elsewhere_is_text(text: str, shown: str) -> None:
 
 
 def test_definitions_are_shown() -> None:
-    """What markdown would take for the definition of a link is shown, since somebody said it."""
+    """What markdown would take for the definition of a link is shown, since it was said."""
     assert "[Judge]: https://example.org" in page_reading.read(block("[Judge]: https://example.org 'x'")).text
 
 
@@ -129,22 +129,22 @@ def test_a_speech_without_its_markup() -> None:
 
 
 @for_each(NASTY)
-def test_nobody_leaves_their_place(text: str) -> None:
-    """Whoever says what, it stays where it stands, and is shown."""
+def test_no_speech_leaves_its_place(text: str) -> None:
+    """Whatever is said, it stays where it stands, and is shown."""
     must_be_harmless(text)
 
 
 @pytest.mark.slow
 @settings(max_examples=150)
 @given(st.one_of(texts, st.sampled_from(NASTY).flatmap(alike)))
-def test_nobody_leaves_their_place_by_chance(text: str) -> None:
+def test_no_speech_leaves_its_place_by_chance(text: str) -> None:
     """Nor does any text that is put together from what markup is made of."""
     must_be_harmless(text)
 
 
 @pytest.mark.slow
 @for_each(HUGE)
-def test_nobody_takes_up_time(name: str) -> None:
+def test_no_speech_takes_up_time(name: str) -> None:
     """200 kB of anything are shown as they are; 20 kB of it are laid out, or shown so, within seconds."""
     began = time.process_time()
     assert "<pre" in block(HUGE[name])

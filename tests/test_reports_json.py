@@ -149,7 +149,7 @@ def test_probabilities_are_shares() -> None:
 
 def test_unknown_prices_are_null() -> None:
     """A bill with an unknown price has no sum, and what is known stands beside it."""
-    known, unknown = read(SHAPES["paid for"]())["costs"], read(SHAPES["paid for, nobody knows how much"]())["costs"]
+    known, unknown = read(SHAPES["paid for"]())["costs"], read(SHAPES["paid for, at an unknown price"]())["costs"]
 
     assert known["total"]["usd"] == known["total"]["usd_known"] == 1.25
     assert (unknown["total"]["usd"], unknown["total"]["usd_known"], unknown["total"]["tokens"]) == (None, None, None)

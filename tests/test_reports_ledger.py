@@ -1,4 +1,4 @@
-"""The report has a ledger of what was cited, where somebody looks it up."""
+"""The report has a ledger of what was cited, where a clerk looks it up."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_nothing_was_cited() -> None:
 
 
 def test_formats_without_a_clerk_have_none() -> None:
-    """Where nobody looks anything up there is no ledger."""
+    """Where no clerk looks anything up there is no ledger."""
     assert "## Evidence" not in report("panel")
     assert told("panel").evidence is None
 

@@ -1,4 +1,4 @@
-"""The report holds what anybody may have said: written out once in full, and with everybody hostile."""
+"""The report holds what any seat may have said: written out once in full, and with all seats hostile."""
 
 from __future__ import annotations
 
@@ -211,8 +211,8 @@ def must_be_genuine(deal: Deal, rounds: int = 2, strictness: str = "strict") -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("deal", deals(SAID))
-def test_nobody_forges_a_report(deal: Deal) -> None:
-    """Whoever says what, the headings, rules, tables, rows and links of a report are its own."""
+def test_no_speech_forges_a_report(deal: Deal) -> None:
+    """Whatever is said, the headings, rules, tables, rows and links of a report are its own."""
     hold(must_be_genuine, deal)
 
 
@@ -222,14 +222,14 @@ def test_nobody_forges_a_report(deal: Deal) -> None:
     dealt_by_chance((texts | st.sampled_from(NASTY).flatmap(alike)).filter(heard)),
     st.sampled_from(["strict", "lenient"]),
 )
-def test_nobody_forges_a_report_by_chance(deal: Deal, strictness: str) -> None:
+def test_no_speech_forges_a_report_by_chance(deal: Deal, strictness: str) -> None:
     """Nor does any text that is put together from what markdown takes for structure."""
     must_be_genuine(deal, strictness=strictness)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hash", "equals", "quote", "backtick", "pipe"])
-def test_nobody_buries_a_report(name: str) -> None:
+def test_no_speech_buries_a_report(name: str) -> None:
     """Speeches of 200 kB leave the structure as it was."""
     text = HUGE[name]
     made = report(lambda turn: text if "opening" in turn["turn"] else None, rounds=1)

@@ -105,7 +105,7 @@ def test_it_is_read_back_and_judged() -> None:
 
 
 def test_what_weakens_a_speech_is_told_and_read_back() -> None:
-    """A refusal, and the words that nobody heard, are told in a line that is no part of the speech."""
+    """A refusal, and the words that were not heard, are told in a line that is no part of the speech."""
     script = {"1.argument.a": "word " * 650, "1.argument.b": [declined("1.argument.b")]}
     text = report("conversation", script, rounds=2)
     heard, transcript = read_back(script)

@@ -41,7 +41,7 @@ def test_a_rehearsal_in_part() -> None:
 
 
 def test_people_are_told() -> None:
-    """Which seats people had is told, also of those that were given to somebody else on the way; people are no
+    """Which seats people had is told, also of those that were given to another on the way; people are no
     stand-ins, and no model."""
     cast = {"a": ("human",), "b": (STAND_IN,), "judge": ("human", STAND_IN)}
     one, alone = told(rounds=1, cast=cast), told(rounds=1, cast=dict.fromkeys(("a", "b", "judge"), ("human",)))
@@ -54,7 +54,7 @@ def test_people_are_told() -> None:
 
 @pytest.mark.parametrize("who", ["host", REAL])
 def test_a_real_debate_is_no_rehearsal(who: str) -> None:
-    """A debate in which nobody stands in for anybody is told as before."""
+    """A debate in which there are no stand-ins is told as before."""
     one = told(rounds=1, cast={"a": (who,), "b": (who,), "judge": (who,)})
 
     assert (one.run.rehearsed, one.provenance[0]) == (False, "Complete.")
@@ -87,7 +87,7 @@ def test_a_change_of_cast_is_told() -> None:
 
 
 def test_a_rehearsal_that_became_real_stays_one() -> None:
-    """A debate in which stand-ins spoke is told as rehearsed in part, whoever spoke in the end; what is announced
+    """A debate in which stand-ins spoke is told as rehearsed in part, no matter who spoke in the end; what is announced
     does not change on the way."""
     first, *rest = played(rounds=1, cast=ALL)
     changes = [Reassigned(seat=seat, who=tuple(REAL for _ in who)) for seat, who in ALL.items()]
@@ -132,8 +132,8 @@ def test_who_spoke_and_who_read(name: str, how: dict[str, object], said: str) ->
     assert said in tellings.told(name, **how).provenance  # type: ignore[arg-type]
 
 
-def test_sources_that_nobody_checked() -> None:
-    """Every report of a judged debate says that nobody checked its sources, however it was judged, unless there was
+def test_sources_that_were_not_checked() -> None:
+    """Every report of a judged debate says that its sources were not checked, however it was judged, unless there was
     something to check quotes against."""
     said = "Sources are cited by the debaters and were not checked."
 
@@ -146,12 +146,12 @@ def test_sources_that_nobody_checked() -> None:
 
 
 def test_advice_is_told_only_where_there_is_any() -> None:
-    """Formats whose judges advise nobody say nothing of feedback."""
+    """Formats whose judges give no advice say nothing of feedback."""
     assert any("feedback" in one for one in tellings.told("adversarial", rounds=2).provenance)
     assert not any("feedback" in one for one in tellings.told("claim", rounds=2, each_round=True).provenance)
 
 
-def test_nobody_in_a_seat_that_takes_no_turn() -> None:
+def test_a_seat_that_takes_no_turn() -> None:
     """Who is cast is told of the seats that take a turn."""
     cast = {"a": ("one",), "judge": ("two",)}
 

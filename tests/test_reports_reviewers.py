@@ -35,7 +35,7 @@ def report(*given: dict[str, object], left_out: tuple[str, ...] = ()) -> str:
 
 
 def test_without_ballots_nothing_is_said() -> None:
-    """A debate that nobody reviewed has the report that it had."""
+    """A debate without reviews has the report that it had."""
     assert markdown.render(build_report(MADE, GatheredReviews())) == markdown.render(build_report(MADE))
     assert "Reviewers" not in markdown.render(build_report(MADE))
 
@@ -116,7 +116,7 @@ def test_every_format_shows_its_reviewers(name: str) -> None:
 
 
 def test_a_debate_without_judges_has_nothing_to_agree_with() -> None:
-    """Of a debate that no panel judged, the reviewers' winner is told and compared with nobody."""
+    """Of a debate that no panel judged, the reviewers' winner is told and not compared."""
     made = kind("conversation")
     asked = paper(made)
     found = build_report(made, gathered(asked, filled(asked))).reviewers
@@ -137,12 +137,12 @@ def test_panels_of_labels_are_agreed_with_by_label() -> None:
 
 @cache
 def usual() -> list[tuple[int, str]]:
-    """The headings of a report that somebody harmless reviewed."""
+    """The headings of a report that a harmless reviewer reviewed."""
     return reading.headings(report(filled(ASKED), left_out=("x",)))
 
 
 def hostile(n: int, name: str, why: str) -> dict[str, object]:
-    """The ballot of somebody of such a name, if it can be one, for such a reason."""
+    """The ballot of a reviewer of such a name, if it can be one, for such a reason."""
     made = filled(ASKED, one_line(name)[:80].strip(), side="b")
     if ASKED.complaints(made):
         made = filled(ASKED, f"x{n}")

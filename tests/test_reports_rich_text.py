@@ -134,13 +134,13 @@ def stays(text: str) -> None:
 
 @pytest.mark.slow
 @for_each(SAID)
-def test_nobody_leaves_their_field(text: str) -> None:
+def test_no_text_leaves_its_field(text: str) -> None:
     """A hostile text in any field forges nothing and begins no item."""
     stays(text)
 
 
 @given(texts.filter(str.strip))
-def test_nobody_leaves_their_field_by_chance(text: str) -> None:
+def test_no_text_leaves_its_field_by_chance(text: str) -> None:
     """Nor does any text made of what markdown takes for structure."""
     if markup.prose(text):
         stays(text)

@@ -167,5 +167,5 @@ def test_kin_are_told() -> None:
 
 
 def test_nothing_to_say() -> None:
-    """A debate in which nobody has said anything has no such section."""
+    """A debate in which nothing was said has no such section."""
     assert "## How It Was Judged" not in report("adversarial", until="1.opening.a")

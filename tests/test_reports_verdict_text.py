@@ -29,7 +29,7 @@ def scored(a: float, b: float) -> dict[str, Any]:
 
 
 def test_an_answer() -> None:
-    """A question ends with the answer that was chosen and how likely it is; nobody is scored."""
+    """A question ends with the answer that was chosen and how likely it is; no side is scored."""
     script = {"final.verdict.judge": {"winner": "b", "probability": 0.85, "reasons": "It **says** so."}}
     made = verdict("question", script, positions=("Green.", "Red."))
 
@@ -141,7 +141,7 @@ def test_no_decision(script: Any, panel: int, quorum: int, why: str) -> None:
 
 
 def test_no_swing() -> None:
-    """Where the swing decides, and nobody voted before, nothing is decided."""
+    """Where the swing decides, and no judge voted before, nothing is decided."""
     swing = rules("question", decided_by="swing", mirror=False)
 
     assert "**Nothing was decided.** No vote before the debate counts, so that nothing can have been gained by it." in (
@@ -220,5 +220,5 @@ def test_the_summary_of_labels() -> None:
     ],
 )
 def test_the_closing_line(name: str, script: Any, how: dict[str, Any], said: str) -> None:
-    """The line that confirms a debate says what its format decides, and asks no question that nobody asked."""
+    """The line that confirms a debate says what its format decides, and asks no question that was not asked."""
     assert closing_line(told(name, script, **how), "r.md") == f"Debate complete. Report written to r.md. {said}"

@@ -153,7 +153,7 @@ def test_any_changed_byte_is_told(
 def test_a_forged_report_is_told(
     ending: str, short: list[Entry], whole: dict[str, bytes], where: int, word: str
 ) -> None:
-    """A report that somebody changed and sealed anew does not say what the journal says."""
+    """A report that was changed and sealed anew does not say what the journal says."""
     data = whole[ending]
     at = where % (len(data) - 700)
     forged = with_new_checksum(data[:at] + word.encode() + data[at:], ending)
@@ -188,7 +188,7 @@ def test_a_changed_journal_is_told(data: st.DataObject, tmp_path_factory: pytest
 
 
 def test_a_journal_that_was_written_anew(tmp_path: Path) -> None:
-    """Whoever writes a whole journal anew, with hashes that fit, has another journal than the report was made of."""
+    """A whole journal written anew, with hashes that fit, is another journal than the report was made of."""
     events_ = played(rounds=1)
     data = report(kept(tmp_path, events_))
     forged = events_[1].model_copy(update={"reply": events_[1].reply.model_copy(update={"text": "I never."})})  # type: ignore[union-attr]

@@ -33,7 +33,7 @@ def test_every_format_has_a_ballot(name: str) -> None:
 
 
 def test_it_asks_what_judges_vote_on() -> None:
-    """Rounds are asked about as the judges' ballots are, without the fields that nobody counts."""
+    """Rounds are asked about as the judges' ballots are, without the fields that are not counted."""
     assert [list(shape) for shape in ASKED.rounds.values()] == [["scores", "winner"], ["scores", "winner"]]
     assert list(ASKED.final) == ["winner"]
     assert list(paper(kind("panel")).final) == ["scores"]
@@ -93,7 +93,7 @@ def test_nothing_hostile_passes_for_a_mark(n: int, side: str, value: Any) -> Non
 
 @given(st.sampled_from(NASTY) | texts)
 def test_hostile_reasons_stay_reasons(text: str) -> None:
-    """A reason is taken verbatim if it is one, and is nobody's vote."""
+    """A reason is taken verbatim if it is one, and is no vote."""
     made = filled(ASKED, why=text)
     if not ASKED.complaints(made):
         assert ASKED.ballot(made).why == text
@@ -101,7 +101,7 @@ def test_hostile_reasons_stay_reasons(text: str) -> None:
 
 
 def test_scores_are_added_up_as_judges_are() -> None:
-    """A ballot's score of a side is the mean of its criteria; the better scored side wins where nobody is declared."""
+    """A ballot's score of a side is the mean of its criteria; the better scored side wins where none is declared."""
     ballot = ASKED.ballot(filled(ASKED, mark=7.5))
     scored = paper(kind("panel"))
 
@@ -111,7 +111,7 @@ def test_scores_are_added_up_as_judges_are() -> None:
 
 
 def test_keys_may_be_words() -> None:
-    """A round may be written as a number or as a word, and votes that nobody cast may be left out."""
+    """A round may be written as a number or as a word, and votes that were not cast may be left out."""
     made = filled(ASKED)
     made["rounds"] = {str(n): part for n, part in made["rounds"].items()}
     del made["before"], made["after"]

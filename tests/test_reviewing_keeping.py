@@ -33,7 +33,7 @@ def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
 
 
 def test_no_folder_is_no_ballot(tmp_path: Path) -> None:
-    """Where nobody has reviewed, there is nothing."""
+    """Without a review, there is nothing."""
     assert review_files.gather_reviews(str(tmp_path / "none"), MADE) == review_files.GatheredReviews()
 
 
@@ -105,7 +105,7 @@ def test_a_draft_belongs_to_its_debate(tmp_path: Path) -> None:
 
 @given(st.sampled_from(NASTY) | texts | st.text())
 def test_a_name_is_no_path(name: str) -> None:
-    """Whatever somebody is called, the file lies in the folder, and its name is plain."""
+    """Whatever a reviewer is called, the file lies in the folder, and its name is plain."""
     stem = review_files.stem_of(name)
 
     assert set(stem) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_")

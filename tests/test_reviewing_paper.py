@@ -1,4 +1,4 @@
-"""The form can be filled in by somebody who has nothing else, and read back."""
+"""The form can be filled in by a reviewer who has nothing else, and read back."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_what_can_be_seen_is_left(text: str) -> None:
 
 
 def test_controls_can_be_seen() -> None:
-    """A control becomes its picture, so that a reader sees that somebody put it there."""
+    """A control becomes its picture, so that a reader sees that it was put there."""
     assert sanitize.sanitize("\x1b[2J\x07\x00\x7f\x9b\ud800") == "␛[2J␇␀␡\ufffd\ufffd"
 
 

@@ -82,7 +82,7 @@ def test_a_template_in_a_folder_runs_nothing(debate: Run, here: Path, ran: Path,
 
 @pytest.fixture
 def hostile(debate: Run, here: Path, attack: str) -> str:
-    """A journal whose templates were put in by somebody else, as if they had always been there."""
+    """A journal whose templates were put in by a stranger, as if they had always been there."""
     written(here / "mine")
     assert debate("open", "--format", "./mine", *SETUP, "--a", "rehearse", "--b", "rehearse").code == 0
     first = read("r.journal.jsonl").events[0]

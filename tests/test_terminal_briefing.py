@@ -133,7 +133,7 @@ def test_limits() -> None:
 
 
 def test_the_brief_is_what_others_get(here: Path) -> None:
-    """Reading it changes nothing: a brief is the same bytes whoever sits in the seat."""
+    """Reading it changes nothing: a brief is the same bytes for a person and for a model."""
     human, host = due("1.challenge.a"), due("1.challenge.a", cast=None)
     turn = schedule.turn(human, "1.challenge.a")
     before = brief(human, turn)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from persons import BACK, BEST, NOBODY, TOPIC, Held, hold
+from persons import BACK, BEST, NO_MODELS, TOPIC, Held, hold
 
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import discovery
@@ -58,7 +58,7 @@ def test_a_program_on_the_path_counts(here: Path) -> None:
 
 def test_nothing_was_found(here: Path) -> None:
     """Where there is nothing to call that is said, with what would help, and Enter rehearses."""
-    held = hold(TOPIC, "", found=NOBODY)
+    held = hold(TOPIC, "", found=NO_MODELS)
 
     assert held.draft.given["cast"] == STAND_INS
     for way in ("rehearse now", "ANTHROPIC_API_KEY", "install a program such as claude", "ollama:MODEL", "command:"):
@@ -117,7 +117,7 @@ def test_a_host_and_a_person_share_no_debate(here: Path) -> None:
 
 def test_a_model_that_is_not_ready_is_taken_with_a_word(here: Path) -> None:
     """A model whose server is known and lacks its key is taken, and what is missing is said."""
-    held = hold(TOPIC, "anthropic:claude-opus-5-5", found=NOBODY)
+    held = hold(TOPIC, "anthropic:claude-opus-5-5", found=NO_MODELS)
 
     assert "anthropic:claude-opus-5-5: no key." in held.text
     assert held.draft.given["cast"]["a"] == "anthropic:claude-opus-5-5"

@@ -69,7 +69,7 @@ def test_what_was_entered_comes_back(here: Path, entered: dict[tuple[str, ...], 
 
 @pytest.mark.parametrize("junk", ["", "{", "[1]", '{"a": 1}', "[[[]]]", "\x00", '[["a"]]', "[" * 10_000])
 def test_a_paper_that_is_no_form(here: Path, junk: str) -> None:
-    """A paper that somebody spoiled breaks nothing."""
+    """A paper that was spoiled breaks nothing."""
     at = taken("1.verdict.judge", None, here)
     Path("r.drafts").mkdir()
     Path(at.drafts.place(at.brief)).write_text(junk)

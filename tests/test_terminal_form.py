@@ -182,7 +182,7 @@ def test_what_depends_is_asked_for(here: Path) -> None:
 
 
 def test_a_draft_is_offered_again(here: Path) -> None:
-    """What was entered before somebody left is there again; the next question is the first without an answer."""
+    """What was entered before a person left is there again; the next question is the first without an answer."""
     with pytest.raises(Leave):
         filled(here, *SHORT[:4], Leave())
     ballot, script = filled(here, *SHORT[4:], "")
@@ -193,7 +193,7 @@ def test_a_draft_is_offered_again(here: Path) -> None:
 
 
 def test_what_was_half_typed_is_kept(here: Path) -> None:
-    """What was typed when somebody left is in the line when the question is asked again, and is no answer before."""
+    """What was typed when a person left is in the line when the question is asked again, and is no answer before."""
     with standing(lines(*SHORT[:3]) + "half a tho" + CTRL_C) as (terminal, _), pytest.raises(Leave):
         run(BallotForm(taken("1.verdict.judge", terminal, here)).take())
     _, script = filled(here, *SHORT[3:], "")
@@ -240,7 +240,7 @@ class TestEditor:
         monkeypatch.setenv("VISUAL", "ed")
 
     def test_what_was_edited_is_kept(self, here: Path) -> None:
-        """What was written in the editor is in the draft when somebody leaves right after it, also where the editor
+        """What was written in the editor is in the draft when a person leaves right after it, also where the editor
         then ended with an error; no other file of it is left."""
 
         def edit(path: Path) -> str:

@@ -27,7 +27,7 @@ PANEL = {"a": ("host",), "b": ("host",), "judge": ("human", "host", "human")}
 
 
 class Show:
-    """Whoever shows the debate: what happens to the terminal, with what is told meanwhile, in its order."""
+    """A view that shows the debate: what happens to the terminal, with what is told meanwhile, in its order."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []
@@ -71,7 +71,7 @@ def event(debate: DebateState, turn: str, text: str) -> Event:
 
 
 def test_a_person_alone(here: Path) -> None:
-    """Who shares the terminal with nobody is not called to it; they are told their brief, and asked."""
+    """A person who has the terminal alone is not called to it; they are told their brief, and asked."""
     debate = due("1.opening.a", cast=PEOPLE | {"b": ("host",), "judge": ("host",)})
     one, script = person(here, "I say so.", "")
 
@@ -81,7 +81,7 @@ def test_a_person_alone(here: Path) -> None:
 
 
 def test_one_after_the_other(here: Path) -> None:
-    """Whoever comes next in the same stage is called by name, to a screen that holds nothing of the one before."""
+    """The next person in the same stage is called by name, to a screen that holds nothing of the one before."""
     debate = due("1.challenge.a")
     one, script = person(here, "", "Words of A.", "", "", "Words of B.", "")
 
@@ -123,7 +123,7 @@ def test_the_terminal_is_lent(here: Path) -> None:
     ]  # fmt: skip
 
 
-def test_nobody_sees_the_others_vote(here: Path) -> None:
+def test_no_person_sees_the_others_vote(here: Path) -> None:
     """While a judge of a panel is still to vote nothing of the others' votes is shown; where another person may look
     on afterwards, what the last one entered is taken away."""
     debate = due("1.verdict.judge-1", cast=PANEL, rounds=1)
@@ -146,8 +146,8 @@ def test_nobody_sees_the_others_vote(here: Path) -> None:
 
 
 def test_leaving(here: Path) -> None:
-    """Whoever leaves ends the debate for now: that is told to whoever drives it, what was written is kept, and nobody
-    else is asked any more."""
+    """A person who leaves ends the debate for now: the loop is told, what was written is kept, and no other is asked
+    any more."""
     debate = due("1.challenge.a")
     one, script = person(here, "")
     left: list[str] = []
@@ -161,7 +161,7 @@ def test_leaving(here: Path) -> None:
 
 
 def test_the_debate_is_left(here: Path) -> None:
-    """Where the debate is left by somebody else, whoever is asked something is asked no more."""
+    """Where another person leaves the debate, one who is being asked is asked no more."""
     one, script = person(here, "would be said", "")
     one.abandon()
 

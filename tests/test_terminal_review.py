@@ -86,7 +86,7 @@ def test_what_is_filed_is_shown_first() -> None:
 
 @pytest.mark.parametrize(("n", "leave"), [(1, CTRL_D), (1, CTRL_C), (4, CTRL_D), (8, CTRL_C)])
 def test_it_is_kept_and_gone_on_with(n: int, leave: str) -> None:
-    """Whoever leaves after any answer has all of them kept, and goes on without being asked to vote before again."""
+    """One who leaves after any answer has all of them kept, and goes on without being asked to vote before again."""
     left = cast(*WHOLE[:n], leave)
     assert left.ended == "left"
     begun = left.kept[-1]
@@ -119,7 +119,7 @@ def test_back_returns_to_the_question_before() -> None:
 
 
 def test_the_vote_before_stands_once_the_debate_was_read() -> None:
-    """From the debate on, nobody goes back to the vote before it, not in a later sitting either."""
+    """From the debate on, there is no way back to the vote before it, not in a later sitting either."""
     made = cast("no", "a", "here", BACK, *WHOLE[3:])
     again = cast(BACK, "done", *WHOLE[3:], begun=dict(cast("no", "a", "here", "7 6", CTRL_C).kept[-1]))
 
@@ -192,6 +192,6 @@ def test_hostile_positions_are_tamed(deal: Deal) -> None:
 
 
 def test_a_name_is_asked_for() -> None:
-    """Whoever gives no name is asked, until there is one."""
+    """A reviewer who gives no name is asked, until there is one."""
     with typing("", "ada") as (terminal, _):
         assert asyncio.run(ask_name(terminal, review_texts())) == "ada"

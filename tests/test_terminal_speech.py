@@ -39,7 +39,7 @@ def test_written_and_handed_in(here: Path) -> None:
 
 
 def test_gone_on_with(here: Path) -> None:
-    """Whoever does not hand it in yet goes on with what is written; anything else than an answer is asked again."""
+    """One who does not hand it in yet goes on with what is written; anything else than an answer is asked again."""
     text, script = spoken(here, "One.", "perhaps", "e", "One. Two.", "yes")
 
     assert text == "One. Two."
@@ -56,7 +56,7 @@ def test_what_will_not_do_is_told(here: Path, bad: str) -> None:
 
 
 def test_too_long_is_told(here: Path) -> None:
-    """A speech over the limit may be handed in; how much of it nobody hears is told before."""
+    """A speech over the limit may be handed in; how much of it is not heard is told before."""
     text, script = spoken(here, "word " * 830, "")
 
     assert len(text.split()) == 830
@@ -82,7 +82,7 @@ def test_a_line_that_does_not_count_is_told(here: Path) -> None:
 
 
 def test_a_draft_is_offered_again(here: Path) -> None:
-    """What was written before somebody left is there when the same turn is due again."""
+    """What was written before the person left is there when the same turn is due again."""
     with pytest.raises(Leave):
         spoken(here, "Half a thought", Leave())
     text, script = spoken(here, "Half a thought, and the other.", "")
@@ -128,7 +128,7 @@ class TestEditor:
         assert "Enter opens your editor (ed)" in script.asked[0].text
 
     def test_writing_here_all_the_same(self, here: Path) -> None:
-        """Whoever would rather write here says so, and can take it to the editor later, and back."""
+        """A person who would rather write here says so, and can take it to the editor later, and back."""
 
         def edit(path: Path) -> None:
             path.write_text(f"{path.read_text()} And more.")

@@ -22,7 +22,7 @@ from persons import (
     CTRL_C,
     CTRL_D,
     ERASE,
-    NOBODY,
+    NO_MODELS,
     SETUP,
     TOPIC,
     UP,
@@ -372,7 +372,7 @@ class TestFiles:
         given = {"strictness": "strict", "rounds": 99}
         save(str(path), SetupState(given=given, sources={}, progress=SetupProgress(topics=("Tabs?",))))
         was = path.read_text(encoding="utf-8")
-        wizard = Wizard(Script(), questionnaire, coming(NOBODY), no_check)
+        wizard = Wizard(Script(), questionnaire, coming(NO_MODELS), no_check)
         wizard.take_up(*from_file(str(path)))
         wizard.keep()
         wizard.keep()
@@ -382,7 +382,7 @@ class TestFiles:
 
 
 class TestOptions:
-    def test_a_rehearsal_asks_nobody(self, here: Path) -> None:
+    def test_a_rehearsal_asks_no_model(self, here: Path) -> None:
         """With --rehearse no model is asked for anything, and who speaks is not asked."""
         held = hold(TOPIC, "yes", "none", "yes", rehearse=True)
 
@@ -422,7 +422,7 @@ def test_the_rapporteur_is_chosen(here: Path) -> None:
 
 def test_every_question_has_a_meaning() -> None:
     """There is something to say on what each question means that can be put in a setup."""
-    wizard = Wizard(Script(), questionnaire, coming(NOBODY), no_check)
+    wizard = Wizard(Script(), questionnaire, coming(NO_MODELS), no_check)
     kept_as = {"cast": "seat", "judge": "seat", "panel": "seat", "reword": "topic"}
     kept_as |= dict.fromkeys(("position_a", "position_b"), "position")
     names = (*wizard.interview.words.questions, *wizard.words.questions)
@@ -433,10 +433,10 @@ def test_every_question_has_a_meaning() -> None:
 def test_a_slow_look_is_announced(here: Path) -> None:
     """Where it takes long to see what can be asked, that is said."""
     slow: Future[Found] = Future()
-    Timer(0.8, lambda: slow.set_result(NOBODY)).start()
+    Timer(0.8, lambda: slow.set_result(NO_MODELS)).start()
     script = Script()
 
-    assert Wizard(script, questionnaire, slow, no_check).found() is NOBODY
+    assert Wizard(script, questionnaire, slow, no_check).found() is NO_MODELS
     assert script.told == ["Looking for who can be asked from here ..."]
 
 
@@ -455,7 +455,7 @@ def test_no_answer_is_ever_lost(here: Path, typed: list[str]) -> None:
     for path in here.glob(".debate-setup*"):
         path.unlink()
     script = Script("Tabs are better.", *(Back() if text == BACK else text for text in typed))
-    wizard = Wizard(script, questionnaire, coming(NOBODY), no_check)
+    wizard = Wizard(script, questionnaire, coming(NO_MODELS), no_check)
     wizard.outlook = lambda: ""  # type: ignore[method-assign]
     seen: list[SetupState] = []
     read: Callable[[Any], Any] = script._read

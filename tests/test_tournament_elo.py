@@ -8,6 +8,8 @@ from tournaments import imported, ratings, row
 
 from debate_orchestrator.tournament.rows import panel_winner, winner_by_scores
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 CASES = {
     "a win between equals moves 16 points": ([("a", "b", "pro")], {"a": 416.0, "b": 384.0}),
     "a win of con moves them the other way": ([("a", "b", "con")], {"a": 384.0, "b": 416.0}),

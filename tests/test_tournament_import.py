@@ -10,6 +10,8 @@ import pytest
 from conftest import Run
 from tournaments import imported, ratings, row, table, write_rows
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 SCORES = {"clarity": ("clarity_pro", "clarity_con"), "reasoning": ("reasoning_pro", "reasoning_con")}
 
 

@@ -17,6 +17,8 @@ from nasty import NASTY
 from page_reading import Page
 from tournaments import imported, row
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 MANY = 36
 """Hostile names in one tournament."""
 

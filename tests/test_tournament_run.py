@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -279,3 +280,12 @@ def test_a_folder_is_enough_elsewhere(here: Path) -> None:
 
     assert loaded.schedule == held.schedule and set(statuses(contests.ran(loaded))) == {"complete"}
     assert set(json.loads(Path("held/tournament.json").read_text())) >= {"tag", "models", "prompts", "version", "rules"}
+
+
+def test_garbage_is_collected_as_before_after_a_run(here: Path) -> None:
+    """While debates run, the collector looks at them at longer intervals; afterwards it is as it was."""
+    before, during = gc.get_threshold(), set[int]()
+    contests.ran(contests.tournament(topics=1), on_change=lambda *_: during.add(gc.get_threshold()[0]))
+
+    assert min(during) > before[0]
+    assert gc.get_threshold() == before

@@ -201,7 +201,7 @@ def test_a_clerk_of_a_journal(here: Path) -> None:
 
 @pytest.mark.parametrize("name", resources.format_names())
 def test_shipped_formats_need_no_consent(name: str) -> None:
-    """A debate by a format that comes with the program puts no words of anybody else before a seat."""
+    """A debate by a format that comes with the program puts no words of a stranger before a seat."""
     made, templates = loader.load_with_templates(name)
 
     assert beyond(dry_run.opened(made, templates), {}) == ()

@@ -140,7 +140,7 @@ def test_the_leader_goes_first(tmp_path: Path) -> None:
     assert (speaker.most_at_once, together.most_at_once) == (2, 3)
 
 
-def test_a_leader_that_fails_holds_nobody_up(tmp_path: Path) -> None:
+def test_a_leader_that_fails_holds_no_other_up(tmp_path: Path) -> None:
     """Followers go on where their leader came to nothing, and their answers are saved before its failure is told."""
     speaker = Failing(lambda brief, n: ProviderFailed("no") if brief.turn == "1.verdict.judge-1" else None, caches=True)
     with pytest.raises(ProviderFailed):

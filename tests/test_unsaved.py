@@ -138,7 +138,7 @@ def test_a_step_says_what_is_lost(server: Server) -> None:
 @pytest.mark.parametrize("how", ["limit", "mount"])
 def test_full_at_every_write(tmp_path: Path, how: str) -> None:
     """Wherever in a debate the disk is full, each answer that was received is on record in the end, whole and once, and
-    nobody was asked twice."""
+    no seat was asked twice."""
     script = [sys.executable, str(Path(__file__).with_name("roomless.py")), how, str(tmp_path)]
     if how == "mount" and not (script := private_mount(tmp_path, "600k", script)):
         pytest.skip("no file system may be mounted here")
@@ -148,7 +148,7 @@ def test_full_at_every_write(tmp_path: Path, how: str) -> None:
 
     assert len(told) >= 10
     assert [one for one in told if not (one["complete"] and one["once"] and one["torn"] == 0)] == []
-    assert [one for one in told if one["never_asked"]] == [], "where nobody was asked, nothing waits"
+    assert [one for one in told if one["never_asked"]] == [], "where no call was made, nothing waits"
     assert sum(one["waited"] > 1 for one in told) > 2, "several answers of a stage waited at once"
 
 

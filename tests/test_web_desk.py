@@ -21,12 +21,12 @@ NAME = "should-we-move-to-grpc.rehearsed"
 
 @pytest.fixture
 def visitor(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
-    """Somebody at the desk of an empty folder, where no model can be called."""
+    """A user at the desk of an empty folder, where no model can be called."""
     for name in [name for name in os.environ if name.endswith(("_API_KEY", "_AUTH_TOKEN"))]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(discovery, "available", lambda *_: [])
-    with visiting() as somebody:
-        yield somebody
+    with visiting() as visitor:
+        yield visitor
 
 
 def started(visitor: Visitor, **more: str) -> str:

@@ -21,9 +21,9 @@ FORM = "application/x-www-form-urlencoded"
 
 @pytest.fixture
 def visitor(here: Path) -> Iterator[Visitor]:
-    """Somebody at the desk of an empty folder."""
-    with visiting() as somebody:
-        yield somebody
+    """A user at the desk of an empty folder."""
+    with visiting() as visitor:
+        yield visitor
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "", "evil.example@127.0.0.1:8642"])
@@ -111,7 +111,7 @@ def test_pages_run_no_script_of_others(visitor: Visitor) -> None:
 
 def test_a_proxy_sends_forms_by_https(here: Path) -> None:
     """A form for the name of a proxy comes from that name by https: a page of that name that came without it may be
-    anybody's."""
+    a stranger's."""
     app = create_app(TOKENS, ["debate.example.org"])
     fields = {"form_token": TOKENS.form, "action": "format"}
     with TestClient(app, base_url="http://debate.example.org") as client:
@@ -133,7 +133,7 @@ def test_links_of_seats_outlive_the_server_and_the_desk_does_not(here: Path, mon
 
 
 def test_the_secret_is_never_readable_by_others(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has its mode before it has a name: nobody can open it in between."""
+    """It has its mode before it has a name: it can't be opened in between."""
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "state"))
     modes: list[int] = []
     replace = os.replace

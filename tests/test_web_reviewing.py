@@ -32,10 +32,10 @@ ANSWERS = {
 
 @pytest.fixture
 def reviewer(here: Path) -> Iterator[Visitor]:
-    """Somebody who has a link to review a finished debate of one round, and no other."""
+    """A visitor who has a link to review a finished debate of one round, and no other."""
     shutil.copy(resources.folder("examples") / "friday-deploys" / JOURNAL, JOURNAL)
-    with visiting(enter=False) as somebody:
-        yield somebody
+    with visiting(enter=False) as visitor:
+        yield visitor
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ SPEECH = "A claim alone convinces nobody who doubts it, and a reason does. " * 1
 
 @pytest.fixture
 def stranger(visitor: Visitor) -> Iterator[Visitor]:  # noqa: F811
-    """Somebody else at the same server, who has no link to the desk."""
+    """Another visitor of the same server, who has no link to the desk."""
     client = type(visitor.client)(visitor.client.app, base_url=visitor.client.base_url)
     client.portal = visitor.client.portal  # the same server: its debates run in one event loop
     yield Visitor(client)

@@ -28,10 +28,10 @@ ROWS = [
 
 @pytest.fixture
 def desk(debate: Run) -> Iterator[Visitor]:
-    """Somebody at the desk of a folder with an imported tournament, `t`."""
+    """A user at the desk of a folder with an imported tournament, `t`."""
     imported(debate, ROWS)
-    with visiting() as somebody:
-        yield somebody
+    with visiting() as visitor:
+        yield visitor
 
 
 def listed(desk: Visitor, address: str) -> int:

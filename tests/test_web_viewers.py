@@ -23,7 +23,7 @@ for n in range(60):
 
 
 def test_a_slow_viewer_is_dropped_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A viewer who reads nothing is let go after a while, and nobody waits for them: telling takes no time, and the
+    """A viewer who reads nothing is let go after a while, and no one waits for them: telling takes no time, and the
     others have heard everything by then."""
     monkeypatch.setattr(live, "_SEND_SECONDS", 2.0)
 

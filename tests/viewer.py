@@ -1,4 +1,4 @@
-"""Somebody who watches a command at a terminal of its own, and presses keys."""
+"""A user who watches a command at a terminal of its own, and presses keys."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Viewer:
         if ready:
             try:
                 data = os.read(self._master, 65536)
-            except OSError:  # nobody has the other end open any more
+            except OSError:  # the other end is closed
                 data = b""
         if data:
             self.glass.write(self._decode.decode(data))
@@ -91,7 +91,7 @@ class Viewer:
 
 @contextmanager
 def watching(*arguments: str, columns: int = 80, rows: int = 24, **environment: str) -> Iterator[Viewer]:
-    """`debate` with these arguments, watched; it is ended when nobody watches any more."""
+    """`debate` with these arguments, watched; it is ended when the watching ends."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     command = begun(arguments, [slave] * 3, **{"TERM": "xterm-256color", **environment})

@@ -1,4 +1,4 @@
-"""Somebody with a browser at a served folder, without a network: forms are sent as a browser sends them."""
+"""A user with a browser at a served folder, without a network: forms are sent as a browser sends them."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 def check_arguments(arguments: argparse.Namespace) -> float | None:
     """The pace in words a minute; None for all at once. Raises BadSettings or BadFile for a bad pace or --to."""
     if arguments.to:
-        forms.place(arguments.to)
+        forms.checked_path(arguments.to)
     if arguments.no_pace:
         return None
     pace = _PACE if arguments.pace is None else number(arguments.pace)

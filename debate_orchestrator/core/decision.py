@@ -256,8 +256,8 @@ def _dissent_problems(reason: Mapping[str, Any], rows: Sequence[Mapping[str, Any
         number = citing[0] if len(citing) == 1 else None
     if number is not None:
         row = rows[int(number) - 1]
-        cited = "" if reason.get("dissent_row") else ", which alone cites these turns,"
-        where = f"row {number:g} of the dissent record{cited} ({short_repr(row.get('claim'), 80)})"
+        cited = "" if reason.get("dissent_row") else ", the only one that cites these turns,"
+        where = f"row {number:g} of the dissent record ({short_repr(row.get('claim'), 80)}){cited}"
         yield from _contradiction(reason["mark"], row.get("status"), where)
 
 

@@ -32,7 +32,7 @@ from debate_orchestrator.core.settings import (
     MOST_JUDGES,
     Settings,
 )
-from debate_orchestrator.core.values import FREE, Text, Value
+from debate_orchestrator.core.values import FREE_TEXT, Text, Value
 
 NONCE = r"^[A-Za-z0-9]{1,64}$"
 """What may fence speech: nothing that could end a line or a block of its own."""
@@ -100,10 +100,10 @@ class FoundPage(Value):
 class Recorded(Value):
     """What a recorded debate made of a reply."""
 
-    complaints: Annotated[tuple[str, ...], FREE] = ()
+    complaints: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """Why it could not be used; empty if it could."""
-    ballot: Annotated[dict[str, Any] | None, FREE] = None
-    changes: Annotated[tuple[str, ...], FREE] = ()
+    ballot: Annotated[dict[str, Any] | None, FREE_TEXT] = None
+    changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """As in `Voted`; None and empty for a speech."""
 
 
@@ -115,10 +115,10 @@ class Reply(Value):
     """The sha256 of the brief it answers."""
     by: str
     """Who was asked: `host`, or the cast's name for a provider."""
-    model: Annotated[str | None, FREE] = None
+    model: Annotated[str | None, FREE_TEXT] = None
     """The model that the provider says answered; None if it does not say."""
     usage: Usage | None = None
-    stop: Annotated[str | None, FREE] = None
+    stop: Annotated[str | None, FREE_TEXT] = None
     """How the answer ended, in the provider's own word."""
     ended: Literal["whole", "cut", "refused"] = "whole"
     """What that word means: cut is cut short by a limit of tokens."""
@@ -132,6 +132,8 @@ class Reply(Value):
     code: Annotated[str | None, Field(exclude=True)] = None
     """The code that it was asked for, where that is not the one of the brief at hand: an earlier run asked, perhaps on
     another machine. It is in no journal."""
+    code_in_lists: Annotated[bool, Field(exclude=True)] = True
+    """Whether that run asked for it in lists, too; earlier versions did not. It is in no journal."""
     recorded: Annotated[Recorded | None, Field(exclude=True)] = None
     """Of a replayed reply, what the recording made of it. It is in no journal."""
 
@@ -163,11 +165,11 @@ class Recording(Value):
     """Round to the side that its ballots held to have given up, where that ended the debate."""
     closed_after: str | None = None
     """The place in its calendar after which it was ended early; None if it was not."""
-    speakers: Annotated[dict[str, str], FREE] = {}
+    speakers: Annotated[dict[str, str], FREE_TEXT] = {}
     """Side to what filled its seat, or to the speaker's name in a transcript."""
-    notes: Annotated[tuple[str, ...], FREE] = ()
+    notes: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """What weakens it, in sentences."""
-    judges: Annotated[tuple[str, ...], FREE] = ()
+    judges: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """Who judged it before; empty if it was not judged."""
     rounds: dict[int, RecordedRound] = {}
     winner: str | None = None
@@ -217,7 +219,7 @@ class Opened(Value):
     format: Format
     prompts: dict[str, str]
     """Template name to the sha256 of its text."""
-    templates: Annotated[dict[str, str], FREE] = {}
+    templates: Annotated[dict[str, str], FREE_TEXT] = {}
     """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
     derived: tuple[Reply, ...] = ()
     """The moderator's replies that the positions come from, where the engine asked for them; the last one counts."""
@@ -336,9 +338,9 @@ class Voted(Value):
 
     kind: Literal["voted"] = "voted"
     turn: str
-    ballot: Annotated[dict[str, Any], FREE]
+    ballot: Annotated[dict[str, Any], FREE_TEXT]
     reply: Reply
-    changes: Annotated[tuple[str, ...], FREE] = ()
+    changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """How the ballot differs from the reply as it was written, a short line each; empty if it does not."""
 
 
@@ -347,7 +349,7 @@ class Rejected(Value):
 
     kind: Literal["spoiled"] = "spoiled"
     turn: str
-    complaints: Annotated[tuple[str, ...], FREE]
+    complaints: Annotated[tuple[str, ...], FREE_TEXT]
     reply: Reply
     absent: bool | None = None
     """Whether the judge counts as absent in this turn from here on. None, as in journals that do not say: it does with
@@ -410,7 +412,7 @@ class IssuesChanged(Value):
     """The user changed the rapporteur's list of issues before it was argued to."""
 
     kind: Literal["issues_changed"] = "issues_changed"
-    issues: Annotated[tuple[Annotated[str, Field(pattern=r"\S", max_length=LONGEST_LINE)], ...], FREE] = Field(
+    issues: Annotated[tuple[Annotated[str, Field(pattern=r"\S", max_length=LONGEST_LINE)], ...], FREE_TEXT] = Field(
         min_length=1, max_length=MOST_ISSUES
     )
     """The whole list, the weightiest first."""

@@ -74,7 +74,12 @@ def apply(debate: DebateState, event: Event) -> DebateState:
 
     Raises OutOfTurn for an event that is not due, or does not answer what was asked.
     """
-    return _read_only(_changed(_copied(debate, event), event)) if admits(debate, event) else debate
+    return _after(debate, event) if admits(debate, event) else debate
+
+
+def _after(debate: DebateState, event: Event) -> DebateState:
+    """The state after an event that it admits."""
+    return _read_only(_changed(_copied(debate, event), event))
 
 
 class CurrentState:
@@ -84,9 +89,9 @@ class CurrentState:
     def __init__(self, state: DebateState):
         self.state = state
 
-    def apply(self, event: Event) -> None:
-        """As the function `apply`."""
-        self.state = apply(self.state, event)
+    def apply(self, event: Event, *, admitted: bool = False) -> None:
+        """As the function `apply`; an event that is known to be `admitted` is not checked again."""
+        self.state = _after(self.state, event) if admitted else apply(self.state, event)
 
 
 def admits(debate: DebateState, event: Event) -> bool:

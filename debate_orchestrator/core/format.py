@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
+from weakref import WeakValueDictionary
 
 from pydantic import Field as Default
 from pydantic import model_validator
@@ -92,6 +93,10 @@ class InvalidFormat(ValueError):
     def __init__(self, problems: Sequence[Problem]):
         self.problems = tuple(problems)
         super().__init__("; ".join(problem for _, problem in problems))
+
+
+_checked: WeakValueDictionary[int, Format] = WeakValueDictionary()
+"""Formats in which nothing is wrong, by their identity."""
 
 
 class Format(Value):
@@ -209,9 +214,12 @@ class Format(Value):
 
     @model_validator(mode="after")
     def _check(self) -> Format:
+        if _checked.get(id(self)) is self:  # every opening that is made with it checks it once more
+            return self
         problems = [*self._seat_problems(), *self._phase_problems(), *self._shape_problems(), *self._rubric_problems()]
         if problems:
             raise InvalidFormat(problems)
+        _checked[id(self)] = self
         return self
 
     def _seat_problems(self) -> Iterator[Problem]:

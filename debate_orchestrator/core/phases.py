@@ -11,7 +11,7 @@ from pydantic import Field as Default
 from pydantic_core import PydanticCustomError
 
 from debate_orchestrator.core.schema import Condition
-from debate_orchestrator.core.values import FREE, Text, Value
+from debate_orchestrator.core.values import FREE_TEXT, Text, Value
 
 NAME = r"^[a-z][a-z0-9-]{0,40}$"
 """What a name may be that becomes part of a turn's id, and so of a file's name."""
@@ -163,7 +163,7 @@ class Rubric(Value):
     most: float = Default(le=LARGEST_SCORE)
     criteria: dict[str, Criterion] = {}
     strictness: dict[str, Strictness]
-    convergence: Annotated[dict[str, str], FREE] = {}
+    convergence: Annotated[dict[str, str], FREE_TEXT] = {}
     """The signs of convergence that a judge may name, with what each means."""
 
     def scale(self, criterion: str) -> tuple[float, float]:

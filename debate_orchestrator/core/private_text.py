@@ -254,6 +254,8 @@ def _patterns(tag: str, known: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
 def without_private(text: str, tag: str = "", *, known: bool = True) -> str:
     """What of a reply, sanitized already, is meant for others; the text as it is where nothing in it is private. `tag`
     is the format's own mark; `known` says whether those that models use count too."""
+    if _patterns(tag, known)[0].search(text) is None:
+        return text
     kept, public = _read(text, tag, known)
     return public.strip() if kept.found else text
 
@@ -268,7 +270,7 @@ def may_be_quoting(text: str, tag: str = "", *, known: bool = True) -> bool:
 
 def closes_private(text: str) -> bool:
     """Whether a mark in a text, sanitized already, closes private working that was opened before the text."""
-    return bool(_read(text, "", True)[0].unopened)
+    return _patterns("", True)[0].search(text) is not None and bool(_read(text, "", True)[0].unopened)
 
 
 def _read(text: str, tag: str, known: bool) -> tuple[PrivateFilter, str]:

@@ -30,8 +30,9 @@ LONGEST_OPTION = 200
 """Characters that an option of a choice may have."""
 LARGEST = 1_000_000
 """The largest absolute value that a number in a reply may have."""
-SPARE_TEXT_WORDS, SPARE_REPLY_FACTOR = 4, 1.1
-"""How far a text, and a whole brief, may go beyond the words asked for before it is sent back: words, and a factor."""
+SPARE_TEXT_FACTOR, SPARE_REPLY_FACTOR = 1.5, 1.1
+"""How many times the words asked for a text, and a whole brief, may have before it is sent back."""
+TURN_ITEM = {"type": "string", "description": "the id of a turn"}  # the JSON Schema of an item of a list of turns
 _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 
 
@@ -250,7 +251,7 @@ def _plain(field: Field, terms: ShapeContext) -> dict[str, Any]:
         case "choices":
             return {"type": "array", "items": {"type": "string", "enum": list(field.of or terms.sides)}}
         case "turns":
-            return {"type": "array", "items": {"type": "string"}}
+            return {"type": "array", "items": dict(TURN_ITEM)}
         case "list":
             items = _record_schema(field.fields, terms) if field.fields else {"type": "string"}
             return {"type": "array", "items": items}
@@ -281,7 +282,7 @@ def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: s
             found += beyond_limits(field.fields, held, f"{place}.")
         elif field.asked_words is not None and isinstance(held, str):
             words = count_words(held)
-            if words > SPARE_TEXT_WORDS + field.asked_words:
+            if words > SPARE_TEXT_FACTOR * field.asked_words:
                 found.append(f"{place}: it has {words} words; write at most {field.asked_words}.")
     return found
 

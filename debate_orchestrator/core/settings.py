@@ -2,8 +2,8 @@
 
 A field of `Settings` with its `Setting` says what may be chosen; `setup/setting_texts.py` says how flags, the sample of
 an answers file and the block that confirms a setup show it. Whatever a user chooses is validated with the format in the
-context, as `Settings.model_validate(values, context=format)`. A journal is read without one, since it may have been
-written under other limits.
+context, as `Settings.model_validate(values, context=format)`. Code reads a setting where it takes effect, as
+`debate.opened.setup.NAME`. A journal is read without one, since it may have been written under other limits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE
-from debate_orchestrator.core.values import FREE, Text, Value
+from debate_orchestrator.core.values import FREE_TEXT, Text, Value
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr, with_hint
 from debate_orchestrator.util.numbers import plural
@@ -76,7 +76,7 @@ class Settings(Value):
     topic: Annotated[Text, Setting("a sentence", source_kept=True)]
     positions: Annotated[
         dict[str, str],
-        FREE,
+        FREE_TEXT,
         Setting(
             lambda format: f"auto, or a mapping with a sentence for {' and '.join(format.sides)}", source_kept=True
         ),
@@ -103,14 +103,14 @@ class Settings(Value):
             in_estimate=True,
         ),
     ]
-    output: Annotated[str, FREE, Setting("a name for a file or a folder", source_kept=True)] = "debate-report.md"
+    output: Annotated[str, FREE_TEXT, Setting("a name for a file or a folder", source_kept=True)] = "debate-report.md"
     format: Annotated[str, Setting("a name, or the path of a folder", source_kept=True)] = "adversarial"
     first: Annotated[
         str,
         Setting(lambda format: " or ".join(format.sides), from_format=lambda format: format.sides[0], source_kept=True),
     ]
     feedback: Annotated[_Switch, Setting()] = True
-    context: Annotated[tuple[str, ...], FREE, Setting("a list of files", in_estimate=True)] = ()
+    context: Annotated[tuple[str, ...], FREE_TEXT, Setting("a list of files", in_estimate=True)] = ()
     cast: Annotated[
         dict[str, tuple[str, ...]],
         Setting(lambda format: f"a mapping of {', '.join((*format.seats, MODERATOR))} to models", in_estimate=True),
@@ -151,7 +151,7 @@ class Settings(Value):
     until_dry: Annotated[_Switch, Setting(in_estimate=True)] = False
     issues: Annotated[
         Annotated[bool, Strict()] | tuple[str, ...],
-        FREE,
+        FREE_TEXT,
         Setting(
             "true, false or a list of questions", from_format=lambda format: ISSUES in format.options, in_estimate=True
         ),

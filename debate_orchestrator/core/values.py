@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ForwardRef, Self, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-FREE = "free text"
+FREE_TEXT = "free text"
 """Marks a field whose strings are read by people and models, and by which nothing is found or decided."""
-Text = Annotated[str, FREE]
+Text = Annotated[str, FREE_TEXT]
 
 
 class Value(BaseModel):
@@ -31,8 +31,20 @@ class Value(BaseModel):
 
 @lru_cache(maxsize=256)
 def _fields(kind: type[Value]) -> tuple[tuple[str, bool], ...]:
-    """The names of a value's fields, and whether each is free text."""
-    return tuple((name, FREE in field.metadata) for name, field in kind.model_fields.items())
+    """The names of a value's fields that may hold free text, and whether each is free text itself."""
+    fields = kind.model_fields.items()
+    return tuple(
+        (name, FREE_TEXT in field.metadata)
+        for name, field in fields
+        if FREE_TEXT in field.metadata or _holds_values(field.annotation)
+    )
+
+
+def _holds_values(annotation: Any) -> bool:
+    """Whether something of that type may hold a value."""
+    if isinstance(annotation, type) and not get_args(annotation):
+        return annotation is object or issubclass(annotation, Value)
+    return annotation is Any or isinstance(annotation, ForwardRef) or any(map(_holds_values, get_args(annotation)))
 
 
 def _changed(data: Any, change: Callable[[str], str], free: bool) -> Any:

@@ -117,5 +117,5 @@ def check_cap(
 def _least_cost(reply: Reply) -> float:
     """The least that a reply that broke off has cost. Its output count may be missing, so its text counts too."""
     usage = reply.usage or Usage()
-    output = max(usage.output, pricing.tokens(reply.text))
+    output = max(usage.output, pricing.tokens(len(reply.text)))
     return pricing.cost(reply.by, usage.model_copy(update={"output": output})) or 0.0

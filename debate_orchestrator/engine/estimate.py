@@ -121,21 +121,25 @@ def _duration(seconds: float) -> str:
 
 def sizes(brief: Brief) -> tuple[int, int]:
     """About how many tokens a brief has, and its answer will have."""
-    return sum(_blocks(brief)), pricing.tokens("x" * LETTERS * (brief.words or BALLOT_WORDS))
+    return sum(_blocks(brief)), pricing.tokens(LETTERS * (brief.words or BALLOT_WORDS))
 
 
 def _blocks(brief: Brief) -> list[int]:
     """The tokens of each block that is sent. Providers put the schema of a reply before all other blocks."""
-    schema = json.dumps(brief.json_schema) if brief.json_schema is not None else ""
-    parts = [part for message in brief.messages for part in message.parts]
-    return [pricing.tokens(brief.system + schema), *map(pricing.tokens, parts)]
+    schema = len(json.dumps(brief.json_schema)) if brief.json_schema is not None else 0
+    parts = (part for message in brief.messages for part in message.parts)
+    return [pricing.tokens(len(brief.system) + schema), *(pricing.tokens(len(part)) for part in parts)]
 
 
 def expected(spec: str, brief: Brief, *, batch: bool = False) -> float | None:
     """US dollars that one call may cost with nothing cached, alone or in a batch; None if the price is unknown."""
+    return price_of(spec, *sizes(brief), batch=batch)
+
+
+def price_of(spec: str, sent: int, answered: int, *, batch: bool = False) -> float | None:
+    """The same of a call that sends and is answered with so many tokens."""
     if spec != model_spec.real(spec):
         return 0.0  # a stand-in answers, not the model
-    sent, answered = sizes(brief)
     return pricing.cost(spec, Usage(written=sent, output=answered), batch=batch)
 
 

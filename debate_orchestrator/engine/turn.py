@@ -22,7 +22,7 @@ from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import Code, code_for
-from debate_orchestrator.providers.registry import Batched, Provider, Queued, call_provider
+from debate_orchestrator.providers.registry import Provider, batched, call_provider, queued
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
@@ -160,6 +160,7 @@ class _Call:
 
     def __init__(self, runner: TurnRunner, turn: Turn, request: Brief, provider: Provider, begun: asyncio.Event):
         self._runner, self._turn, self._request, self._provider = runner, turn, request, provider
+        self._queue, self._batched = queued(provider), batched(provider)
         self._digest = request.digest
         self._begun = begun
         self._billed = model_spec.is_called(provider.name)
@@ -176,27 +177,27 @@ class _Call:
     async def _begin(self) -> bool:
         """Waits for the provider to have room, reserves the expected cost and writes the intent. False if the loop was
         told to stop meanwhile; OverBudget if the cap would be exceeded."""
-        queue = self._provider if isinstance(self._provider, Queued) else None
-        if queue is not None and not await queue.admitted(self._request, self._runner.stop):
+        if self._queue is not None and not await self._queue.admitted(self._request, self._runner.stop):
             return False
         if self._turn not in self._runner.debate.due:  # the debate was ended early meanwhile
-            if queue is not None:
-                queue.withdraw(self._request)
+            if self._queue is not None:
+                self._queue.withdraw(self._request)
             return False
         try:
             await self._write_intent()
         except BaseException:
-            if queue is not None:
-                queue.withdraw(self._request)
+            if self._queue is not None:
+                self._queue.withdraw(self._request)
             raise
         return True
 
     async def _write_intent(self) -> None:
         runner, turn, name = self._runner, self._turn, self._provider.name
-        batched = self._provider if isinstance(self._provider, Batched) else None
         if self._billed:
-            runner.budget.reserve(turn.id, name, self._request, batch=bool(batched and batched.in_batch(self._request)))
-        if batched is not None and batched.under_way(self._request):
+            runner.budget.reserve(
+                turn.id, name, self._request, batch=bool(self._batched and self._batched.in_batch(self._request))
+            )
+        if self._batched is not None and self._batched.under_way(self._request):
             return
         try:
             await runner.record(Asked(turn=turn.id, brief=self._digest, by=name, called=self._billed))
@@ -210,7 +211,9 @@ class _Call:
         budget = self._runner.budget
         self._pieces = []
         try:
-            reply = await call_provider(self._provider, self._request, self._on_text)
+            reply = await call_provider(
+                self._provider, self._request, self._on_text, watched=self._runner.on_text is not None
+            )
         except ExternalError:
             raise  # `_failed` settles the budget, after the failure with its costs is on record
         except asyncio.CancelledError:
@@ -227,11 +230,10 @@ class _Call:
         """Records a call that is given up, with the part of its answer that had come, at once: the process may have
         a second left. One in a batch is not given up, since a later run takes its answer; one that waits for a batch
         was never made."""
-        batched = self._provider if isinstance(self._provider, Batched) else None
-        if batched and batched.under_way(self._request):
+        if self._batched and self._batched.under_way(self._request):
             self._runner.budget.release(self._turn.id, unseen=True)
             return
-        sent = not (batched and batched.in_batch(self._request))
+        sent = not (self._batched and self._batched.in_batch(self._request))
         text, reply = "".join(self._pieces), None
         if text.strip():
             name = self._provider.name
@@ -318,8 +320,8 @@ def record_event(journal: JournalWriter, current: CurrentState, event: Event, on
     """
     if not admits(current.state, event):
         return False
-    event = journal.append(event).event
-    current.apply(event)
+    written = journal.append(event).event
+    current.apply(written, admitted=written is event)
     if on_event is not None:
-        on_event(current.state, event)
+        on_event(current.state, written)
     return True

@@ -1,5 +1,8 @@
 """Loading formats: shipped ones by name, a user's own by its path.
 
+To add a format, write prompts/formats/NAME/format.yaml and a template PHASE.md.j2 for each of its phases.
+`core/format.py` says what the fields mean, and prompts/judges/ has the rubrics. It needs no Python.
+
 Templates of shipped formats are found by their path in prompts/. Those of a user's format are copied into each debate,
 under the path that they would have there, so that the debate can be resumed after the folder is gone.
 """

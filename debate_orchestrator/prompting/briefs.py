@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from operator import is_
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from debate_orchestrator.core import decision, schedule, speech_rules, tally, transcript
 from debate_orchestrator.core.events import Answer, Rejected, Voted
-from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Turn
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase, Turn
 from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.core.state import DebateState, Plan
 from debate_orchestrator.core.transcript import TranscriptEntry
@@ -25,7 +27,7 @@ from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.fields import empty_form
-from debate_orchestrator.prompting.reply_code import Code, in_form, with_code, without_value
+from debate_orchestrator.prompting.reply_code import Code, list_examples, with_code, with_codes, without_value
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import percent
 from debate_orchestrator.util.redact import redact_values, redactor
@@ -40,6 +42,10 @@ class Message(Value):
 
     role: Literal["user", "assistant"]
     parts: tuple[str, ...]
+
+    def with_parts(self, parts: Iterable[str]) -> Message:
+        """The same message with other parts."""
+        return self.model_copy(update={"parts": tuple(parts)})
 
 
 class Brief(Value):
@@ -60,6 +66,9 @@ class Brief(Value):
     """The most tokens that the reply may have, if the format sets a limit."""
     search: bool = False
     """Whether the seat may search the web."""
+    _redacted: tuple[object, ...] = ()
+    """What took the secrets out of it, and its parts without them. The loop asks for a brief without secrets, and so
+    does each call."""
 
     @property
     def digest(self) -> str:
@@ -75,15 +84,20 @@ class Brief(Value):
     def redacted(self) -> Brief:
         """The same without the secrets of the environment, as it is sent."""
         redact = redactor()
-        messages = tuple(
-            message.model_copy(update={"parts": tuple(map(redact, message.parts))}) for message in self.messages
-        )
+        parts = redact, self.system, self.messages, self.json_schema
+        if len(self._redacted) == len(parts) and all(map(is_, self._redacted, parts)):
+            return self
+        messages = [message.with_parts(map(redact, message.parts)) for message in self.messages[:-1]]
+        for last in self.messages[-1:]:
+            messages.append(last.with_parts([*map(redact, last.parts[:-1]), *map(redact.once, last.parts[-1:])]))
         texts = {
             "system": redact(self.system),
-            "messages": messages,
+            "messages": tuple(messages),
             "json_schema": redact_values(self.json_schema, redact),
         }
-        return self.model_copy(update=texts)
+        redacted = self.model_copy(update=texts)
+        redacted._redacted = redact, redacted.system, redacted.messages, redacted.json_schema
+        return redacted
 
 
 def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code: Code | None = None) -> Brief:
@@ -115,7 +129,8 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
         }
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
     if code is not None:
-        last = f"{last}\n\n{_render('shared/code.md.j2', {'entry': code.entry, 'end_entry': code.end_entry})}"
+        code_values = {"code": code, "lists": list_examples(context["schema"], code)}
+        last = f"{last}\n\n{_render('shared/code.md.j2', rendering.plain_data(code_values))}"
     messages.append(("user", last))
     return Brief(
         turn=turn.id,
@@ -129,28 +144,6 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
         tokens=turn.phase.tokens,
         search=context["search"],
     )
-
-
-_OF_OTHERS = ("topic", "positions", "issues", "floor", "advice", "dissent", "findings", "evidence")
-"""The values of a brief that hold texts of others, beside the speeches and the files."""
-
-
-def shown_texts(debate: DebateState, turn: Turn, code: Code | None) -> tuple[list[str], dict[str, Any]]:
-    """The texts of others that a turn's brief shows, as it shows them, and the JSON Schema of the reply."""
-    context, redact = _context(debate, turn, code), redactor()
-    texts = [heard["text"] for heard in context["heard"]]
-    texts += [found["url"] for heard in context["heard"] for found in heard["found"]]
-    texts += [file["text"] for file in context["context"]]
-    within = [context.get(name) for name in _OF_OTHERS]
-    while within:
-        item = within.pop()
-        if isinstance(item, str):
-            texts.append(item)
-        elif isinstance(item, Mapping):
-            within += item.values()
-        elif isinstance(item, list | tuple):
-            within += item
-    return [redact(sanitize.fence(text, debate.opened.nonce)) for text in texts], context["schema"] or {}
 
 
 _blocks: WeakKeyDictionary[Plan, dict[tuple[str, bool, Hashable], tuple[Answer, str]]] = WeakKeyDictionary()
@@ -185,7 +178,7 @@ def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -
     values |= {"nonce": debate.opened.nonce, "names": _names(debate), "form": None}
     if (shape := debate.shape(turn)) is not None:
         form = empty_form(shape, schedule.terms(debate, turn))
-        values["form"] = json.dumps(in_form(form, brief.code), indent=1)
+        values["form"] = json.dumps(with_codes(shape, form, brief.code) if brief.code else form, indent=1)
     return _render("shared/handout.md.j2", values) + "\n"
 
 
@@ -216,45 +209,108 @@ def names(debate: DebateState) -> dict[str, templates.KnownNames]:
     return names_of
 
 
+_MOST_OWNERS = 256
+_made: dict[int, tuple[object, dict[Hashable, Any]]] = {}
+"""The formats and phases of the latest briefs by their identity, each with what is the same in many briefs. All debates
+of a process share the objects of a shipped format."""
+
+
+def _once(owner: Format | Phase, key: Hashable, make: Callable[[], Any]) -> Any:
+    """What `make` returns as plain data, made once for an owner and a key."""
+    known = _made.get(id(owner))
+    if known is None:
+        if len(_made) >= _MOST_OWNERS:
+            _made.pop(next(iter(_made)))
+        known = _made[id(owner)] = owner, {}  # the owner is kept, so that no other object gets its identity
+    if key not in known[1]:
+        known[1][key] = rendering.plain_data(make())
+    return known[1][key]
+
+
 def _context(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[str, Any]:
     """Everything a template of this turn may name."""
+    heard, strictness = _heard(debate, turn), debate.opened.setup.strictness
+    fixed = _once(debate.format, ("seats", debate.judges, strictness), lambda: _of_format(debate))
+    if turn.judging:
+        fixed = fixed | _once(debate.format, ("rubric", debate.criteria), lambda: _of_rubric(debate))
+    values = _common(debate, turn) | _own_values(debate, turn, heard)
+    plain = {name: rendering.plain_data(value) for name, value in values.items()}
+    return {"turn": _turn(debate, turn), "heard": heard, **fixed, **plain, "schema": _schema(debate, turn, code)}
+
+
+def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
+    """What every brief has from the setup, the issues and the floor."""
     format, setup, exchange = debate.format, debate.opened.setup, debate.exchange
-    shape = debate.shape(turn)
     as_they_are = {side: side for side in format.sides}
     real = exchange.keys(as_they_are) if turn.mirrored else as_they_are
     renamed: Callable[[str], str] = exchange.text if turn.mirrored else str
-    heard = [_shown(debate, entry) for entry in transcript.entries_for(debate, turn)]
-    common = {
+    return {
         "mirrored": turn.mirrored,
         "nonce": debate.opened.nonce,
         "topic": setup.topic,
         "as_of": setup.as_of,
         "positions": {side: renamed(setup.positions[who]) for side, who in real.items()},
-        "sides": format.sides,
         "holder": {who: side for side, who in real.items()},
-        "names": _names(debate),
         "side_labels": {side: format.seats[who].side for side, who in real.items()},
         "context": debate.opened.context if turn.hears_as in format.context_heard_by else (),
         "rounds": setup.rounds,
         "strictness_name": setup.strictness,
-        "strictness": format.rubric.strictness[setup.strictness],
-        "lines": format.lines,
-        "labels": format.labels,
-        "private": format.private,
-        "quotes": format.quotes,
         "words": turn.phase.words,
         "floor": [
             {"question": renamed(entry.text), "new": entry.new} for entry in schedule.questions_put_to(debate, turn)
         ],
-        "search": setup.search and turn.speaking and shape is None,
-        "schema": with_code(json_schema(shape, schedule.terms(debate, turn)), code) if shape is not None else None,
+        "search": setup.search and turn.speaking and debate.shape(turn) is None,
         "until_dry": setup.until_dry,
         "own_issues": isinstance(setup.issues, tuple),
         **_issues(debate, renamed),
     }
-    own = {JUDGE: _for_judge, RAPPORTEUR: _for_rapporteur}.get(turn.role, _for_debater)
-    values = {name: rendering.plain_data(value) for name, value in (common | own(debate, turn, heard)).items()}
-    return {"turn": _turn(debate, turn), "heard": heard, **values}
+
+
+def _own_values(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
+    """What only the briefs of a turn's role have."""
+    return {JUDGE: _for_judge, RAPPORTEUR: _for_rapporteur}.get(turn.role, _for_debater)(debate, turn, heard)
+
+
+def _of_format(debate: DebateState) -> dict[str, Any]:
+    """What every brief has from the format."""
+    format = debate.format
+    return {
+        "sides": format.sides,
+        "names": _names(debate),
+        "strictness": format.rubric.strictness[debate.opened.setup.strictness],
+        "lines": format.lines,
+        "labels": format.labels,
+        "private": format.private,
+        "quotes": format.quotes,
+    }
+
+
+def _of_rubric(debate: DebateState) -> dict[str, Any]:
+    """What every judge's brief has from the rubric."""
+    rubric = debate.format.rubric
+    return {
+        "scale": {"least": f"{rubric.least:g}", "most": f"{rubric.most:g}"},
+        "scales": {name: rubric.scale(name) for name in debate.criteria},
+        "criteria": {name: rubric.criteria[name] for name in debate.criteria},
+        "convergence": rubric.convergence,
+    }
+
+
+def _schema(debate: DebateState, turn: Turn, code: Code | None) -> dict[str, Any] | None:
+    """The JSON Schema of the reply with the turn's code in it; None for a speech."""
+    return None if debate.shape(turn) is None else with_code(_kept_schema(debate, turn), code)
+
+
+def _kept_schema(debate: DebateState, turn: Turn) -> Any:
+    """The JSON Schema of a structured reply without a code."""
+    setup, listed = debate.opened.setup, decision.issue_list(debate)
+    issues = tuple(listed.issues) if listed else ()
+    key = ("schema", turn.phase.reply, setup.rounds, setup.strictness, setup.conditions, debate.criteria, issues)
+
+    def make() -> Any:
+        return json_schema(debate.shape(turn) or {}, schedule.terms(debate, turn, named=False))
+
+    return _once(debate.format, key, make)
 
 
 def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any]:
@@ -272,13 +328,19 @@ def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any
 
 def _turn(debate: DebateState, turn: Turn) -> dict[str, Any]:
     """A turn as templates see it, as plain data."""
-    more = {name: getattr(turn, name) for name in ("role", "judging", "speaking")}
-    return {**rendering.plain_data(turn), **rendering.plain_data(more | {"tag": debate.format.tag_of(turn)})}
+    names = ("id", "seat", "round", "closing", "mirrored", "role", "judging", "speaking")
+    plain = {name: rendering.plain_data(getattr(turn, name)) for name in names}
+    phase = _once(turn.phase, "phase", lambda: turn.phase)
+    return {**plain, "phase": phase, "tag": rendering.plain_data(debate.format.tag_of(turn))}
 
 
-def _shown(debate: DebateState, heard: TranscriptEntry) -> dict[str, Any]:
-    """A speech as templates see it, as plain data."""
-    return {**rendering.plain_data(heard), "turn": _turn(debate, heard.turn)}
+def _heard(debate: DebateState, listener: Turn) -> list[dict[str, Any]]:
+    """The speeches that the taker of a turn has heard, as templates see them, as plain data."""
+    names = [name for name in TranscriptEntry.model_fields if name != "turn"]
+    return [
+        {name: rendering.plain_data(getattr(entry, name)) for name in names} | {"turn": _turn(debate, entry.turn)}
+        for entry in transcript.entries_for(debate, listener)
+    ]
 
 
 def _names(debate: DebateState) -> dict[str, str]:
@@ -300,17 +362,13 @@ def _for_debater(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -
 
 
 def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
-    rubric, exchange = debate.format.rubric, debate.exchange
+    exchange = debate.exchange
     results = tally.results_of(debate, turn.seat, mirrored=turn.mirrored)
     totals, won = score_totals(results, debate.format.sides), rounds_won(results, debate.format.sides)
     share, conceded = score_gap(totals), tally.conceded(debate)
     if turn.mirrored:
         totals, won, conceded = exchange.keys(totals), exchange.keys(won), exchange.side(conceded or "") or None
     return {
-        "scale": {"least": f"{rubric.least:g}", "most": f"{rubric.most:g}"},
-        "scales": {name: rubric.scale(name) for name in debate.criteria},
-        "criteria": {name: rubric.criteria[name] for name in debate.criteria},
-        "convergence": rubric.convergence,
         "may_be_dry": bool({"issues", "until dry"} & set(debate.opened.setup.conditions)),
         "round_turns": [earlier["turn"]["id"] for earlier in heard if earlier["turn"]["round"] == turn.round],
         "declined": [earlier["turn"] for earlier in heard if earlier["declined"]],

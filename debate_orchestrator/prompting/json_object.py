@@ -1,8 +1,8 @@
 """Finds the JSON object in what a model said, and mends its punctuation where that can't change what it says.
 
 A repair guesses, and a guess must never decide a debate. So a repaired object counts only if it has the same words and
-signs in the same order as the reply, and no bracket that the reply lacks: a truncated object, a key that stands twice
-or a lost value is no reply, and neither is a `!a` read as `a`.
+signs in the same order as the reply, no bracket that the reply lacks, and every key as often as the reply has it: a
+truncated object, a key that stands twice or in a text, or a lost value is no reply, and neither is a `!a` read as `a`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.private_text import closes_private, without_private
+from debate_orchestrator.prompting.phrases import phrase
 from debate_orchestrator.prompting.reply_code import Code, take_code
 from debate_orchestrator.util.data import strict_json
+from debate_orchestrator.util.errors import short_repr
 
 LONGEST_REPAIRED = 8_000
 """Characters of an object that is repaired; a longer one must be JSON as it stands."""
@@ -43,8 +45,6 @@ _AROUND = "text around the JSON object left out"
 _FENCED = "code fence left out"
 _PRIVATE = "private working left out"
 _REPAIRED = "punctuation of the JSON repaired"
-QUOTES_REPAIRED = "punctuation of the JSON repaired, with quotation marks inside texts that were not escaped"
-"""The change of an object whose texts may have been told from its keys by a guess."""
 _QUOTED_LINE = re.compile(r"^[ \t]{0,9}>.*$", re.MULTILINE)
 _KEY = re.compile(
     r"""
@@ -56,6 +56,9 @@ _KEY = re.compile(
 """What may be meant for a key: a name with quotation marks, or one behind a brace or a comma."""
 _TAIL_KEY = re.compile(r"""(?<![\w\\])(?P<name>[^\W_]\w{0,80})["'“”‘’]\s{0,20}:""")
 """A key that lacks the first quotation mark."""
+_BARE_NAME = re.compile(r"""(?<![\w\\"'“”‘’])(?P<name>[^\W_]\w{1,80})\s{0,20}:""")
+"""What may be meant for a key without quotation marks, wherever it stands. Letters of sides are too common there."""
+_ESCAPED_CHARACTER = re.compile(r"\\u([0-9a-fA-F]{4})|\\(/)")
 
 
 class PrivateAlone(ValueError):
@@ -114,11 +117,21 @@ def find_own(text: str, code: Code) -> dict[str, Found]:
     public = without_private(rest)
     found |= (repaired := _repaired_own(rest, public, code))
     left = _without(repaired, public if found else rest)
-    if re.search(rf"\{{[^{{}}]*{code.field}[^{{}}\w]*{code.text}", left, re.IGNORECASE):
-        raise ValueError(f"the object with the code has faults, or ends before its {code.end_field}")
+    if (start := _own_start(left, code)) is not None:
+        fault = _fault(left[start:])
+        raise ValueError(fault or f"the object with the code has faults, or ends before its {code.end_field}")
     if not found and (own or not public.strip()):
         raise PrivateAlone("the reply is private working alone")
     return {part: (value, [*_changes(text, part, text), *changes]) for part, (value, changes) in found.items()}
+
+
+def _own_start(text: str, code: Code) -> int | None:
+    """Where an object with the code begins in a text; None if none does. The code is looked for first: a pattern with
+    it would be compiled for every turn."""
+    if code.text.casefold() not in text.casefold():
+        return None
+    begun = re.search(rf"\{{[^{{}}]*{code.field}[^{{}}\w]*{code.text}", text, re.IGNORECASE)
+    return begun.start() if begun else None
 
 
 def _repaired_own(rest: str, public: str, code: Code) -> dict[str, Found]:
@@ -202,7 +215,32 @@ def _strict_or_repaired(text: str) -> tuple[dict[str, Any], list[str]] | None:
         return (value, []) if isinstance(value, dict) else None
     except ValueError:
         repaired = _repaired(text) if _is_repairable(text) else None
-        return None if repaired is None else (repaired[0], [QUOTES_REPAIRED if repaired[1] else _REPAIRED])
+        return None if repaired is None else (repaired, [_REPAIRED])
+
+
+def _fault(text: str) -> str:
+    """What is wrong with the keys of a text that begins with the object with the code; empty if that can't be told."""
+    from json_repair import repair_json
+
+    part = text[: text.rfind("}") + 1] or text
+    twice = list[str]()
+    try:
+        decoder = json.JSONDecoder(object_pairs_hook=lambda pairs: twice.extend(_doubled(key for key, _ in pairs)))
+        decoder.raw_decode(part)
+        if twice:
+            return f"the key {short_repr(twice[0])} is written twice in one object"
+    except (ValueError, RecursionError):
+        pass
+    try:
+        value = repair_json(part, return_objects=True, skip_json_loads=True) if _is_repairable(part) else None
+        found = next(iter(_miscounted(part, value)), None) if isinstance(value, dict) else None
+    except Exception:  # as in a repair, whatever the library raises
+        return ""
+    return f"{short_repr(found)} is written twice as a key, or stands like one in a text" if found else ""
+
+
+def _doubled(keys: Iterable[str]) -> list[str]:
+    return [key for key, count in Counter(keys).items() if count > 1]
 
 
 def _is_repairable(text: str) -> bool:
@@ -222,9 +260,8 @@ def _count_open(before: int, change: int) -> int:
     return max(0, before + change)
 
 
-def _repaired(text: str) -> tuple[dict[str, Any], bool] | None:
-    """The object that a text is after a repair of its punctuation, and whether quotation marks inside texts had to be
-    escaped for it; None if more would have to change."""
+def _repaired(text: str) -> dict[str, Any] | None:
+    """The object that a text is after a repair of its punctuation; None if more would have to change."""
     from json_repair import repair_json
 
     try:
@@ -232,31 +269,40 @@ def _repaired(text: str) -> tuple[dict[str, Any], bool] | None:
         written = json.dumps(value, ensure_ascii=False)
         if not isinstance(value, dict) or any(text.count(mark) != written.count(mark) for mark in "{}[]"):
             return None
-        if _words(text) != _words(written) or _swallows_keys(text, value):
+        if _words(text) != _words(written) or _miscounted(text, value):
             return None
-        return dict(strict_json(written)), written.count('\\"') > text.count('\\"')
+        return dict(strict_json(written))
     except Exception:  # the text is hostile and the library no validator: whatever it raises, there is no object
         return None
 
 
-def _swallows_keys(text: str, value: dict[str, Any]) -> bool:
-    """Whether a repair left something in a text that may be meant for a key: a name in quotation marks before a colon,
-    or the name of a key once more."""
+def _miscounted(text: str, value: dict[str, Any]) -> list[str]:
+    """The keys that an object has more or less often than the text from which it was repaired, as phrases. A name in
+    quotation marks before a colon is a key, and so is the name of a key without them."""
     keys = Counter(_keys(value))
-    names = [(mark["name"].casefold(), bool(mark["left"] and mark["right"])) for mark in _KEY.finditer(text)]
-    seen = {mark.start("name") for mark in _KEY.finditer(text)}
-    names += [(mark["name"].casefold(), False) for mark in _TAIL_KEY.finditer(text) if mark.start("name") not in seen]
+    plain = _ESCAPED_CHARACTER.sub(_unescaped, text)
+    found = {mark.start("name"): (mark["name"], bool(mark["left"] and mark["right"])) for mark in _KEY.finditer(plain)}
+    for pattern in (_TAIL_KEY, _BARE_NAME):
+        for mark in pattern.finditer(plain):
+            found.setdefault(mark.start("name"), (mark["name"], False))
+    names = ((phrase(name), quoted) for name, quoted in found.values())
     written = Counter(name for name, quoted in names if quoted or name in keys)
-    return any(count > keys[name] for name, count in written.items())
+    return [name for name in {**written, **keys} if written[name] != keys[name]]
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """The letter, digit or slash that an escape stands for; other characters stay escaped."""
+    character = escape[2] or chr(int(escape[1], 16))
+    return character if character.isalnum() or character in "_/" else escape[0]
 
 
 def _keys(value: Any) -> Iterator[str]:
-    """The keys of a value at any depth, in small letters."""
+    """The keys of a value at any depth, as phrases."""
     within = [value]
     while within:
         item = within.pop()
         if isinstance(item, dict):
-            yield from (key.strip().casefold() for key in item)
+            yield from map(phrase, item)
             within += item.values()
         elif isinstance(item, list):
             within += item
@@ -276,6 +322,12 @@ class _Part(NamedTuple):
     value: dict[str, Any]
 
 
+def _places(near: str, text: str) -> list[int]:
+    """The first places of a text in another, in whatever case."""
+    found = re.finditer(re.escape(near), text, re.IGNORECASE) if near else ()
+    return [match.start() for match in islice(found, _MOST_PARTS)]
+
+
 def _strict_objects(text: str, near: str = "") -> list[_Part]:
     """The objects in a text that are JSON as they stand, and not part of another. They begin at the first braces, or at
     those before one of the first places of a text that they are looked for `near`."""
@@ -283,8 +335,7 @@ def _strict_objects(text: str, near: str = "") -> list[_Part]:
     decoder, end = json.JSONDecoder(), 0
     braces = [match.start() for match in re.finditer(r"\{", text)]
     starts = set(braces[:_MOST_STARTS])
-    places = [match.start() for match in re.finditer(re.escape(near), text, re.IGNORECASE)] if near else []
-    for place in places[:_MOST_PARTS]:
+    for place in _places(near, text) if len(braces) > len(starts) else ():
         last = bisect_left(braces, place)
         starts.update(braces[max(0, last - _NEAREST) : last])
     for start in sorted(starts):

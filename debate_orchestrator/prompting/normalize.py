@@ -1,38 +1,36 @@
 """Reads the values of a structured reply as they are meant: `7/10` as 7, `Researcher A` as the side a.
 
-Only what has one meaning is changed. A winner or a score that is missing, unknown or out of range stays as it is, and
-the check of the reply finds it. So does an unknown key with another value for a field that counts.
+Only what has one meaning is changed. What is missing stays missing, and an unknown key stays: the check of the reply
+finds both. So it does with a winner or a score that is unknown or out of range.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from debate_orchestrator.core.schema import (
     MOST_ITEMS,
     Field,
     ShapeContext,
     applies,
-    check,
     empty_value,
     fields_asked,
 )
+from debate_orchestrator.prompting.phrases import SYNONYMS, phrase
+from debate_orchestrator.prompting.reply_code import Code, take_from_item
 from debate_orchestrator.util.data import strict_json
-from debate_orchestrator.util.errors import short_repr
+from debate_orchestrator.util.errors import short_repr, with_hint
 
 MOST_CHANGES = 40
 """Changes that are told one by one."""
 _NUMBER = re.compile(
     r"(\d{1,9}(?:\.\d{1,9})?)\s*(?:(?:/|out of)\s*(\d{1,9}(?:\.\d{1,9})?)|(%)|points?)?", re.IGNORECASE
 )
-_PLAIN_KEY = re.compile(r"[\w .()/-]{1,80}")
-COUNTED = frozenset({"flag", "number", "choice", "record", "scores"})
-"""Kinds of fields that may decide something; the others are words to be read."""
-_WORDS = frozenset({"text", "url"})
-"""Kinds of fields that decide nothing."""
+_WORDS = frozenset({"text", "url", "list"})
+"""Kinds of fields that hold words; the others may decide something."""
 _AROUND = frozenset({"score", "value", "points"})
 """The key of a number that stands in an object of its own."""
 _MAXIMUM = frozenset({"max", "maximum", "max score", "out of", "of", "scale"})
@@ -64,23 +62,19 @@ _UNCLEAR = re.compile(r'["{}\[\]]|[?~]|!\w')
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
-SYNONYMS = {"tie": ("draw", "a tie", "a draw", "tied"), "no decision": ("undecided",), "both": ("both sides",)}
-"""Option of a choice to what it is called otherwise."""
-_CALLED = ("side", "researcher", "debater", "speaker", "participant", "position", "team", "seat")
-"""What a side's letter may follow."""
 
 
-def phrase(text: str) -> str:
-    """A text as a lower-case phrase: without punctuation, with single spaces."""
-    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
+class Reading(NamedTuple):
+    """A structured reply as it was read."""
 
-
-def side_phrases(side: str, name: str, label: str, position: str) -> frozenset[str]:
-    """The phrases that can only mean one side: its key, its name, what it stands for (`Pro`) and its position."""
-    names = {side, name, *(f"{called} {side}" for called in _CALLED)}
-    if label:
-        names |= {label, f"{label} side", *(f"{text} {label}" for text in (side, name)), f"{label} {name}"}
-    return frozenset(filter(None, map(phrase, (*names, position))))
+    value: Any
+    """With every value that has one meaning in the form that the shape asks for."""
+    changes: list[str]
+    """What was changed, a short line each."""
+    complaints: list[str]
+    """What in the reply may not be its writer's: items of lists without the code, and fields out of place."""
+    unknown: list[str]
+    """Keys that the shape does not have."""
 
 
 def normalize(
@@ -88,24 +82,15 @@ def normalize(
     value: Any,
     terms: ShapeContext,
     sides: Mapping[str, frozenset[str]],
-    *,
-    whole: bool = False,
-    closed: bool = False,
-    quoted: Collection[str] = (),
-) -> tuple[Any, list[str]]:
-    """A reply of this shape with every value that has one meaning in the form that the shape asks for, and what was
-    changed, a short line each. `sides` are the `side_phrases` of each side. `value` itself is left as it is.
-
-    Of a `whole` reply every field that may decide something must be written, if only as null: so a key that comes from
-    a quotation stands twice. Its unknown keys stay, to be complained about, since a quotation may have brought them in;
-    but a text beside its fields is dropped, unless its key names a field or is `quoted`, as a phrase. In a `closed` one
-    all unknown keys stay.
-    """
-    reading = _Reading(terms, sides, whole=whole, closed=closed, quoted=quoted)
-    reading.known = shape.keys()
+    code: Code | None = None,
+) -> Reading:
+    """The reading of a reply of this shape. `sides` are the `side_phrases` of each side. Where a `code` is given, every
+    record and text in a list has to begin with it. `value` itself is left as it is."""
+    reading = _Reading(terms, sides, code)
     record = reading.record(shape, value, "")
     more = len(reading.changes) - MOST_CHANGES
-    return record, [*reading.changes[:MOST_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
+    changes = [*reading.changes[:MOST_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
+    return Reading(record, changes, reading.complaints, reading.unknown)
 
 
 def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> tuple[Any, list[str]]:
@@ -124,100 +109,68 @@ def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> t
 class _Reading:
     """The reading of one reply, with the changes so far."""
 
-    def __init__(
-        self,
-        terms: ShapeContext,
-        sides: Mapping[str, frozenset[str]],
-        *,
-        whole: bool = False,
-        closed: bool = False,
-        quoted: Collection[str] = (),
-    ):
-        self.terms, self.sides, self.whole, self.closed, self.quoted = terms, sides, whole, closed, quoted
-        self.known: Collection[str] = ()
-        """The names of the reply's own fields."""
+    def __init__(self, terms: ShapeContext, sides: Mapping[str, frozenset[str]], code: Code | None):
+        self.terms, self.sides, self.code = terms, sides, code
         self.changes: list[str] = []
+        self.complaints: list[str] = []
+        self.unknown: list[str] = []
 
     def note(self, where: str, what: str) -> None:
         self.changes.append(f"{where}: {what}")
 
     def record(self, shape: Mapping[str, Field], value: Any, where: str) -> Any:
-        """A record with its fields by their names, without any others, and empty where they must be."""
+        """A record with its fields by their names, and empty where they must be."""
         value = self._decoded(value, dict, where.rstrip("."))
         if not isinstance(value, dict):
             return value
         fields = fields_asked(shape, self.terms)
-        keyed, unknown = self._keyed(value, fields)
+        keyed = self._keyed(value, fields)
         for name, field in fields.items():
             if name in keyed:
                 keyed[name] = self._field(field, keyed[name], f"{where}{name}")
-        keyed |= self._kept(unknown, where, lambda key, item: self._contradicts(fields, key, item, keyed))
         for name, field in fields.items():
-            conditional = bool(field.only_if or field.unless)
-            left_out = field.optional and name not in keyed and not (self.whole and field.kind not in _WORDS)
-            idle = not applies(field, keyed) if conditional else left_out
-            vacant = empty_value(field)
-            if idle and (name not in keyed or keyed[name] != vacant):
-                found = f"{_shown(keyed[name])} read" if name in keyed else "missing, taken"
-                self.note(f"{where}{name}", f"{found} as {_shown(vacant)}{', since it must be empty' * conditional}")
+            if name in keyed and (field.only_if or field.unless) and not applies(field, keyed):
+                vacant = empty_value(field)
+                if keyed[name] != vacant:
+                    self.note(
+                        f"{where}{name}", f"{_shown(keyed[name])} read as {_shown(vacant)}, since it must be empty"
+                    )
                 keyed[name] = vacant
+        if self.code is not None and "[" not in where:
+            self._check_places(fields, keyed, where)
         return keyed
 
-    def _keyed(self, value: Mapping[str, Any], names: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """A mapping with the keys that are meant, and what stands under unknown ones. A key that is there twice, or
-        that no model would name a field, stays, to be complained about."""
+    def _check_places(self, fields: Mapping[str, Field], keyed: Mapping[str, Any], where: str) -> None:
+        """Complains about fields that may be empty, are not, and stand behind words where the shape does not have them:
+        a judge that leaves out what is empty may have quoted them at the end of a text."""
+        asked, written = list(fields), list(keyed)
+        for name, field in fields.items():
+            may_be_empty = field.optional or field.only_if or field.unless
+            if not may_be_empty or field.kind in _WORDS or keyed.get(name) in (None, []):
+                continue
+            before = asked[asked.index(name) - 1] if asked.index(name) else None
+            found = written[written.index(name) - 1] if written.index(name) else None
+            if found in (None, before) or found not in fields or fields[found].kind not in (*_WORDS, "record"):
+                continue
+            place = f"behind {before}" if before else "first"
+            self.complaints.append(f"{where}{name}: it is out of place; write it {place}, as the shape has it.")
+
+    def _keyed(self, value: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+        """A mapping with the keys that are meant. A key that is there twice, or that is unknown, stays, to be
+        complained about."""
         known = {phrase(name): name for name in names}
         known |= {text: side for side in self.sides if side in names for text in self.sides[side]}
         meant = {key: key if key in known.values() else known.get(phrase(str(key))) for key in value}
         times = Counter(meant.values())
-        found: dict[str, Any] = {}
-        unknown: dict[str, Any] = {}
+        keyed: dict[str, Any] = {}
         for key, item in value.items():
             name = meant[key]
-            if name is None and _PLAIN_KEY.fullmatch(key):
-                unknown[key] = item
-            elif name is None or times[name] > 1:
-                found[key] = item
+            if name is None or times[name] > 1:
+                keyed[key] = item
+                self.unknown.append(key)
             else:
-                found[name] = item
-        return found, unknown
-
-    def _kept(self, unknown: Mapping[str, Any], where: str, contradicts: Callable[[str, Any], bool]) -> dict[str, Any]:
-        """What stands under unknown keys and may not be dropped, to be complained about."""
-        kept = {
-            key: item
-            for key, item in unknown.items()
-            if self.closed or (self.whole and not self._is_harmless(key, item, where)) or contradicts(key, item)
-        }
-        for key in unknown:
-            if key not in kept:
-                self.note(f"{where}{short_repr(key, 40)}", "dropped, since there is no such field")
-        return kept
-
-    def _is_harmless(self, key: str, value: Any, where: str) -> bool:
-        """Whether an unknown key is a remark of the writer's: a text beside the fields of the reply, under a name that
-        is none of theirs."""
-        named = any(_names(key, name) for name in self.known)
-        return not where and isinstance(value, str) and not named and phrase(key) not in self.quoted
-
-    def _contradicts(self, fields: Mapping[str, Field], key: str, item: Any, standing: Mapping[str, Any]) -> bool:
-        """Whether an unknown key names a field that counts, and has its only value or another one than `standing`,
-        the fields as they were read. An explanation under such a key is neither."""
-        for name, field in fields.items():
-            if field.kind not in COUNTED or not _names(key, name):
-                continue
-            inner = standing.get(name)
-            if field.kind == "record" and isinstance(inner, dict) and not isinstance(item, dict):
-                if self._contradicts(fields_asked(field.fields, self.terms), key, item, inner):
-                    return True
-                continue
-            read = _Reading(self.terms, self.sides)._field(field, item, "")
-            if name not in standing and read != empty_value(field):
-                return True
-            free = field.model_copy(update={"only_if": {}, "unless": {}})
-            if name in standing and read != inner and not check({name: free}, {name: read}, self.terms):
-                return True
-        return False
+                keyed[name] = item
+        return keyed
 
     def _field(self, field: Field, value: Any, where: str) -> Any:
         if field.optional and _means_nothing(field, value):
@@ -230,22 +183,12 @@ class _Reading:
         return self._single(field, value, where)
 
     def _each(self, keys: Sequence[str], value: Any, where: str, read: Callable[[Any, str], Any]) -> Any:
-        """A value for each key. Marks under an unknown key that names a side stay, if they differ from its own."""
+        """A value for each key."""
         value = self._decoded(value, dict, where)
         if not isinstance(value, dict):
             return value
-        keyed, unknown = self._keyed(value, keys)
-        values = {key: read(item, f"{where}.{key}") for key, item in keyed.items()}
-
-        def contradicts(key: str, item: Any) -> bool:
-            sides = [side for side in keys if any(_names(key, name) for name in self.sides.get(side, ()))]
-            return isinstance(item, dict) and any(
-                self._is_other_mark(name, mark, values.get(side))
-                for side in sides
-                for name, mark in self._keyed(item, self.terms.criteria)[0].items()
-            )
-
-        return values | self._kept(unknown, f"{where}.", contradicts)
+        keyed = self._keyed(value, keys)
+        return {key: read(item, f"{where}.{key}") if key in keys else item for key, item in keyed.items()}
 
     def _single(self, field: Field, value: Any, where: str) -> Any:
         match field.kind:
@@ -278,25 +221,11 @@ class _Reading:
     def _marks(self, value: Any, where: str) -> Any:
         if not isinstance(value, dict):
             return value
-        marks, unknown = self._keyed(value, self.terms.criteria)
+        marks = self._keyed(value, self.terms.criteria)
         for name in self.terms.criteria:
             if name in marks and (read := _number(marks[name], *self.terms.scale(name))) is not None:
                 marks[name] = self._changed(f"{where}.{name}", marks[name], read)
-        criteria = self.terms.criteria
-
-        def contradicts(key: str, item: Any) -> bool:
-            return any(_names(key, name) and self._is_other_mark(name, item, marks) for name in criteria)
-
-        return marks | self._kept(unknown, f"{where}.", contradicts)
-
-    def _is_other_mark(self, criterion: str, value: Any, marks: Any) -> bool:
-        """Whether a value is a score of a criterion, and not the one that stands in these marks."""
-        if criterion not in self.terms.criteria:
-            return False
-        least, most = self.terms.scale(criterion)
-        mark = _number(value, least, most)
-        standing = marks.get(criterion) if isinstance(marks, dict) else None
-        return mark is not None and least <= mark <= most and mark != standing
+        return marks
 
     def _list(self, field: Field, value: Any, where: str) -> Any:
         value = self._decoded(value, list, where)
@@ -309,10 +238,29 @@ class _Reading:
         if field.kind == "choices":
             read = [self._option(field, item) or item for item in value]
             return value if read == value else self._changed(where, value, read)
-        return [
-            self.record(field.fields, item, at) if field.fields else self._changed(at, item, _only_text(item))
-            for at, item in ((f"{where}[{i}]{'.' * bool(field.fields)}", item) for i, item in enumerate(value, start=1))
-        ]
+        return [self._item(field, item, f"{where}[{i}]") for i, item in enumerate(value, start=1)]
+
+    def _item(self, field: Field, item: Any, where: str) -> Any:
+        """A record or a text of a list, without the code that it has to begin with."""
+        if field.fields:
+            item = self._decoded(item, dict, where)
+            return self.record(field.fields, self._own(item, where), f"{where}.")
+        if isinstance(item, dict) and self.code is not None and (rest := take_from_item(item, self.code)) is not None:
+            text = _only_text(rest)
+        else:
+            text = self._own(_only_text(item), where)
+        return self._changed(where, item, text) if isinstance(item, dict) else text
+
+    def _own(self, item: Any, where: str) -> Any:
+        """An item of a list without its code, with a complaint if it has none."""
+        if self.code is None:
+            return item
+        if (rest := take_from_item(item, self.code)) is not None:
+            return rest
+        entry = self.code.entry if isinstance(item, dict) else f'"{self.code.text} '
+        problem = f"{where}: this item of the list lacks the code of the turn."
+        self.complaints.append(with_hint(problem, f"begin it with {entry}, as every item"))
+        return item
 
     def _turns(self, value: list[Any], where: str) -> list[str]:
         """The turns of the transcript that a list names; what is none is dropped."""
@@ -355,11 +303,6 @@ class _Reading:
         if type(old) is not type(new) or old != new:
             self.note(where, f"{_shown(old)} read as {_shown(new)}")
         return new
-
-
-def _names(key: str, name: str) -> bool:
-    """Whether the words of a key contain those of a name."""
-    return f" {phrase(name)} " in f" {phrase(key)} "
 
 
 def _means_nothing(field: Field, value: Any) -> bool:

@@ -91,7 +91,7 @@ def plain_data(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
     if isinstance(value, BaseModel):
-        return {name: plain_data(getattr(value, name)) for name in type(value).model_fields}
+        return {name: plain_data(getattr(value, name)) for name in _field_names(type(value))}
     if isinstance(value, Mapping):
         return {str(key): plain_data(held) for key, held in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -103,6 +103,11 @@ def plain_data(value: Any) -> Any:
     if isinstance(value, float | Fraction):
         return float(value)
     raise TypeError(f"a template can't be given a {type(value).__name__}")
+
+
+@lru_cache(maxsize=256)
+def _field_names(kind: type[BaseModel]) -> tuple[str, ...]:
+    return tuple(kind.model_fields)
 
 
 class _Worker:

@@ -1,12 +1,13 @@
 """From a reply to an event: the other half of `briefs`, which makes what the reply answers.
 
 A speech is taken as it is. A structured reply is read in three steps: `json_object` finds the object with the turn's
-code in what was said, `normalize` reads its values, and `check` refuses what then does not have the shape asked for,
-with all complaints at once. What the first two changed is recorded beside the reply.
+code in what was said, `normalize` reads its values and looks for the code in its lists, and `check` refuses what then
+does not have the shape asked for, with all complaints at once. What the first two changed is recorded beside the reply.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -15,9 +16,9 @@ from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.json_object import QUOTES_REPAIRED, Found, PrivateAlone, find_object, find_own
-from debate_orchestrator.prompting.normalize import normalize, phrase, side_phrases, unwrapped
-from debate_orchestrator.prompting.quotations import Shown, shown
+from debate_orchestrator.prompting.json_object import Found, PrivateAlone, find_object, find_own
+from debate_orchestrator.prompting.normalize import Reading, normalize, unwrapped
+from debate_orchestrator.prompting.phrases import side_phrases
 from debate_orchestrator.prompting.reply_code import Code, needs_code
 from debate_orchestrator.util.errors import BadReply, short_repr
 
@@ -25,8 +26,8 @@ LARGEST = 256 * 1024
 """Bytes that a reply may have: about 40,000 words, eighty times what any phase asks for."""
 
 ESCAPE = "escape the quotation marks inside texts"
-_QUOTED_KEY = re.compile(r"""["'“”‘’]([\w .()/-]{1,80})["'“”‘’]\s{0,20}:""")
-_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+_MOST_KEYS = 20
+"""Unknown keys of a reply that are looked for in it."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -65,7 +66,8 @@ def parse_reply(
     it can't be used."""
     recorded = reply.recorded
     if code is not None:
-        code = code.model_copy(update={"text": reply.code or code.text}) if needs_code(reply.by) else None
+        asked = {"text": reply.code, "in_lists": reply.code_in_lists} if reply.code else {}
+        code = code.model_copy(update=asked) if needs_code(reply.by) else None
     reply, shape = stored(reply), debate.shape(turn)
     if recorded is not None and recorded.complaints:
         raise BadReply(recorded.complaints)
@@ -80,49 +82,51 @@ def parse_reply(
     if reply.ended == "cut":
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
-    texts = shown(debate, turn, code) if code is not None and recorded is None else None
     if recorded is not None and recorded.ballot is not None:
-        found = [(recorded.ballot, list(recorded.changes))]
+        found, code = [(recorded.ballot, list(recorded.changes))], None
     else:
-        found = _found(turn.id, reply.text, code, texts)
-    ballot, changes = _read(debate, turn, shape, found, texts, improvable=recorded is None and not last)
-    return Voted(turn=turn.id, ballot=ballot, reply=reply, changes=tuple(changes))
+        found = _found(turn.id, reply.text, code)
+    reading = _read(debate, turn, shape, found, code)
+    if complaints := [*reading.complaints, *check(shape, reading.value, schedule.terms(debate, turn))]:
+        if _may_end_early(reply.text, reading, code):
+            complaints.append(f"a text of the reply may end too early. Try: {ESCAPE}.")
+        raise BadReply([f"{turn.id}: {complaint}" for complaint in complaints])
+    if recorded is None and not last:
+        _check_quality(debate, turn, reading.value)
+    return Voted(turn=turn.id, ballot=reading.value, reply=reply, changes=tuple(reading.changes))
 
 
-def _read(
-    debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], texts: Shown | None, *, improvable: bool
-) -> tuple[dict[str, Any], list[str]]:
-    """A structured reply in the shape asked for, from the objects that are it, and what was changed to read it. With
-    the `texts` that its writer was shown, it is read as one that may quote them."""
-    whole = texts is not None
+def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], code: Code | None) -> Reading:
+    """The reading of a structured reply from the objects that are it, which must not differ."""
     terms, sides = schedule.terms(debate, turn), _sides(debate, turn)
     names, called = fields_asked(shape, terms), (turn.phase.reply, turn.phase.name)
-    readings: list[tuple[Any, list[str]]] = []
-    quoted = _quoted_keys(texts) if texts is not None else ()
-    repaired = whole and any(QUOTES_REPAIRED in changes for _, changes in objects)
+    readings: list[Reading] = []
     for found, changes in objects:
         bare, wrapped = unwrapped(found, names, called)
-        ballot, more = normalize(shape, bare, terms, sides, whole=whole, closed=repaired, quoted=quoted)
-        readings.append((ballot, [*changes, *wrapped, *more]))
-    if any(ballot != readings[0][0] for ballot, _ in readings):
+        reading = normalize(shape, bare, terms, sides, code if code is not None and code.in_lists else None)
+        readings.append(reading._replace(changes=[*changes, *wrapped, *reading.changes]))
+    if any(reading.value != readings[0].value for reading in readings):
         problem = f"{turn.id}: the reply holds {len(readings)} JSON objects with the code, and they differ."
         raise BadReply(problem, hint="reply with the JSON object alone")
-    ballot, changes = readings[0]
-    if complaints := check(shape, ballot, terms):
-        complaints += [f"a text may end too early. Try: {ESCAPE}."] if whole else []
-        raise BadReply([f"{turn.id}: {complaint}" for complaint in complaints])
-    # Asked once only: what its writer leaves as it is has its shape, and the report says what is wrong with it.
-    first = turn.role == RAPPORTEUR and improvable and not decision.was_sent_back(debate, turn)
+    return readings[0]
+
+
+def _may_end_early(text: str, reading: Reading, code: Code | None) -> bool:
+    """Whether a text of the reply may have ended at a quotation mark that should be escaped: an unknown key stands
+    right behind a text, or only some items of lists have the code."""
+    if code is None:
+        return False
+    keys = "|".join(re.escape(json.dumps(key, ensure_ascii=False)) for key in reading.unknown[:_MOST_KEYS])
+    behind = bool(keys) and re.search(rf"\w[^\w\s\"]?\"\s*}}?,\s*(?:{keys})\s*:", text) is not None
+    return behind or (bool(reading.complaints) and text.casefold().count(code.text.casefold()) > 2)
+
+
+def _check_quality(debate: DebateState, turn: Turn, ballot: dict[str, Any]) -> None:
+    """Raises BadReply for a rapporteur's reply that should be better. That is asked once only: what its writer
+    leaves as it is has its shape, and the report says what is wrong with it."""
+    first = turn.role == RAPPORTEUR and not decision.was_sent_back(debate, turn)
     if first and (found := decision.quality_problems(debate, turn, ballot)):
         raise BadReply(decision.complaints(turn, found))
-    return ballot, changes
-
-
-def _quoted_keys(texts: Shown) -> frozenset[str]:
-    """The phrases that what a turn was shown has as keys of JSON. Where a judge repeats them with their quotation
-    marks, they may end a text of its reply, and begin other fields."""
-    plain = (_ESCAPED.sub(lambda found: chr(int(found[1], 16)), " ".join(text.split())) for text in texts.texts)
-    return frozenset(phrase(found[1]) for text in plain for found in _QUOTED_KEY.finditer(text))
 
 
 def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
@@ -164,9 +168,8 @@ def parse_structured(where: str, text: str) -> Any:
     return _found(where, text, None)[0][0]
 
 
-def _found(where: str, text: str, code: Code | None, texts: Shown | None = None) -> list[Found]:
-    """The objects in a reply that are its writer's own: those with the code, or the only one if no code is needed. None
-    of them may have copied JSON from the `texts` that its writer was shown."""
+def _found(where: str, text: str, code: Code | None) -> list[Found]:
+    """The objects in a reply that are its writer's own: those with the code, or the only one if no code is needed."""
     try:
         found = {text: find_object(text)} if code is None else find_own(text, code)
     except PrivateAlone:
@@ -185,9 +188,6 @@ def _found(where: str, text: str, code: Code | None, texts: Shown | None = None)
             raise BadReply(problem, hint=hint)
         problem = f"{where}: no JSON object in the reply has the code of this turn twice."
         raise BadReply(problem, hint=f"put {code.entry} first into the object, and {code.end_entry} last")
-    if texts is not None and any(texts.is_copied(written) for written in found):
-        problem = f"{where}: the reply quotes a text with quotation marks that are not escaped."
-        raise BadReply(problem, hint=ESCAPE)
     return [*found.values()]
 
 

@@ -17,7 +17,7 @@ import posixpath
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache, wraps
+from functools import wraps
 from types import MappingProxyType, NoneType
 from typing import Any, NamedTuple
 
@@ -36,6 +36,7 @@ from jinja2.environment import TemplateModule
 from jinja2.runtime import BlockReference, LoopContext, Macro, TemplateReference
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
+from pydantic_core import to_json
 
 from debate_orchestrator.util import resources, sanitize
 from debate_orchestrator.util.errors import short_repr, suggest, with_hint
@@ -163,7 +164,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def __init__(self, own: Mapping[str, str], shipped: Mapping[str, str] | None = None):
         super().__init__(
-            loader=TemplateFiles(own, shipped), undefined=StrictUndefined, autoescape=False, finalize=_put_out
+            loader=TemplateFiles(own, shipped),
+            undefined=StrictUndefined,
+            autoescape=False,
+            finalize=_put_out,
+            auto_reload=False,  # else each brief asks the file system for the time of each of its templates
         )
         self.globals = {name: self.globals[name] for name in _GLOBALS}
         self.filters = {name: self.filters[name] for name in _FILTERS}
@@ -172,7 +177,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             "line": sanitize.one_line,
             "address": sanitize.safe_url,
             "compact": lambda value: json.dumps(value, ensure_ascii=False),
-            "json": lambda value: _indented(json.dumps(value, ensure_ascii=False)),
+            "json": lambda value: to_json(value, indent=1).decode(),  # `json` indents thirty times slower
             "points": _points,
         }
 
@@ -220,12 +225,6 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if not template.startswith("./"):
             return template
         return posixpath.join(posixpath.dirname(parent), template[2:])
-
-
-@lru_cache(maxsize=256)  # all judges of all debates of a tournament are asked for a few shapes
-def _indented(text: str) -> str:
-    """JSON with its parts on lines of their own."""
-    return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
 
 
 def _points(value: float) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
@@ -106,7 +106,7 @@ class Messages(api.ApiModel):
             error = result.get("error")
             return f"{result.get('type')} {error if error is not None else ''}".strip()
         answer = MessagesAnswer()
-        answer.take_whole(self.sdk().types.Message.construct(**result["message"]))
+        answer.take_whole(result["message"])
         return answer
 
     def sdk(self) -> Any:
@@ -204,44 +204,44 @@ class MessagesAnswer(api.Answer):
             self.usage = self._before.usage
             self.length, self.received = self._before.length, self._before.received
 
-    def take_whole(self, message: Any) -> None:
+    def take_whole(self, message: Mapping[str, Any]) -> None:
         """Takes a message that came at once."""
-        blocks = message.content if isinstance(message.content, list) else []
-        self.take(SimpleNamespace(type="message_start", message=message))
-        for index, block in enumerate(blocks):
-            self.take(SimpleNamespace(type="content_block_start", index=index, content_block=block))
-        self.take(SimpleNamespace(type="message_delta", delta=message, usage=message.usage))
-        self.take(SimpleNamespace(type="message_stop"))
+        blocks = message.get("content")
+        self.take({"type": "message_start", "message": message})
+        for index, block in enumerate(blocks if isinstance(blocks, list) else []):
+            self.take({"type": "content_block_start", "index": index, "content_block": block})
+        self.take({"type": "message_delta", "delta": message, "usage": message.get("usage")})
+        self.take({"type": "message_stop"})
 
     def take(self, event: Any) -> list[str]:
-        index = getattr(event, "index", None)
+        index = api.field(event, "index")
         index = index if type(index) is int else 0
-        match getattr(event, "type", None):
+        match api.field(event, "type"):
+            case "content_block_delta":
+                return self._add(index, api.field(event, "delta"))
             case "message_start":
-                message = getattr(event, "message", None)
+                message = api.field(event, "message")
                 self.begun = True
-                self.model = api.short_field(getattr(message, "model", None))
-                self._count(getattr(message, "usage", None))
+                self.model = api.short_field(api.field(message, "model"))
+                self._count(api.field(message, "usage"))
                 return [""]
             case "content_block_start":
-                return self._start(index, getattr(event, "content_block", None))
-            case "content_block_delta":
-                return self._add(index, getattr(event, "delta", None))
+                return self._start(index, api.field(event, "content_block"))
             case "message_delta":
-                delta = getattr(event, "delta", None)
-                self.stop = api.short_field(getattr(delta, "stop_reason", None)) or self.stop
-                explanation = getattr(getattr(delta, "stop_details", None), "explanation", None)
+                delta = api.field(event, "delta")
+                self.stop = api.short_field(api.field(delta, "stop_reason")) or self.stop
+                explanation = api.field(api.field(delta, "stop_details"), "explanation")
                 self._explanation = api.short_field(explanation) or self._explanation
-                self._count(getattr(event, "usage", None))
+                self._count(api.field(event, "usage"))
             case "message_stop":
                 self._ended = True
         return []
 
     def _start(self, index: int, block: Any) -> list[str]:
-        dump = getattr(block, "model_dump", dict)
         try:
-            kept = dump(mode="json", exclude_none=True, warnings=False)  # a warning would quote the server
-        except ValueError:
+            kept = {name: value for name, value in block.items() if value is not None}
+            json.dumps(kept, ensure_ascii=False).encode()
+        except (AttributeError, ValueError):
             self.invalid = "a block that is not plain data"
             return []
         self.begun = True
@@ -252,26 +252,26 @@ class MessagesAnswer(api.Answer):
         return [text] if text else []
 
     def _add(self, index: int, delta: Any) -> list[str]:
-        kind = api.text_field(getattr(delta, "type", None))
+        kind = api.text_field(api.field(delta, "type"))
         if kind == "citations_delta":
-            self._cite(getattr(delta, "citation", None))
-        field, name = _DELTAS.get(kind, ("", ""))
-        if not (piece := api.text_field(getattr(delta, name, None)) if name else ""):
+            self._cite(api.field(delta, "citation"))
+        name, source = _DELTAS.get(kind, ("", ""))
+        if not (piece := api.text_field(api.field(delta, source)) if source else ""):
             return []
         self.begun = True
         self._blocks.setdefault(index, {"type": "text", "text": ""})
         added = self._added.setdefault(index, {})
-        if field == "signature":
-            added.pop(field, None)  # it comes whole
-        added.setdefault(field, []).append(piece)
+        if name == "signature":
+            added.pop(name, None)  # it comes whole
+        added.setdefault(name, []).append(piece)
         self.received += len(piece)
-        if field != "text":
+        if name != "text":
             return []
         self.length += len(piece)
         return [piece]
 
     def _cite(self, citation: Any) -> None:
-        url, title, quote = (api.text_field(getattr(citation, name, None)) for name in ("url", "title", "cited_text"))
+        url, title, quote = (api.text_field(api.field(citation, name)) for name in ("url", "title", "cited_text"))
         size = len(url) + len(title) + len(quote)
         if url and size <= api.LONGEST_FIELD and len(self._cited) < _CITATIONS:
             self._cited.append(FoundPage(url=url, title=title, quote=quote))
@@ -280,18 +280,14 @@ class MessagesAnswer(api.Answer):
     def _whole_blocks(self) -> list[dict[str, Any]]:
         return [
             block
-            | {
-                field: api.text_field(block.get(field)) + "".join(pieces)
-                for field, pieces in self._added[index].items()
-            }
+            | {name: api.text_field(block.get(name)) + "".join(pieces) for name, pieces in self._added[index].items()}
             for index, block in self._blocks.items()
         ]
 
     def _count(self, usage: Any) -> None:
         """Takes the counts of an event, each of which is the sum so far."""
-        kept = getattr(usage, "cache_creation", None)
-        tools = getattr(usage, "server_tool_use", None)
-        for holder, field in (
+        kept, tools = api.field(usage, "cache_creation"), api.field(usage, "server_tool_use")
+        for holder, name in (
             (usage, "input_tokens"),
             (usage, "output_tokens"),
             (usage, "cache_read_input_tokens"),
@@ -299,8 +295,8 @@ class MessagesAnswer(api.Answer):
             (kept, "ephemeral_1h_input_tokens"),
             (tools, "web_search_requests"),
         ):
-            if (number := api.count_field(holder, field)) is not None:
-                self._counts[field] = number
+            if (number := api.count_field(holder, name)) is not None:
+                self._counts[name] = number
         counts, before = self._counts, self._before.usage if self._before else None
         written = counts.get("cache_creation_input_tokens", 0)
         hour = min(counts.get("ephemeral_1h_input_tokens", 0), written)

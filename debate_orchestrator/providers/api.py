@@ -208,7 +208,10 @@ class ApiModel:
             try:
                 client = self.client()  # before the clock runs
                 async with clock.listening():
-                    stream = await self.create(client, self.refusals.request(base, options))
+                    response = (await self.create(client, self.refusals.request(base, options))).response
+                    # The same stream with events as plain data: models of them take longer than all else about a call,
+                    # and the SDK's stream keeps a copy of the request.
+                    stream = self.sdk().AsyncStream(cast_to=object, response=response, client=client)
                     try:
                         await read_stream(stream, answer, clock, on_text, meter)
                     finally:
@@ -405,6 +408,11 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+def field(holder: Any, name: str) -> Any:
+    """A field of a JSON object; None where there is none, or no object."""
+    return holder.get(name) if isinstance(holder, dict) else None
+
+
 def text_field(value: Any) -> str:
     """`value` if it is text, fit to be written down; else empty."""
     return clean(value) if isinstance(value, str) else ""
@@ -417,8 +425,8 @@ def short_field(value: Any) -> str | None:
 
 
 def count_field(holder: Any, name: str) -> int | None:
-    """A count in a field of an object or a mapping, if it is a plausible one."""
-    value = holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)
+    """A count in a field of a JSON object, if it is a plausible one."""
+    value = field(holder, name)
     return value if type(value) is int and 0 <= value < 1 << 53 else None
 
 

@@ -1,4 +1,4 @@
-"""The body of a response, held to the limits while it comes: decompressed here, and handed on event by event.
+"""The body of a response, held to the limits while it comes: decompressed here, and handed on in whole events.
 
 The SDKs read an error's body whole, collect an event's lines without end, and decompress a chunk to whatever size. So
 they read from `LimitedBody` instead of the connection.
@@ -65,8 +65,12 @@ class LimitedBody(httpx2.AsyncByteStream):
             yield await self._reason()
             return
         async for piece in self._pieces():
-            for event in self._divided(piece):
-                yield event
+            # What has come together goes on together: each step up to the SDK costs more than an event's text.
+            events, fault = self._complete(piece)
+            if events:
+                yield events
+            if fault is not None:
+                raise fault
         yield self._checked(bytes(self._event))
 
     async def _reason(self) -> bytes:
@@ -104,6 +108,16 @@ class LimitedBody(httpx2.AsyncByteStream):
                 if max(self._packed, self._unpacked) > self._limits.stream:
                     raise OverLimit(f"more than {self._limits.stream:,} bytes")
                 yield piece
+
+    def _complete(self, piece: bytes) -> tuple[bytes, OverLimit | None]:
+        """The events that end in this piece, and what is wrong with the one after them."""
+        events: list[bytes] = []
+        try:
+            for event in self._divided(piece):
+                events.append(event)
+        except OverLimit as fault:
+            return b"".join(events), fault
+        return b"".join(events), None
 
     def _divided(self, piece: bytes) -> Iterator[bytes]:
         """The events that end in this piece."""

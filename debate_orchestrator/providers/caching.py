@@ -151,7 +151,7 @@ def seconds(spec: str, phase: Phase) -> float:
     provider = entry(spec)
     if provider is not None and provider.seconds is not None:
         return provider.seconds
-    tokens = pricing.tokens("x" * _CHARACTERS_A_WORD * phase.words) if phase.words else _BALLOT
+    tokens = pricing.tokens(_CHARACTERS_A_WORD * phase.words) if phase.words else _BALLOT
     return TO_BEGIN + tokens / _TOKENS_A_SECOND
 
 

@@ -139,8 +139,12 @@ class SilenceClock:
     def heard(self) -> None:
         """Some of the answer itself came."""
         self._heard_any = True
-        if self._timeout is not None:
-            self._timeout.reschedule(asyncio.get_running_loop().time() + self._left(self.silence))
+        if self._timeout is None:
+            return
+        until, now_until = self._timeout.when(), asyncio.get_running_loop().time() + self._left(self.silence)
+        # An answer comes in hundreds of pieces; a thousandth of the time is not worth a new timer.
+        if until is None or abs(now_until - until) > self.silence / 1000:
+            self._timeout.reschedule(now_until)
 
     def _left(self, seconds: float) -> float:
         return min(seconds, self._total - self._taken())

@@ -100,7 +100,7 @@ class Completions(api.ApiModel):
         if response.get("status_code") != 200 or not isinstance(response.get("body"), dict):
             return str(line.get("error") or response.get("body") or "no response")
         answer = CompletionsAnswer()
-        answer.take_whole(self.sdk().types.chat.ChatCompletion.construct(**response["body"]))
+        answer.take(response["body"])
         return answer
 
     def _options(self, brief: Brief) -> list[Option]:
@@ -178,35 +178,29 @@ class CompletionsAnswer(api.Answer):
         self._content: list[str] = []
         self._refusal: list[str] = []
 
-    def take_whole(self, completion: Any) -> None:
-        """Takes a completion that came at once: a piece of a stream with a `message` in place of each `delta`."""
-        choices = getattr(completion, "choices", None)
-        for choice in choices if isinstance(choices, list) else ():
-            choice.delta = getattr(choice, "message", None)
-        self.take(completion)
-
     def take(self, event: Any) -> list[str]:
-        if not hasattr(event, "model_fields_set"):
+        """As `Answer.take`. A completion that came at once is an event with a `message` in place of each `delta`."""
+        if not isinstance(event, dict):
             return self._reject("a piece that is not an object")
-        choices = getattr(event, "choices", None) or []
+        choices = event.get("choices") or []
         if not isinstance(choices, list):
             return self._reject("choices that are not a list")
         pieces = [] if self.begun else [""]
         self.begun = True
-        self.model = self.model or api.short_field(getattr(event, "model", None))
+        self.model = self.model or api.short_field(event.get("model"))
         for choice in choices:
-            if getattr(choice, "index", 0) in (0, None):
+            if api.field(choice, "index") in (0, None):
                 pieces += self._choice(choice)
-        if (usage := getattr(event, "usage", None)) is not None:
+        if (usage := event.get("usage")) is not None:
             self._count(usage)
             pieces.append("")
         return pieces
 
     def _choice(self, choice: Any) -> list[str]:
         pieces: list[str] = []
-        delta = getattr(choice, "delta", None)
+        delta = api.field(choice, "delta") or api.field(choice, "message")
         for name, kept in (("content", self._content), ("refusal", self._refusal)):
-            piece = getattr(delta, name, None)
+            piece = api.field(delta, name)
             if piece is None or piece == "":
                 continue
             if not isinstance(piece, str):
@@ -215,11 +209,11 @@ class CompletionsAnswer(api.Answer):
             pieces.append(api.clean(piece))
             self.length += len(piece)
             self.received += len(piece)
-        thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
+        thought = api.field(delta, "reasoning_content") or api.field(delta, "reasoning")
         if isinstance(thought, str) and thought:
             pieces.append("")
             self.received += len(thought)
-        stop = getattr(choice, "finish_reason", None)
+        stop = api.field(choice, "finish_reason")
         if stop is not None and not isinstance(stop, str):
             return self._reject("a finish_reason that is not text")
         if stop == "error":
@@ -235,9 +229,9 @@ class CompletionsAnswer(api.Answer):
         """Takes the counts. Counts that are no numbers are unknown: no whole answer is thrown away for that."""
         prompt, output = api.count_field(usage, "prompt_tokens"), api.count_field(usage, "completion_tokens")
         if prompt is not None and output is not None:
-            cached = min(api.count_field(getattr(usage, "prompt_tokens_details", None), "cached_tokens") or 0, prompt)
+            cached = min(api.count_field(api.field(usage, "prompt_tokens_details"), "cached_tokens") or 0, prompt)
             self.usage = Usage(fresh=prompt - cached, cached=cached, output=output)
-        cost = getattr(usage, "cost", None)
+        cost = api.field(usage, "cost")
         if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e6:
             self.cost = float(cost)
 

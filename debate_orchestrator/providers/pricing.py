@@ -161,6 +161,6 @@ def cost(spec: str, usage: Usage | None, *, batch: bool = False) -> float | None
     return price * (table().batch if batch else 1) + usage.searches * table().searches / 1000
 
 
-def tokens(text: str) -> int:
-    """About how many tokens a text has."""
-    return -int(-len(text) // table().characters_per_token)
+def tokens(characters: int) -> int:
+    """About how many tokens a text of so many characters has."""
+    return -int(-characters // table().characters_per_token)

@@ -33,7 +33,8 @@ async def tell(response: Any) -> None:
     """A hook of the HTTP client: passes the limits to the listener of the call."""
     listening = listener.get()
     if listening is not None:
-        listening(int(response.status_code), response.headers)
+        # As a mapping of its own: each look into the library's one goes through all headers.
+        listening(int(response.status_code), dict(response.headers.items()))
 
 
 def read_rates(headers: Mapping[str, str]) -> dict[str, Rate]:

@@ -8,8 +8,9 @@ takes the replies.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
@@ -221,6 +222,21 @@ class Batched(Protocol):
         ...
 
 
+def queued(provider: Provider) -> Queued | None:
+    """The provider, if its calls wait for room."""
+    return cast(Queued, provider) if _has(type(provider), Queued) else None
+
+
+def batched(provider: Provider) -> Batched | None:
+    """The provider, if some of its calls go into batches."""
+    return cast(Batched, provider) if _has(type(provider), Batched) else None
+
+
+@lru_cache(maxsize=64)  # looking at a class takes long, and each call asks
+def _has(kind: type, protocol: type) -> bool:
+    return issubclass(kind, protocol)
+
+
 class TakesBatches(Protocol):
     """A provider whose vendor takes batches. Errors are those of `Provider.reply`."""
 
@@ -261,23 +277,27 @@ class Archiving(Protocol):
     """The folder for them; None keeps nothing."""
 
 
-async def call_provider(provider: Provider, brief: Brief, on_text: Piece) -> Reply:
-    """The provider's reply to a brief, or its error, with `[key]` in place of every secret.
+async def call_provider(provider: Provider, brief: Brief, on_text: Piece, *, watched: bool = True) -> Reply:
+    """The provider's reply to a brief, or its error, with `[key]` in place of every secret. Unless it is `watched`,
+    `on_text` gets the beginning of the answer as an empty text, and what came of an answer that failed in one piece.
 
     This is the only way in for text from a provider, which may quote a key that was sent to it; from here it goes to
     the screen and into the journal. Modules shorten what they quote with `faults.quote`, and what they keep with
     `redact.truncate`, never before redaction. The brief that goes out is without secrets too.
     """
-    pieces = StreamRedactor(on_text)
+    pieces = StreamRedactor(on_text, withheld=not watched)
     try:
         reply = await provider.reply(brief.redacted(), pieces.take)
-    except ExternalError as fault:
+    except BaseException as fault:
+        pieces.end()
+        if not isinstance(fault, ExternalError):
+            raise
         fault.complaints[:] = map(redact, fault.complaints)
         fault.args = ("\n".join(fault.complaints),)
         if isinstance(fault, TransientError) and isinstance(fault.partial, Reply):
             fault.partial = _redacted(fault.partial)
         raise
-    finally:
+    if watched:
         pieces.end()
     return _redacted(reply)
 

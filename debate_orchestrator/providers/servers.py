@@ -12,6 +12,7 @@ import os
 import re
 import socket
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, build_opener
@@ -145,6 +146,7 @@ def unencrypted(server: ModelServer, url: str | None = None, *, insecure: bool) 
     )
 
 
+@lru_cache(maxsize=256)  # each request asks whether its key may go there
 def is_loopback(url: str) -> bool:
     """Whether an address is of this machine: `localhost`, 127.0.0.0/8 or ::1, in any form that a resolver accepts, but
     no name that merely begins or ends like one."""

@@ -60,7 +60,7 @@ class CaseReport(Part):
     """What to do in one case."""
 
     condition: str = Field(serialization_alias="if")
-    """What readers can check about their own situation; `otherwise` in the last row."""
+    """What readers can check about their own situation."""
     then: str
     """What to do then."""
     sure: int

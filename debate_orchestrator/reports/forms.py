@@ -58,7 +58,7 @@ class ReportForm(NamedTuple):
     """The module whose `render(report)` makes it; imported only where it is asked for."""
     begins: tuple[bytes, ...]
     """How files of the form begin. A file that begins otherwise is not a report, and is never overwritten."""
-    place: re.Pattern[bytes]
+    checksum: re.Pattern[bytes]
     """Finds the checksum: in markdown and JSON it ends the file, in HTML it is the last of its kind."""
     traces: tuple[bytes, ...]
     """What is left of a checksum that was damaged in one place."""
@@ -142,7 +142,7 @@ def read_checksum(data: bytes, ending: str) -> Checksum | None:
 
 
 def _place(data: bytes, ending: str) -> re.Match[bytes] | None:
-    places = list(FORMS[ending].place.finditer(data))
+    places = list(FORMS[ending].checksum.finditer(data))
     return places[-1] if places else None
 
 
@@ -173,7 +173,7 @@ def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
     """Writes a report in the form that the path's ending names; returns the path. BadFile for another ending, or if
     the file there is not a report. A report there is replaced only if its checksum shows that this program wrote every
     byte of it; otherwise it is kept beside the new one, and `tell` gets a sentence."""
-    ending = os.path.splitext(place(path))[1]
+    ending = os.path.splitext(checked_path(path))[1]
 
     def ours(there: bytes) -> bool:
         checksum = read_checksum(there, ending)
@@ -195,7 +195,7 @@ def write_both(report: ReportModel, path: str, page: str, tell: Tell = ignore) -
     return []
 
 
-def place(path: str) -> str:
+def checked_path(path: str) -> str:
     """`path`, if a report may be written there; else BadFile, as from `write`."""
     form = FORMS.get(os.path.splitext(path)[1])
     if form is None:

@@ -279,8 +279,11 @@ class Questionnaire:
 
     def proposed(self, draft: SetupState, name: str, value: Any) -> SetupState:
         """The draft with the moderator's work. Raises BadSettings if it is not in the shape asked for."""
-        value, _ = normalize(self.words.shapes[name], value, _NO_TERMS, {})
-        if errors := check(self.words.shapes[name], value, _NO_TERMS):
+        shape = self.words.shapes[name]
+        value = normalize(shape, value, _NO_TERMS, {}).value
+        if isinstance(value, dict):
+            value = {field: value.get(field) for field in shape}
+        if errors := check(shape, value, _NO_TERMS):
             raise BadSettings([f"setup.{name}.moderator: {error}" for error in errors])
         if name == "topic":
             return with_progress(draft, proposal=value)

@@ -25,10 +25,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from pydantic import ValidationError
 
 from debate_orchestrator.core.events import EVENT, Event, Opened
+from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import error_text, must_fit, name_of, read_regular, regular_file
@@ -389,19 +391,35 @@ class JournalWriter:
 
 def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
     """The bytes of a line without its hash."""
-    record = {"n": n, "at": at, "prev": prev, "event": event.model_dump(mode="json")}
     try:
-        text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        body = text.encode()
-        same = EVENT.validate_python(json.loads(text)["event"]) == event
+        data = event.model_dump_json()
+        same = _read_back(event, data) == event
     except (ValueError, RecursionError):
-        same = False
+        data, same = "", False
     if not same:
         raise BadJournal(
             f"line {n}: the event {event.kind!r} can't be kept: it holds half a surrogate pair, NaN or Infinity, "
             "or is nested too deeply."
         )
-    return body
+    return f'{{"n":{n},"at":{json.dumps(at)},"prev":"{prev}","event":{data}}}'.encode()
+
+
+_readable: WeakValueDictionary[int, Format] = WeakValueDictionary()
+"""Formats that were read back from a line as they are, by their identity. They are most of an opening, and the debates
+of a tournament share one."""
+
+
+def _read_back(event: Event, data: str) -> Event:
+    """The event that is read from its JSON. ValueError if none is."""
+    if not isinstance(event, Opened):
+        return EVENT.validate_json(data)
+    if _readable.get(id(event.format)) is event.format:
+        rest = json.loads(event.model_dump_json(exclude={"format"}))
+        return EVENT.validate_python(rest | {"format": event.format})
+    opened = EVENT.validate_json(data)
+    if opened == event:
+        _readable[id(event.format)] = event.format
+    return opened
 
 
 def take_lock(handle: int) -> None:

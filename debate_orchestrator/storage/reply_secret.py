@@ -10,7 +10,8 @@ import errno
 import os
 import secrets
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
+from pathlib import Path
 
 from debate_orchestrator.storage.files import create
 from debate_orchestrator.storage.paths import state_folder
@@ -54,6 +55,17 @@ def _read() -> bytes:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(FileExistsError):  # another process has made one meanwhile
             create(path, secrets.token_bytes(_BYTES), mode=0o600)
+    return _found(path, *_version(path))
+
+
+def _version(path: Path) -> tuple[int, ...]:
+    """What differs when a file was changed or replaced."""
+    status = os.lstat(path)
+    return status.st_ino, status.st_size, status.st_mode, status.st_mtime_ns, status.st_ctime_ns
+
+
+@lru_cache(maxsize=4)  # every structured reply of a process asks for it
+def _found(path: Path, *version: int) -> bytes:
     try:
         found = read_regular(path, most=_BYTES)
     except OSError as error:

@@ -99,6 +99,7 @@ class Cursor(Prompter):
             bottom_toolbar=self._toolbar,
             key_bindings=self._keys(),
             style=_STYLE,
+            include_default_pygments_style=False,
             enable_suspend=self._own_input is None,  # it stops the whole group, which is for a shell's terminal alone
             erase_when_done=question.private,
             interrupt_exception=Leave,

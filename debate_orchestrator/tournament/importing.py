@@ -26,6 +26,7 @@ from debate_orchestrator.tournament.journal_rows import IMPORTED
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
 from debate_orchestrator.util.data import MOST, name_of, read_mapping, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr, suggest
+from debate_orchestrator.util.garbage import collection_paused
 from debate_orchestrator.util.sanitize import count_words, normalized
 
 _MOST_AMOUNT = 1e15
@@ -142,7 +143,7 @@ def _read_map(path: str) -> ColumnMap:
         raise BadFile(problems) from None
 
 
-@rows.collection_paused()
+@collection_paused()
 def read_debates(text: str, where: str, columns: ColumnMap | None) -> Rows:
     """The rows in a text of CSV or JSON lines; without a map, JSON lines as DebateBench writes them."""
     lines = text.lstrip().startswith("{")

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import Reply, Usage
-from debate_orchestrator.engine.estimate import expected, sizes
+from debate_orchestrator.engine.estimate import price_of, sizes
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import faults, rates
 from debate_orchestrator.providers.registry import Piece, Provider, entry
@@ -169,7 +169,8 @@ class Admission(NamedTuple):
 
     @classmethod
     def of(cls, model: str, brief: Brief) -> Admission:
-        return cls(*sizes(brief), expected(model, brief) or 0.0)
+        sent, answered = sizes(brief)
+        return cls(sent, answered, price_of(model, sent, answered) or 0.0)
 
     @property
     def amounts(self) -> dict[str, float]:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.tournament import bradley_terry
 from debate_orchestrator.tournament.bradley_terry import Estimate, Fit
-from debate_orchestrator.tournament.rows import DebateRow, Rows, collection_paused
+from debate_orchestrator.tournament.rows import DebateRow, Rows
 from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.garbage import collection_paused
 
 INITIAL, K = 400.0, 32.0
 MIN_GAMES = 5

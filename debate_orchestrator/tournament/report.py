@@ -19,9 +19,9 @@ from debate_orchestrator.tournament.analysis import all_tables
 from debate_orchestrator.tournament.folder import CHECKSUMS, PAGE, PLOTS, RATINGS, TABLES
 from debate_orchestrator.tournament.journal_rows import read_rows, title
 from debate_orchestrator.tournament.ratings import MIN_GAMES, Ratings, full_json, rate
-from debate_orchestrator.tournament.rows import collection_paused
 from debate_orchestrator.tournament.tables import to_csv
 from debate_orchestrator.util.data import name_of, read_regular
+from debate_orchestrator.util.garbage import collection_paused
 
 _LINE = re.compile(r"([0-9a-f]{64})  (\S+)")
 _HEAD = "# Written by debate_orchestrator. SHA-256 of the lines below: "

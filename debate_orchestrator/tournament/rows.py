@@ -6,11 +6,9 @@ is seat a and con is seat b.
 
 from __future__ import annotations
 
-import gc
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from decimal import Decimal
 from functools import cached_property
 from typing import Literal
@@ -19,6 +17,7 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.garbage import collection_paused
 
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
@@ -224,19 +223,6 @@ def drop_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
         row.model_copy(update={"counted": False}) if len(winners[key]) > 1 else row
         for key, row in zip(keys, ballots, strict=True)
     ]
-
-
-@contextmanager
-def collection_paused() -> Iterator[None]:
-    """No garbage collection while many rows are made: it would look at all of them again and again, and find nothing,
-    in more time than it takes to make them."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def dump(rows: Rows) -> str:

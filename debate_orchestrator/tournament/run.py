@@ -37,6 +37,7 @@ from debate_orchestrator.util.errors import (
     OverBudget,
     ProviderFailed,
 )
+from debate_orchestrator.util.garbage import collection_seldom
 
 AT_ONCE = 50
 """Debates under way at the same time, unless it is said otherwise."""
@@ -122,7 +123,8 @@ class TournamentRun:
         """Runs the debates that are left until there are none, or `stop` is set. What prevented others is in their
         standings. A debate that stopped is tried again as long as others are completed meanwhile."""
         try:
-            await self._run(stop)
+            with collection_seldom():
+                await self._run(stop)
         finally:
             if self._batches is not None:
                 await self._batches.close()

@@ -41,6 +41,8 @@ _OPEN_MARKUP = re.compile(
     rf"(?:{_CSI}|{_STRING}{_ESC}?|{_ESC}[ -/]{{0,9}}|<(?:[A-Za-z/!?][^<>]{{0,1000}})?)?(?:[=\\][ \t]{{0,99}}){{0,3}}\Z"
 )
 """Markup that may go on after the end of a text."""
+_TAG_BEGINS, _LINE_GOES_ON = re.compile("<[A-Za-z/!?]"), re.compile("=[ \t]{0,99}[\r\n]")
+"""How markup begins in a text of ASCII without escapes."""
 _LONGEST_MARKUP = 1_200
 _MARKUP_BEGINS = f"\x1b\u241b\x90\x98\x9b\x9d\x9e\x9f\ufffd<={_MARKS}"
 _PERCENT = "%(?:25){0,4}"
@@ -149,6 +151,14 @@ def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False
     yield text
 
 
+def _differs_bare(text: str, *, goes_on: bool) -> bool:
+    """Whether a text may read otherwise without markup. Most that may hold some has only `<` and `=` of another kind,
+    which is seen faster than all markup is looked for."""
+    if goes_on or not text.isascii() or any(mark in text for mark in _MARKS) or "\x1b" in text:
+        return any(mark in text for mark in _MARKUP_BEGINS)
+    return ("<" in text and bool(_TAG_BEGINS.search(text))) or ("=" in text and bool(_LINE_GOES_ON.search(text)))
+
+
 def incomplete(text: str) -> int:
     """Where an escape begins that may go on after the end of a cleaned text; its end where there is none."""
     found = _INCOMPLETE.search(text, max(0, len(text) - _LONGEST))
@@ -219,7 +229,7 @@ class Search:
 
     def _readings(self, text: str, *, goes_on: bool = False) -> Iterator[tuple[int, bool, str]]:
         """The readings of a text with markup and without it, since a secret may have markup in it or stand in it."""
-        ways = (False, True) if any(mark in text for mark in _MARKUP_BEGINS) else (False,)
+        ways = (False, True) if self._spellings and _differs_bare(text, goes_on=goes_on) else (False,)
         for bare in ways if self._spellings else ():
             for depth, reading in enumerate(readings(text, self._space, bare=bare, goes_on=goes_on)):
                 yield depth, bare, reading

@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
+from operator import is_
 from typing import Any
 from urllib.parse import unquote
 
@@ -28,6 +29,8 @@ KEY = "[key]"
 _SHORTEST_KEY = 4
 _MUCH = 1_000
 """Characters held back from which on they are not looked at again with each piece."""
+_SHORT = 100
+"""Characters of a text up to which it is likely to come again, such as the name of a model."""
 _WORD = 16
 """Characters from which on even letters alone, or digits alone, are no ordinary text."""
 _NAME = re.compile(
@@ -68,7 +71,12 @@ _address_variables: set[str] = set()
 
 def add_secret(value: str) -> None:
     """Takes note of a secret that is not in the environment, such as a token from a profile."""
-    _learned.update(_counting(value))
+    _learned.update(_told(value))
+
+
+@lru_cache(maxsize=64)  # each request tells its credentials again
+def _told(value: str) -> frozenset[str]:
+    return frozenset(_counting(value))
 
 
 def add_variables(keys: Iterable[str], addresses: Iterable[str] = ()) -> None:
@@ -76,6 +84,7 @@ def add_variables(keys: Iterable[str], addresses: Iterable[str] = ()) -> None:
     _key_variables.update(keys)
     _address_variables.update(addresses)
     _of_environment.cache_clear()
+    _latest.clear()
 
 
 def redact(text: str) -> str:
@@ -90,13 +99,22 @@ def truncate(text: str, most: int) -> str:
 
 
 def redact_values(value: Any, redact: Redactor | None = None) -> Any:
-    """Plain data with `[key]` in place of every secret in its texts."""
+    """Plain data with `[key]` in place of every secret in its texts; the same object where there is none."""
     redact = redact or redactor()
     if isinstance(value, str):
-        return redact(value)
+        text = redact(value)
+        return value if text == value else text
     if isinstance(value, dict):
-        return {key: redact_values(item, redact) for key, item in value.items()}
-    return [redact_values(item, redact) for item in value] if isinstance(value, list | tuple) else value
+        values = {key: redact_values(item, redact) for key, item in value.items()}
+        return value if all(item is value[key] for key, item in values.items()) else values
+    if isinstance(value, list | tuple):
+        items = [redact_values(item, redact) for item in value]
+        return value if all(map(is_, items, value)) else items
+    return value
+
+
+_latest: list[tuple[dict[Any, Any], set[str], int, Redactor]] = []
+"""The environment, the learned secrets, their number and the redactor at the latest request for one."""
 
 
 def redactor() -> Redactor:
@@ -104,7 +122,12 @@ def redactor() -> Redactor:
     # CPython's `os.environ` decodes every variable each time that it is read, which took a tenth of a call's time. What
     # it holds is bytes.
     held = getattr(os.environ, "_data", os.environ)
-    return _redactor_of(_of_environment(tuple(held.items())) | _learned)
+    for known, learned, count, made in _latest:
+        if learned is _learned and count == len(_learned) and known == held:
+            return made
+    made = _redactor_of(_of_environment(tuple(held.items())) | _learned)
+    _latest[:] = [(dict(held), _learned, len(_learned), made)]
+    return made
 
 
 @lru_cache(maxsize=4)
@@ -220,10 +243,15 @@ class Redactor:
             Search(" ", {spelling for spelling, bare in bare_of.items() if bare not in long}),
         )
         # Every brief of a debate holds the schema and all earlier speeches again.
-        self._redacted = lru_cache(maxsize=8192)(lambda text: self._replaced(text, len(text))[0])
+        self._redacted = lru_cache(maxsize=4096)(self.once)
+        self._cut_short = lru_cache(maxsize=1024)(self._cut)
 
     def __call__(self, text: str) -> str:
         return self._redacted(text)
+
+    def once(self, text: str) -> str:
+        """The same for a text that does not come again, such as a turn's own task: it is not kept."""
+        return self._replaced(text, len(text))[0]
 
     def _replaced(self, text: str, stop: int) -> tuple[str, int]:
         """The text up to a place, redacted, and that place, which is an earlier one where a secret goes beyond it."""
@@ -248,16 +276,20 @@ class Redactor:
 
     def cut(self, text: str) -> str:
         """`text`, of which the end is missing: what may be the larger half of a secret at its end is one."""
+        return self._cut_short(text) if len(text) <= _SHORT else self._cut(text)
+
+    def _cut(self, text: str) -> str:
         text = self(text)
         at = self.begun(text, half=True)
         return text[:at] + KEY if at < len(text) else text
 
 
 class StreamRedactor:
-    """A text that comes in pieces, redacted: what may become a secret is held back until it is seen what it is."""
+    """A text that comes in pieces, redacted: what may become a secret is held back until it is seen what it is. With
+    `withheld` all is held back until the end, and each piece is told as an empty one."""
 
-    def __init__(self, on_text: Callable[[str], None]):
-        self._on_text, self._enough = on_text, 0
+    def __init__(self, on_text: Callable[[str], None], *, withheld: bool = False):
+        self._on_text, self._enough, self._withheld = on_text, 0, withheld
         self._held, self._length = list[str](), 0
         """The pieces that are held back, and their characters. Joined when they are looked at: adding to a text copies
         it each time."""
@@ -271,6 +303,9 @@ class StreamRedactor:
         if len(_learned) != self._learned:  # with the request that this answers
             self._renew()
         self._held.append(piece)
+        if self._withheld:
+            self._on_text("")
+            return
         self._length += len(piece)
         sure = ""
         # Nothing that can't be seen changes what is held. Much is looked at again only when it has doubled, so that the

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -52,9 +53,13 @@ def format_folder(name: str) -> Path:
 def digests(*format_names: str) -> dict[str, str]:
     """The sha256 of every template that briefs of these formats may use, by its path in prompts/."""
     root = prompts()
-    folders = [*map(format_folder, format_names), root / "shared"]
-    used = [entry for folder in folders for entry in os.scandir(folder) if entry.name.endswith(".j2")]
-    found = {os.path.relpath(entry.path, root): _digest(entry.path, *_version(entry.stat())) for entry in used}
+    folders = {f"formats/{name}": format_folder(name) for name in format_names} | {"shared": root / "shared"}
+    used = [(place, entry) for place, path in folders.items() for entry in os.scandir(path)]
+    found = {
+        sys.intern(f"{place}/{entry.name}"): _digest(entry.path, *_version(entry.stat()))
+        for place, entry in used
+        if entry.name.endswith(".j2")
+    }
     return dict(sorted(found.items()))
 
 

@@ -3,7 +3,7 @@
 Run it with `python tests/benchmarks/agreement.py`. Debates are driven through the vendor's SDK against the server of
 `messages_server`, whose cache shares no code with the package; what came back is summed from the journal's bill.
 Beside it stand the simulation of `caching` for the same speeches, and the estimate that is told before a debate
-begins. Everybody says what the estimate's stand-ins say, and so the differences are the estimate's own: it counts
+begins. All seats say what the estimate's stand-ins say, and so the differences are the estimate's own: it counts
 the schema of a structured reply as input, which this server does not; and it bills six characters for each word of
 a speech and 800 words for each structured reply, where its stand-ins say 5.5 and 320 to 520. Input is compared in
 base-token equivalents as in `caching`.

@@ -1,6 +1,6 @@
 """Measures what debates pay for their input under the provider's documented cache rules, against two other prices.
 
-Run it with `python tests/benchmarks/caching.py [most rounds]`. Nothing is called and nobody waits: the real loop asks
+Run it with `python tests/benchmarks/caching.py [most rounds]`. Nothing is called or waited for: the real loop asks
 for real briefs, they become the requests that would be on the wire, in a time that leaps over every wait, and
 `messages_cache` counts their tokens. Speeches have 600 words. All figures are input in base-token equivalents: a
 token at the plain price is 1, one that is read from a cache is 0.05 or 0.1. The bound is what no cache could go
@@ -71,7 +71,7 @@ class Leap(asyncio.SelectorEventLoop):
         select = chosen.select
 
         def leap(timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-            assert timeout is not None, "everybody waits for something that never comes"
+            assert timeout is not None, "all tasks wait for something that never comes"
             self.now += timeout
             return select(0)
 
@@ -124,7 +124,7 @@ class Counting:
 
 
 def said(debate: DebateState, turn: Turn, words: int | None) -> str:
-    """What everybody says: a speech of `words` words, or as long as asked for; all judges of a panel the same."""
+    """What every seat says: a speech of `words` words, or as long as asked for; all judges of a panel the same."""
     if words is not None and not turn.judging:
         return f"{turn.id} says: " + " ".join(f"word{n % 97}" for n in range(words - 2))
     alike = turn.id.removesuffix(turn.seat) + turn.role

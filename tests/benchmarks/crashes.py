@@ -5,7 +5,7 @@ kill. Debates of 3 rounds and 3 judges run through the real command line, two at
 A process is killed (SIGKILL) between its start and well after its first calls; the last one of each debate is
 left alone. Counted for each kill: the requests that the process made and whose answers are not in the journal (they
 were paid for and are made again), and the calls that the journal names as asked for and not answered. In the end each
-journal is verified and its report compared with that of a debate that nobody killed, up to what any two debates
+journal is verified and its report compared with that of an undisturbed debate, up to what any two debates
 differ in: date, nonce, file names and costs.
 """
 
@@ -67,7 +67,7 @@ class Played(NamedTuple):
     requests: int
     turns: int
     whole: bool
-    """Whether the journal verifies, is complete, and tells what nobody's killing told."""
+    """Whether the journal verifies, is complete, and tells what the undisturbed one told."""
 
 
 class Record(NamedTuple):
@@ -146,7 +146,7 @@ def told(folder: Path) -> str:
 
 
 def one(n: int, kills: int, seed: int, root: Path) -> Played:
-    """The n-th debate; the report of the first, which nobody kills, is what the others are compared with."""
+    """The n-th debate; the report of the first, which is not killed, is what the others are compared with."""
     folder = root / str(n)
     folder.mkdir()
     played = play(folder, kills, random.Random(f"{seed} {n}"))
@@ -161,7 +161,7 @@ def main(kills: str = "200", each: str = "10", seed: str = "1") -> None:
     with tempfile.TemporaryDirectory() as name:
         root, begun = Path(name), time.monotonic()
         undisturbed = one(0, 0, 0, root)
-        assert undisturbed.requests == undisturbed.turns, "a debate that nobody kills asks for nothing twice"
+        assert undisturbed.requests == undisturbed.turns, "an undisturbed debate asks for nothing twice"
         with ThreadPoolExecutor(2) as pool:
             jobs, left, n = [], int(kills), 0
             while left > 0:
@@ -180,7 +180,7 @@ def tell(played: list[Played], seconds: float) -> None:
     named = [kill.named for kill in kills]
     rows = {
         "kills, in so many debates, in so many seconds": f"{len(kills)}, {len(played)}, {seconds:.0f}",
-        "debates complete, verified, and with the report of one nobody killed": f"{sum(one.whole for one in played)}",
+        "debates complete, verified, and with the report of an undisturbed one": f"{sum(one.whole for one in played)}",
         "calls needed, calls made": f"{needed}, {made}",
         "calls repeated for each kill: mean, most": f"{statistics.mean(lost):.2f}, {max(lost)}",
         "calls that the journal names as in flight: mean, most": f"{statistics.mean(named):.2f}, {max(named)}",

@@ -24,7 +24,7 @@ DECLINE = ADVERSARIAL.lines.decline
 Script = Mapping[str, str | Mapping[str, Any] | Iterable[Answer]]
 """Turn id to what happens there: the text of a speech, the fields of a ballot that differ, or events."""
 
-many = settings(max_examples=50)
+many = settings(max_examples=2 * settings().max_examples)
 """For properties that are quick to try."""
 
 

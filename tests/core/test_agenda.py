@@ -1,4 +1,4 @@
-"""The order of a debate, where somebody outside the seats steps in: questions from the floor, and an early end."""
+"""The order of a debate, where someone outside the seats steps in: questions from the floor, and an early end."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_question_is_heard_from_the_next_turn_on() -> None:
 
 
 def test_who_was_asked_already_hears_it_later() -> None:
-    """A turn whose brief was put before the question keeps that brief, and so do those beside it, whoever was asked
+    """A turn whose brief was put before the question keeps that brief, and so do those beside it, whichever was asked
     first; the seats hear it in their turn after."""
     debate = debated(2, until="1.challenge.a")
     debate = apply(debate, asked("1.challenge.a"))
@@ -66,14 +66,14 @@ def test_questions_add_up() -> None:
 
 @pytest.mark.parametrize("to", [("c",), ("moderator",), ("judge-1",), ("a", "x")])
 def test_only_seats_are_asked(to: tuple[str, ...]) -> None:
-    """A question to anybody but a side or the judge is refused, and changes nothing."""
+    """A question to any but a side or the judge is refused, and changes nothing."""
     debate = debated(1, until="1.opening.a")
     with pytest.raises(OutOfTurn, match="one of a, b, judge"):
         debate = apply(debate, raised(WHY, *to))
     assert debate.questions == ()
 
 
-def test_nobody_is_asked_who_has_no_turn_left() -> None:
+def test_a_seat_without_a_turn_left_is_not_asked() -> None:
     """A question to a side whose last turn is over, or under way, is refused; one to the judge is not."""
     debate = debated(1, until="1.opening.b")
     for seat in "ab":
@@ -95,7 +95,7 @@ def test_a_turn_that_may_not_come_counts_for_nothing() -> None:
 
 
 def test_an_early_end_finishes_the_phase_under_way() -> None:
-    """Where anybody has spoken in a phase, or was asked to, all sides have their turn in it; then only what follows
+    """Where a side has spoken in a phase, or was asked to, all sides have their turn in it; then only what follows
     the last round is left."""
     for taken in (spoke("2.constructive.a"), asked("2.constructive.a")):
         debate = debated(3, until="2.constructive.a")
@@ -109,7 +109,7 @@ def test_an_early_end_finishes_the_phase_under_way() -> None:
 
 
 def test_an_early_end_between_phases_is_at_once() -> None:
-    """Where nobody was asked yet, what is due is not held any more."""
+    """Where no seat was asked yet, what is due is not held any more."""
     debate = debated(3, until="1.challenge.a")
     debate = apply(debate, CLOSED)
     assert [turn.id for turn in debate.due] == ["final.verdict.judge"]
@@ -164,7 +164,7 @@ def test_an_early_end_needs_something_to_end(until: str, got: str) -> None:
 
 
 def test_questions_after_an_early_end() -> None:
-    """Only whoever still has a turn can be asked then."""
+    """Only a seat that still has a turn can be asked then."""
     debate = debated(3, until="1.challenge.a")
     debate = apply(debate, CLOSED)
     with pytest.raises(OutOfTurn, match="to a: the last turn"):

@@ -16,7 +16,7 @@ BY = "anthropic:m"
 
 
 def paid(text: str = "So it is.", cost: float | None = 0.5, **usage: int) -> Reply:
-    """A reply that somebody was paid for."""
+    """A reply that was paid for."""
     counted = Usage(**({"fresh": 10, "output": 5} | usage))
     return reply(text).model_copy(update={"by": BY, "usage": counted, "cost": cost, "called": True})
 
@@ -48,9 +48,9 @@ def test_what_came_to_nothing_is_paid_for_too() -> None:
     assert (total.calls, round(total.cost, 9), total.unknown) == (3, 0.7, 1)
 
 
-def test_what_nobody_heard_of_again_is_of_unknown_price() -> None:
+def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
     """A call that went silent, and one that was under way when all stopped, may have been billed: both are on the
-    bill, at a price that nobody knows."""
+    bill, at an unknown price."""
     asked = Asked(turn="1.opening.a", brief="0", by=BY, called=True)
     silent = CallFailed(turn="1.opening.a", by=BY, trouble="silence", wait=1.0, unsure=True)
     total = costs_of(debate(asked, silent, asked)).total
@@ -69,7 +69,7 @@ def test_the_unknown_is_counted_apart() -> None:
 
 
 @pytest.mark.parametrize("by", ["host", "rehearse:x", "replay:x.jsonl"])
-def test_nobody_was_called(by: str) -> None:
+def test_no_model_was_called(by: str) -> None:
     """What a host, a person or a recording says is no call."""
     free = reply().model_copy(update={"by": by})
 
@@ -103,5 +103,5 @@ def test_it_can_be_told_by_seat() -> None:
 
 
 def test_an_empty_bill_is_nothing() -> None:
-    """A debate in which nobody was called has a total of nothing."""
+    """A debate in which no model was called has a total of nothing."""
     assert Costs().total == CostLine(seat="all", phase="all")

@@ -372,7 +372,7 @@ def test_the_last_of_both_lines_counts() -> None:
 
 
 def test_a_speech_that_was_cut_has_no_last_line() -> None:
-    """Where a limit of tokens cut the reply, nobody knows what would have followed the line."""
+    """Where a limit of tokens cut the reply, it is not known what would have followed the line."""
     debate = fold([opened()])
     for line in (CONCEDE, DECLINE):
         event = parse_reply(debate, debate.due[0], Reply(text=f"So.\n\n{line}", brief="0", by="x", ended="cut"), None)

@@ -202,7 +202,7 @@ def test_turns_are_found_due_or_settled() -> None:
 
 
 def test_in_turn_the_second_speaker_has_heard_the_first() -> None:
-    """The second opening is given with the first in the ear, whoever is first."""
+    """The second opening is given with the first in the ear, whichever side is first."""
     debate = debated(first="b")
     assert (heard(debate, "1.opening.b"), heard(debate, "1.opening.a")) == ([], ["1.opening.b"])
 

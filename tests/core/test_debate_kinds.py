@@ -77,7 +77,7 @@ def test_a_blind_vote_is_held_before_the_first_word() -> None:
 
 
 def test_a_blind_vote_counts_in_no_total() -> None:
-    """What judges give before the first word is no round, scores nobody, and is no mean of anything."""
+    """What judges give before the first word is no round, scores no side, and is no mean of anything."""
     made = rules(before=[BLIND | {"reply": "ballot"}], round=[SPEECH, BALLOT])
     script = {"start.blind.judge": {"scores": {"a": {"wit": 5}, "b": {"wit": 0}}, "winner": "a"}}
     debate = debated(1, rules=made, script=script, blind=True)
@@ -175,7 +175,7 @@ def test_after_a_refusal_a_debate_goes_on_otherwise() -> None:
 
 
 def test_who_is_told_of_a_refusal() -> None:
-    """A phase says who hears of a refusal to argue in it; whoever refused knows."""
+    """A phase says who hears of a refusal to argue in it; the side that refused knows."""
     quiet = phase("speech", "a", "b", refusals_heard_by=["judge"])
     made = rules(round=[quiet, phase("reply", "a", "b"), BALLOT])
     debate = debated(1, rules=made, script={"1.speech.a": [declined("1.speech.a")]})
@@ -222,7 +222,7 @@ def test_who_is_told_of_a_form_that_declines() -> None:
     assert (heard(debate, "1.case.b"), heard(debate, "1.vote.judge")) == ([], ["1.case.a", "1.case.b"])
 
 
-def test_a_judges_spoiled_words_are_heard_by_nobody() -> None:
+def test_a_judges_spoiled_words_are_not_heard() -> None:
     """A judge who twice gives no question that will do has asked none, and the debate goes on without it."""
     made = rules(round=[phase("ask", "judge"), SPEECH, BALLOT])
     debate = debated(1, rules=made, script={"1.ask.judge": absent("1.ask.judge")})
@@ -254,7 +254,7 @@ def test_what_a_clerk_finds_is_heard() -> None:
 
 
 def test_a_clerk_who_finds_nothing_that_counts_is_absent() -> None:
-    """A clerk whose findings twice are no reply is heard by nobody, and nobody waits for it."""
+    """A clerk whose findings twice are no reply is not heard, and no turn waits for it."""
     debate = debated(1, rules=clerked(), script={"1.checks.clerk": absent("1.checks.clerk")})
     assert debate.complete
     assert heard(debate, "1.speech.a") == ["1.case.a", "1.case.b"]
@@ -264,7 +264,7 @@ def test_a_clerk_who_finds_nothing_that_counts_is_absent() -> None:
 
 
 def test_a_debate_without_a_judge_completes() -> None:
-    """A format that nobody judges goes through its speeches and ends without a verdict."""
+    """A format without a judge goes through its speeches and ends without a verdict."""
     seats = {side: PLAIN["seats"][side] for side in "ab"}
     made = rules(seats=seats, shapes={}, after=[phase("close", "a", "b")], judged_by="plain")
     debate = debated(2, rules=made)
@@ -281,7 +281,7 @@ def test_a_judge_who_only_speaks_gives_no_verdict() -> None:
     assert (debate.complete, debate.judges, tally.verdict(debate)) == (True, ("judge",), None)
 
 
-def test_nobody_asked_for_is_nobody_due() -> None:
+def test_a_seat_that_is_not_asked_for_is_not_due() -> None:
     """A forced turn that belongs to one side alone is passed over where the other moved."""
     forced = phase("forced", "a", on="convergence", order="at once")
     made = rules(round=[SPEECH, BALLOT, forced])
@@ -291,7 +291,7 @@ def test_nobody_asked_for_is_nobody_due() -> None:
 
 
 def test_setups_from_before_have_a_quorum_of_one() -> None:
-    """A setup that says nothing of it is decided by whoever votes, straight, at the end of each round as ever."""
+    """A setup that says nothing of it is decided by those who vote, straight, at the end of each round as ever."""
     setup = Settings(topic="x", positions={}, rounds=1, strictness="strict", first="a")
     assert (setup.quorum, setup.mirror, setup.each_round, setup.blind, setup.options) == (1, False, False, False, ())
     gone = {f"final.end.judge-{n}": absent(f"final.end.judge-{n}") for n in (1, 2)}

@@ -107,7 +107,7 @@ def _step(debate: DebateState) -> DebateState:
     return debate
 
 
-def test_everybody_hears_the_issues_by_number() -> None:
+def test_all_seats_hear_the_issues_by_number() -> None:
     """Debaters and judges have the list in their transcript, numbered by the engine."""
     debate = at("1.opening.a")
     (entry,) = transcript.entries_for(debate, debate.due[0])

@@ -131,7 +131,7 @@ def test_ballots_are_kept_verbatim(ballot: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("tokens", [None, Usage(), Usage(fresh=1, cached=2, written=3, output=4)])
 def test_unknown_usage_is_not_none_used(tokens: Usage | None) -> None:
-    """Usage that nobody counted stays apart from a count of zero."""
+    """Usage that was not counted stays apart from a count of zero."""
     said = reply().model_copy(update={"usage": tokens})
     assert TypeAdapter(Reply).validate_json(said.model_dump_json()).usage == tokens
 

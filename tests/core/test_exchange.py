@@ -104,7 +104,7 @@ UNNAMED = [
 ]  # fmt: skip
 
 
-def test_what_names_nobody_stays() -> None:
+def test_what_names_no_side_stays() -> None:
     """Words that are no name, and those that belong to a position, such as Pro and Con, stay as they are."""
     for text in UNNAMED:
         assert RESEARCHERS.text(text) == text, text
@@ -151,7 +151,7 @@ def test_hostile_text_is_left_alone(text: str) -> None:
         st.sampled_from(["Researcher A", "RESEARCHER A", "1.opening.a", "[R1 - ROUND", " and ", ".\n"]), max_size=9
     )
 )
-def test_nobody_is_left_under_their_own_name(pieces: list[str]) -> None:
+def test_no_side_is_left_under_its_own_name(pieces: list[str]) -> None:
     """A text that names one side alone names the other alone when it is exchanged."""
     text = ", ".join(pieces)
     other = RESEARCHERS.text(text)
@@ -277,7 +277,7 @@ ANNA = SideSwap(Format.model_validate(PLAIN))
 
 def test_every_kind_of_field_is_exchanged() -> None:
     """Scores, choices, turns, texts, and whatever is told of either side, nested too, change places; labels, pages
-    and flags belong to nobody."""
+    and flags belong to neither side."""
     assert ANNA.ballot(KINDS, GIVEN) == EXCHANGED
     assert ANNA.ballot(KINDS, EXCHANGED) == GIVEN
     assert list(ANNA.ballot(KINDS, GIVEN)) == list(GIVEN)

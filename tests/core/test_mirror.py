@@ -30,7 +30,7 @@ def sincere(turn: str, ballot: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def biased(turn: str, ballot: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """A script in which a judge gives the same ballot in both, whoever goes by the name of A."""
+    """A script in which a judge gives the same ballot in both, whichever side goes by the name of A."""
     return {turn: ballot, f"{turn}.mirrored": ballot}
 
 
@@ -50,7 +50,7 @@ def marked(a: float, b: float, rounds: int = 1, **changes: Any) -> dict[str, Any
     [(1, ["judge", "judge.mirrored"]), (2, ["judge-1", "judge-1.mirrored", "judge-2", "judge-2.mirrored"])],
 )
 def test_a_stage_holds_both_turns_of_every_judge(judges: int, ids: list[str]) -> None:
-    """Where judges vote, each has two turns at once, the second of the debate mirrored; nobody else has."""
+    """Where judges vote, each has two turns at once, the second of the debate mirrored; no other seat has."""
     debate = fold([opened(2, judges, mirror=True)])
     debate, played = play(debate)
     first = ids[0]
@@ -92,7 +92,7 @@ def test_how_mirrored_turns_are_called() -> None:
 
 
 def test_nothing_counts_before_both_are_there() -> None:
-    """A round has no result, no finding and no advice while a mirrored ballot is out, and nobody goes on."""
+    """A round has no result, no finding and no advice while a mirrored ballot is out, and the debate waits."""
     debate = mirrored(2, until="1.verdict.judge")
     first, second = debate.due
     for event in record(2, script={first.id: converging("b")}, mirror=True):
@@ -142,7 +142,7 @@ def test_who_means_what_they_say_votes_for_the_same_position() -> None:
 
 
 def test_who_goes_by_names_abstains() -> None:
-    """A judge who is for whoever goes by one name has no vote, and no lead comes of its scores."""
+    """A judge who is for the side that goes by one name has no vote, and no lead comes of its scores."""
     script = biased("1.verdict.judge", marked(9, 3)) | biased("final.verdict.judge", {"winner": "a"})
     debate = mirrored(1, 1, script)
     result, verdict = tally.result(debate, 1), tally.verdict(debate)
@@ -210,7 +210,7 @@ def test_how_many_votes_flip() -> None:
 
 
 def test_findings_and_advice_are_of_straight_ballots() -> None:
-    """What a mirrored ballot says of convergence, of a concession and to the sides is acted on by nobody."""
+    """What a mirrored ballot says of convergence, of a concession and to the sides is not acted on."""
     told = {"feedback": {"a": "Straight to A.", "b": "Straight to B."}}
     other = converging("a") | {"conceded": "b", "feedback": {"a": "Mirrored.", "b": "Mirrored."}}
     debate = mirrored(2, script={"1.verdict.judge": told, "1.verdict.judge.mirrored": other})

@@ -218,7 +218,7 @@ def test_who_is_no_side_keeps_its_place() -> None:
 @many
 @given(st.lists(st.sampled_from(["Researcher A", "1.opening.a", "[R1 - ROUND", "so", "\n"]), max_size=8), st.data())
 def test_no_speech_is_under_the_wrong_name(pieces: list[str], data: st.DataObject) -> None:
-    """Where A speaks of nobody but itself, a mirrored judge finds nobody but B in what B is shown to have said."""
+    """Where A speaks only of itself, a mirrored judge finds only B in what B is shown to have said."""
     script = {"1.opening.a": ", ".join(["x", *pieces]), "1.opening.b": "Nothing."}
     debate = debated(1, script=script, mirror=True, first=data.draw(st.sampled_from("ab")))
     mirrored = {
@@ -241,7 +241,7 @@ def test_structured_speeches_are_exchanged_field_by_field() -> None:
 
 
 def test_quotes_are_looked_up_before_names_change() -> None:
-    """What the material says of somebody is verified in both presentations."""
+    """What the material says of a person is verified in both presentations."""
     material = (Context(name="x", text="Anna went to sea twice."),)
     script = {"1.speech.a": "<quote>Anna went to sea</quote>"}
     _, straight, mirrored = judged(script, private(), context=material)

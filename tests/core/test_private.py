@@ -1,4 +1,4 @@
-"""Private working in the marks that models use: heard by nobody, wherever it may stand, and nothing else is lost."""
+"""Private working in the marks that models use: not heard, wherever it may stand, and nothing else is lost."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("left", "right"), [PAIRS["think"], PAIRS["square"], PAIRS["harmony"]])
-def test_working_is_heard_by_nobody(left: str, right: str) -> None:
+def test_working_is_not_heard(left: str, right: str) -> None:
     """At the beginning, as a block of its own, left open, or closed alone, working is left out, and nothing else."""
     for text, rest in FORMS:
         assert heard(text.format(left, right)).split() == rest.split(), text
@@ -192,7 +192,7 @@ def test_every_block_is_left_out_and_nothing_else(pair: tuple[str, str], parts: 
 @many
 @given(marks, PROSE, PROSE, WORKING)
 def test_what_is_left_open_stays_private(pair: tuple[str, str], before: str, after: str, working: str) -> None:
-    """Working that is never closed, or whose beginning is missing, is heard by nobody."""
+    """Working that is never closed, or whose beginning is missing, is not heard."""
     assert heard(f"{before}\n\n{pair[0]}\n{working}\n{after}").split() == before.split()
     assert heard(f"{before}\n{working}\n{pair[1]}\n\n{after}").split() == after.split()
 

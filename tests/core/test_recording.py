@@ -35,7 +35,7 @@ def test_what_was_debated_is_the_root_of_its_judgings() -> None:
 
 
 def test_an_old_intervention_takes_place_whatever_is_found_now() -> None:
-    """The side that answered an intervention then answers it now, though nobody sees it converge."""
+    """The side that answered an intervention then answers it now, though no judge sees it converge."""
     debate = again(2, interventions={1: ("b",)})
 
     assert debate.complete
@@ -47,7 +47,7 @@ def test_an_old_intervention_takes_place_whatever_is_found_now() -> None:
     )
 
 
-def test_a_new_finding_calls_nobody_to_speak() -> None:
+def test_a_new_finding_calls_no_side_to_speak() -> None:
     """Convergence that only the new panel sees is on record, and is answered by no turn."""
     debate = again(2, script={"1.verdict.judge": converging("a")})
 
@@ -73,7 +73,7 @@ def test_an_old_concession_by_ballot_ends_it_where_it_ended() -> None:
 
 
 def test_an_old_concession_is_no_finding_of_the_new_panel() -> None:
-    """The verdict of a panel that saw nobody give up is not turned into consensus by what another one saw."""
+    """The verdict of a panel that saw neither side give up is not turned into consensus by what another one saw."""
     debate = again(3, script={"final.verdict.judge": {"winner": "a"}}, conceded={1: "b"})
     verdict = tally.verdict(debate)
 

@@ -63,7 +63,7 @@ def test_a_template_is_no_other_path(template: str) -> None:
         Phase.model_validate(phase("x", "a", template=template))
 
 
-def test_a_stage_has_somebody_in_it() -> None:
+def test_a_stage_has_a_seat_in_it() -> None:
     """A forced turn of one side alone is not taken where the other one moved."""
     forced = phase("forced", "a", on="convergence", order="at once")
     made = rules(round=[phase("speech", "a", "b"), BALLOT, forced])
@@ -157,7 +157,7 @@ def test_lines_are_the_formats_own() -> None:
 
 
 def test_who_hears_a_phase() -> None:
-    """A turn is heard by the seats its phase names, and by whoever took it."""
+    """A turn is heard by the seats its phase names, and by the seat that took it."""
     made = rules(round=[phase("whisper", "a", "b", heard_by=["judge"]), phase("speech", "a", "b"), BALLOT])
     debate = debated(1, rules=made)
     assert heard(debate, "1.whisper.b") == []
@@ -240,7 +240,7 @@ def test_the_first_judge_alone_where_a_phase_says_so() -> None:
 
 
 def test_a_judge_may_speak() -> None:
-    """A judge's question is speech: everybody hears it, and it can't concede."""
+    """A judge's question is speech: all seats hear it, and it can't concede."""
     made = rules(round=[phase("ask", "judge"), phase("speech", "a", "b")])
     debate = debated(1, script={"1.ask.judge": "You win."}, rules=made)
     assert (heard(debate, "1.speech.a"), tally.conceded(debate)) == (["1.ask.judge"], None)
@@ -257,7 +257,7 @@ def test_scores_go_by_the_formats_own_scale() -> None:
 
 
 def test_a_concession_before_the_first_round_ends_the_debate() -> None:
-    """Whoever gives up before the first round has conceded the debate, and it goes on at its end."""
+    """A side that gives up before the first round has conceded the debate, and it goes on at its end."""
     made = rules(before=[phase("plan", "a", "b")])
     debate = fold([opened(2, rules=made)])
     debate, played = play(debate, {"start.plan.a": "You win."})

@@ -106,7 +106,7 @@ def test_ill_made_formats(changes: dict[str, Any], said: str) -> None:
     ],
 )
 def test_well_made_formats(changes: dict[str, Any]) -> None:
-    """A rubric's criteria are needed where something is scored; a judge where nobody judges later; winners for labels
+    """A rubric's criteria are needed where something is scored; a judge where none judges later; winners for labels
     where nothing else tells them; and one side may argue alone."""
     assert rules(**changes)
 

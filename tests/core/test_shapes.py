@@ -163,7 +163,7 @@ def test_a_missing_field_is_named(place: Place) -> None:
 
 @for_each([("ballot", ()), ("ballot", ("scores",)), *PLACES])
 def test_an_extra_field_is_named(place: Place) -> None:
-    """A field that nobody asked for is refused by its name, however deep it stands."""
+    """A field that was not asked for is refused by its name, however deep it stands."""
     name, path = place
     where = OF[name]
     for key in path:

@@ -80,7 +80,7 @@ WITH_WORKING = [
 
 
 def test_private_working_is_never_heard() -> None:
-    """What stands in the format's tag, however it is written, nested, hidden or left open, is heard by nobody."""
+    """What stands in the format's tag, however it is written, nested, hidden or left open, is not heard."""
     for text, said in WITH_WORKING:
         made = on_text(text)
         assert "SECRET" not in made.text, text
@@ -198,7 +198,7 @@ def test_vowels_are_letters() -> None:
         "<\u00adv_quote>{}</u_quote>", "<u_quote><v_quote>{}</v_quote>", "<quote\n>{}</quote\t>",
     ],
 )  # fmt: skip
-def test_nobody_marks_their_own_quotes(form: str) -> None:
+def test_speakers_do_not_mark_their_own_quotes(form: str) -> None:
     """Marks of what was looked up are taken for plain ones, however they are written, and looked up themselves."""
     assert quotes(form.replace("{}", "they never said this at all")) == [False]
     assert quotes(form.replace("{}", "the quick brown fox jumps")) == [True]
@@ -366,7 +366,7 @@ def test_lines_for_the_other(text: str) -> None:
     "text", ["Ben said: no", "As for Ben: no", "Benny: x", "Ben\n: x", "Anna: x", ": x", "Ben, no"]
 )
 def test_what_is_no_line_for_the_other(text: str) -> None:
-    """To name the other, or to write one's own name, is none; and where there is no other, nobody's line is."""
+    """To name the other, or to write one's own name, is none; and where there is no other, no line is."""
     assert not writes_lines_for(text, ["Ben"])
     assert not writes_lines_for(text, [])
 

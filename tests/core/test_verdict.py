@@ -82,7 +82,7 @@ def test_the_leader_goes_by_the_scores() -> None:
 
 
 def test_gap_is_a_share_of_the_larger_total() -> None:
-    """The gap is what the smaller total lacks of the larger; there is none where nobody scored."""
+    """The gap is what the smaller total lacks of the larger; there is none where there are no scores."""
     assert (
         score_gap({"a": Fraction(8), "b": Fraction(10)})
         == score_gap({"a": Fraction(10), "b": Fraction(8)})
@@ -219,8 +219,8 @@ def test_more_than_half_of_a_panel_find_a_concession(votes: str, side: str | Non
     ],
 )  # fmt: skip
 def test_strength(a: Any, b: Any, declared: str, strength: str | None) -> None:
-    """A win is decisive if the gap is over 20 % of the larger total and the winner leads; else it is narrow. Nobody
-    wins a tie, which has none."""
+    """A win is decisive if the gap is over 20 % of the larger total and the winner leads; else it is narrow. A tie
+    has no winner and no strength."""
     made = decided(a, b, declared)
     assert (made.winner, made.strength) == (declared, strength)
 

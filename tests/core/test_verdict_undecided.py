@@ -29,7 +29,7 @@ def test_short_of_the_quorum_nothing_is_decided() -> None:
 
 
 def test_an_abstention_is_no_disagreement() -> None:
-    """Judges disagree where they vote for different winners; who abstains contradicts nobody."""
+    """Judges disagree where they vote for different winners; one who abstains contradicts none."""
     assert decided(7, 6, "a", "no decision").remarks == ()
     assert decided(7, 6, "a", "tie", "no decision").remarks == ("judges disagree",)
     assert "concession overrides the declared winner" not in decided(7, 6, "no decision", concession="b").remarks
@@ -58,7 +58,7 @@ FIELDS = ("winner", "label", "score", "probability")
 
 
 def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:
-    """Where nobody voted both times, or too few now, nothing is decided by swing."""
+    """Where no judge voted both times, or too few now, nothing is decided by swing."""
     gone = [Vote(judge="judge-1", turn="x", straight=None)]
     assert final_verdict(votes("a"), [], SIDES, blind=gone, by_swing=True).winner == "no decision"
     assert final_verdict(votes("a"), [], SIDES, by_swing=True).winner == "no decision"

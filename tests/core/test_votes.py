@@ -72,7 +72,7 @@ BALLOTS_AND_WINNERS = [
 
 def test_whom_a_ballot_is_for() -> None:
     """A vote is for the winner that the ballot declares, else for who has the better scores, else for whom its label
-    stands; where it says none of this, for nobody."""
+    stands; where it says none of this, for neither."""
     for ballot, winner in BALLOTS_AND_WINNERS:
         assert read(ballot).winner == winner, ballot
 
@@ -207,7 +207,7 @@ def test_a_swing_is_what_a_side_gained(
     before: list[str | None], after: list[str | None], gained: dict[str, int]
 ) -> None:
     """A side's swing is its votes after the debate less those before it, among the judges who voted both times: who
-    was absent once changed nobody's mind that is known of."""
+    was absent once is not known to have changed a vote."""
     assert swing(panel(*before), panel(*after), SIDES) == gained
 
 

@@ -64,7 +64,7 @@ def _installed(package: str, version: str, name: str) -> Path:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """While nobody else holds the lock."""
+    """While no other process holds the lock."""
     end = time.monotonic() + PATIENCE + 30
     with open(path, "w", encoding="utf-8") as lock:
         while True:
@@ -73,7 +73,7 @@ def _alone(path: Path) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() > end:
-                    raise CantBeHad(f"somebody else has held {path} for too long") from None
+                    raise CantBeHad(f"another process has held {path} for too long") from None
                 time.sleep(0.1)
         yield
 

@@ -1,4 +1,4 @@
-"""A whole debate against a server of the Messages API that somebody else wrote, in another language."""
+"""A whole debate against a server of the Messages API by other authors, in another language."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from typing import Any
 
 import puppets
 import pytest
+import reply_codes
 from conftest import Run
 
 from debate_orchestrator.core.events import CallFailed, Spoke
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.prompting.reply_code import Code
 from debate_orchestrator.storage.journal import read
 
 from .npm import program
@@ -40,7 +42,7 @@ CODE = "BCDFGH"
 
 
 def _coded(reply: dict[str, Any]) -> str:
-    return json.dumps({"code": CODE} | reply | {"end_code": CODE})
+    return json.dumps(reply_codes.signed(reply, Code(field="code", end_field="end_code", text=CODE)))
 
 
 SAID = {

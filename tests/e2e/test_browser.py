@@ -1,4 +1,4 @@
-"""The page in a real browser: it runs and fetches nothing, fits a phone, prints, and can be read by everybody."""
+"""The page in a real browser: it runs and fetches nothing, fits a phone, prints, and can be read with any aid."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MADE: dict[str, Any] = {
     "panel of three": lambda: adversarial(rounds=1, judges=3, mirror=True),
     "rehearsed": lambda: told("panel", cast=dict.fromkeys(("a", "b", "judge"), ("rehearse",))),
     "claim": lambda: told("claim", rounds=2, each_round=True, cast=FETCHED),
-    "nobody argues": lambda: told("question-blind"),
+    "no side argues": lambda: told("question-blind"),
 }
 """Debates that no example is one of."""
 PATIENCE = 60
@@ -204,8 +204,8 @@ def test_two_rounds_take_twelve_pages_at_most(page: Any, tmp_path: Path) -> None
     [("light", {}), ("dark", {"runOnly": ["color-contrast", "link-in-text-block"]})],
     ids=("all, in the light", "the colours, in the dark"),
 )
-def test_everybody_can_read_it(shown: Shown, scheme: str, rules: dict[str, Any]) -> None:
-    """Axe finds nothing of any weight that keeps anybody from reading it; in the dark only the colours are others."""
+def test_it_is_accessible(shown: Shown, scheme: str, rules: dict[str, Any]) -> None:
+    """Axe finds nothing of any weight that keeps a person from reading it; in the dark only the colours are others."""
     if not AXE.exists():
         missing(f"axe-core is not installed: `npm install --prefix {AXE.parents[2].name}` in tests/")
     shown.look(scheme=scheme)
@@ -264,8 +264,8 @@ def test_it_goes_by_keys(page: Any, tmp_path: Path) -> None:
         assert shown.page.url.endswith("#decision")
 
 
-def test_nobody_takes_it_over(page: Any, tmp_path: Path) -> None:
-    """With everybody hostile at once nothing runs or is fetched, no place is forged, and it still fits a phone."""
+def test_hostile_speech_does_not_take_it_over(page: Any, tmp_path: Path) -> None:
+    """With all seats hostile at once nothing runs or is fetched, no place is forged, and it still fits a phone."""
     texts = [text for kind in (HTML, LINKS, HEADINGS, FENCES, TABLES, OTHERS) for text in kind]
     whole = "\n\n".join(texts)
     story = adversarial(hostile(whole, rounds=1), rounds=1, topic=whole, positions=(whole, whole))

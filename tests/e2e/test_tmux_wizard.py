@@ -48,7 +48,7 @@ def answered(one: Screen, begin: int = 0, end: int = len(ANSWERS)) -> list[str]:
     ("columns", "environment"), [(40, {}), (160, {"NO_COLOR": "1"}), (80, {"TERM": "dumb"})], ids=("40", "160", "dumb")
 )
 def test_from_the_first_question_to_the_report(columns: int, environment: dict[str, str], here: Path) -> None:
-    """Somebody who types `debate` is led through every question to a written report, in any terminal."""
+    """A person who types `debate` is led through every question to a written report, in any terminal."""
     with screen(columns, 30, here) as one:
         one.debate(**environment)
         screens = answered(one)

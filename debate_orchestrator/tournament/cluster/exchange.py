@@ -16,7 +16,7 @@ from debate_orchestrator.tournament.cluster.database import LIVE, Database, fetc
 from debate_orchestrator.tournament.folder import Tournament, frozen, identity
 from debate_orchestrator.tournament.run import Standing
 from debate_orchestrator.tournament.stores import is_begun
-from debate_orchestrator.util.data import name_of, read_regular
+from debate_orchestrator.util.data import name_of, read_regular, strict_json
 from debate_orchestrator.util.errors import BadFile, DamagedJournal
 
 LEASE = 30.0
@@ -76,7 +76,7 @@ class Exchange:
         """Brings the spec, and of every journal what only the folder has. BadFile, with nothing brought, if the folder
         lacks models that the database has, or has other journals."""
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
-            self._must_have_models(json.loads(text))
+            self._must_have_models(self._read_spec(text))
         known = await self._counts(None)
         others = []
         usable = [debate for debate, standing in standings.items() if standing.status not in ("waiting", "unusable")]
@@ -91,6 +91,17 @@ class Exchange:
         for debate in usable:
             if self._have[debate] > known.get(debate, 0):
                 await self._bring_one(debate, known.get(debate, 0), standings[debate])
+
+    def _read_spec(self, text: str) -> dict[str, Any]:
+        """The spec of the tournament in the database. Raises BadFile if it is none."""
+        name = f"The tournament {self.id} in {self.database.where}"
+        try:
+            spec = strict_json(text)
+        except ValueError as error:
+            raise BadFile(f"{name}: its spec is not JSON ({error}).", hint="restore the database") from None
+        if not isinstance(spec, dict) or not isinstance(spec.get("added", []), list):
+            raise BadFile(f"{name}: its spec is not one that this program wrote.", hint="restore the database")
+        return spec
 
     def _must_have_models(self, known: dict[str, Any]) -> None:
         lacking = [name for name in known.get("added", []) if name not in self.tournament.spec.added]

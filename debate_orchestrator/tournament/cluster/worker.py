@@ -7,7 +7,6 @@ go on there from the last line of their journals.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -25,7 +24,9 @@ from debate_orchestrator.tournament.cluster.queue import Requeue
 from debate_orchestrator.tournament.folder import Tournament, thawed
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, topics_by_id
 from debate_orchestrator.tournament.run import OnChange, Standing, TournamentRun
-from debate_orchestrator.util.errors import BadSettings, UserError
+from debate_orchestrator.util.data import strict_json
+from debate_orchestrator.util.errors import BadSettings, UserError, short_repr
+from debate_orchestrator.util.garbage import collection_seldom
 from debate_orchestrator.util.redact import redact
 
 _LOG = logging.getLogger(__name__)
@@ -105,7 +106,8 @@ class Worker:
         the beginning there are only tournaments that it can't run."""
         beating = asyncio.create_task(self._beat())
         try:
-            await self._serve(until_done=until_done)
+            with collection_seldom():
+                await self._serve(until_done=until_done)
         finally:
             self.stop()
             for tournament in list(self._taking):
@@ -230,7 +232,12 @@ class Worker:
             raise Requeue(round(lease))
         if self._stop.is_set():
             raise Requeue
-        run, scheduled = known.run, known.debates[debate]
+        run, scheduled = known.run, known.debates.get(debate)
+        if scheduled is None:
+            why = ("The tournament has no such debate.",)
+            await self._settle(tournament, debate, Standing("unusable", why=why, for_good=True))
+            self._tell(f"No debate {short_repr(debate)} is run: the tournament {tournament} has none of that id.")
+            return
         run.standings[debate] = Standing("stopped" if begun else "waiting")
         standing = await run.run_debate(scheduled, self._stop)
         if standing.status == "elsewhere":
@@ -280,8 +287,10 @@ class Worker:
         ((text,),) = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
         name = f"The tournament {tournament} in {self._database.where}"
         try:
-            spec = thawed(json.loads(text), name).model_copy(update={"max_cost": None})
+            spec = thawed(strict_json(text), name).model_copy(update={"max_cost": None})
         except UserError as error:
             return None, error.complaints
+        except ValueError as error:
+            return None, [f"{name}: its spec is not JSON ({error})."]
         held = Tournament(name, spec, make_schedule(spec), topics_by_id(spec.topics))
         return held, self._refusal(held)
