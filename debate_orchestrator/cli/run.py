@@ -82,10 +82,10 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     _confirm_spelling(settings.cast, asks=not rehearse and at_terminal(sys.stderr))
     quiet = is_quiet(arguments)
     settings, derived = with_positions(settings, ignore if quiet else remark, permissions=permissions)
+    real = real_debate(arguments) if rehearse else None
     with new_debate(settings, files, derived) as debate:
-        real, expected = None, ""
-        if rehearse:
-            real = real_debate(arguments)
+        expected = ""
+        if real:
             positions = {"positions": settings.positions}
             expected = estimate(start.make_opening(real.settings.model_copy(update=positions))).sentence()
             record_event(debate.journal, debate.current, Noted(note="estimate", detail=expected))
