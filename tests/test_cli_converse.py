@@ -68,7 +68,7 @@ class TestAtATerminal:
         real = "Then `debate run --answers debate-report.answers.yaml` is the real debate"
         answers = Path("debate-report.answers.yaml").read_text(encoding="utf-8")
         assert "rehearse" not in answers and "anthropic:claude-opus-5-5" in answers
-        assert left.err.count(real) == 2  # before the rehearsal and after it
+        assert left.err.count(real) == 1
         assert again.code == 0 and "debate-report.rehearsed-2.md" in again.out
         assert ran.code == 0, ran.err
         assert Path("debate-report.md").exists()

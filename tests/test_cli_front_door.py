@@ -127,6 +127,65 @@ def test_the_real_debate_of_answers(debate: Run) -> None:
     assert f"Next: set ANTHROPIC_API_KEY. Then {real}" in ran.err
 
 
+OPUS, SONNET = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5"
+
+
+@pytest.mark.parametrize(
+    ("cast", "typed", "seats", "models"),
+    [
+        ("", "", "", f"{SONNET} as a and b, {OPUS} as judge"),
+        ("", "--model rehearse", "", f"{SONNET} as a and b, {OPUS} as judge"),
+        ("", f"--model rehearse:{OPUS}", f"--model {OPUS}", f"{OPUS} as a, b and judge"),
+        ("", "--judge rehearse " * 3, f"--judge {OPUS} " * 3, f"{SONNET} as a and b, {OPUS} as judge"),
+        ("", "--model host", "--model host", "host as a, b and judge"),
+        ("", "--format panel --model rehearse", "--format panel", f"{SONNET} as a and b, {OPUS} as judge"),
+        ("rehearse", "", f"--a {SONNET} --b {SONNET} --judge {OPUS}", f"{SONNET} as a and b, {OPUS} as judge"),
+        ("rehearse", f"--judge {SONNET}", f"--a {SONNET} --b {SONNET} --judge {SONNET}", f"{SONNET} as a, b and judge"),
+        (
+            "{a: human, b: rehearse, judge: rehearse}",
+            "",
+            f"--b {SONNET} --judge {OPUS}",
+            f"human as a, {SONNET} as b, {OPUS} as judge",
+        ),
+        (f"{{a: '{OPUS}', b: '{OPUS}', judge: [rehearse, '{SONNET}']}}", "--a rehearse",
+         f"--judge {OPUS} --judge {SONNET}", f"{OPUS} as a, b and judge, {SONNET} as judge"),
+    ],
+)  # fmt: skip
+def test_the_command_of_the_real_debate_keeps_what_was_said(
+    debate: Run, cast: str, typed: str, seats: str, models: str
+) -> None:
+    """The advised command has a flag only for what is not found without it. Rehearsed in its turn, it tells the same
+    price and advises itself, with the same models."""
+    Path("a.yaml").write_text(f"topic: {TOPIC}\nrounds: 1\n" + f"cast: {cast}\n" * bool(cast))
+    first = debate("run", "--answers", "a.yaml", "--rehearse", *typed.split())
+    assert first.code == 0, first.err
+    command, told = first.err.split("`")[-4 if "`debate models` lists" in first.err else -2 :][:2]
+    words = shlex.split(command)
+    again = debate("run", *words[2:], "--rehearse")
+
+    verb = "open" if "host" in typed else "run"
+    assert words == ["debate", verb, "--answers", "a.yaml", *seats.split()]
+    assert f"with {models}" in told
+    assert again.err.split("Next: ")[1] == first.err.split("Next: ")[1]
+    assert again.err.split("With models")[1].split("\n")[0] == first.err.split("With models")[1].split("\n")[0]
+
+
+def test_a_found_program_takes_no_seat_that_is_named(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found here is advised for every seat where none is named, with the size of the panel that was asked for;
+    beside a seat that is named it is not."""
+    program = here / "bin" / "llm"
+    program.parent.mkdir()
+    program.touch(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    Path("a.yaml").write_text(f"topic: {TOPIC}\ncast: {{a: human, b: rehearse, judge: rehearse}}\n")
+
+    named = debate("run", "--answers", "a.yaml", *ONE)
+    panel = debate("run", TOPIC, *ONE, *("--judge", "rehearse") * 2)
+
+    assert "command:llm" not in named.err
+    assert "--rounds 1 --model command:llm --judge command:llm --judge command:llm` is the real" in panel.err
+
+
 def test_what_goes_on_takes_what_waits(debate: Run) -> None:
     """`step` and `resume` take a debate that waits before newer ones that are finished or rehearsed; if none waits,
     that is said."""

@@ -58,6 +58,21 @@ def test_a_debate_without_its_decision_brief_says_so(debate: Run) -> None:
         assert missing in place and "No list of issues: each of the 4 replies" in place
     asks = f"`debate resume {J}` asks for the decision brief again; with `--rapporteur MODEL` it asks another model."
     assert asks in closing and asks in debate("check", J).err
+    assert missing in debate("check", J).out and missing in debate("check", J, "--json").json["missing"]
+
+
+def test_one_model_that_is_named_replaces_the_judge_that_failed(debate: Run) -> None:
+    """The dissent record of a panel is asked for again with another model for the judge that gave none, as the closing
+    line advises; the other judges keep theirs."""
+    judges = ("--judge", "command:echo no", "--judge", STAND_IN, "--judge", STAND_IN)
+    seats = ("--a", STAND_IN, "--b", STAND_IN, *judges, "--rapporteur", STAND_IN, "--no-issues", "--no-brief")
+    ran = debate("run", *SETUP, *seats)
+    again = debate("resume", J, "--judge", "rehearse", "--json")
+
+    assert "with `--judge MODEL` it asks another model." in ran.out
+    assert again.code == 0, again.err
+    assert fold(read(J).events).cast["judge"] == ("rehearse", STAND_IN, STAND_IN)
+    assert debate("check", J, "--json").json["missing"] == []
 
 
 def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
@@ -70,7 +85,8 @@ def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
     asked = [event.turn for event in events if isinstance(event, Asked)]
 
     assert ran.code == 0 and "No decision brief" not in ran.json["summary"]
-    assert "It is too late for it here: `debate answers --from" in ran.json["summary"]  # the list of issues
+    assert "It is too late for the list of issues and" in ran.json["summary"]
+    assert "in this debate: `debate answers --from" in ran.json["summary"]
     assert [event for event in events if isinstance(event, Spoke)] == spoken
     assert schedule.asked_again(fold(events)) == [] and asked[-2:] == [BRIEF, "final.brief-check.rapporteur"]
     assert "## Decision Brief" in Path("r.md").read_text(encoding="utf-8")

@@ -319,3 +319,10 @@ def test_a_file_makes_no_folder_elsewhere(debate: Run, here: Path) -> None:
 
     assert told["settled"]["output"] == "elsewhere/deep/r.md"
     assert not Path("elsewhere").exists()
+
+
+def test_a_rapporteur_that_is_no_model_is_refused_at_once(debate: Run) -> None:
+    """An answer that names no model that can be called is refused as other answers are, and is not kept."""
+    ran = ask(debate, "topic=tabs or spaces?", "rapporteur=garbage")
+
+    assert "garbage" in " ".join(ran["complaints"]) and "cast" not in ran["settled"]

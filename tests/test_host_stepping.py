@@ -290,8 +290,8 @@ def test_a_reply_that_came_too_late_is_kept_and_told(debate: Run, opened: dict[s
     again = debate("step", J, "--json").json["show"]
 
     kept = "report.turns/2.constructive.a.reply.aside-1.md"
-    ended = "the debate ended after Judge Verdict of round 1."
-    assert f"2.constructive.a: kept as {kept}, not used: {ended}" in shown
+    ended = "Ended early, after Judge Verdict of round 1."
+    assert f"2.constructive.a: kept as {kept}, not used. {ended}" in shown
     assert Path(kept).read_text(encoding="utf-8") == "Too late." and Path("report.turns/notes.reply.md").exists()
     assert sum("not used" in line for line in shown) == 2 and not any("not used" in line for line in again)
 

@@ -65,14 +65,14 @@ def test_a_speech_as_it_is_written() -> None:
 
 
 def test_what_a_stand_in_says_is_folded() -> None:
-    """Of a stand-in's speech its beginning is shown, and how much there is of it; of a model's beside it, all."""
+    """Of a stand-in's speech it is shown how long it is, and no word; of a model's beside it, all."""
     shown = Shown(columns=200, cast={"a": ("rehearse:anthropic:m",), "b": ("anthropic:m",), "judge": ("anthropic:m",)})
     for side in ("a", "b"):
         shown.ask(f"1.opening.{side}")
         shown.on_text(f"1.opening.{side}", "word0 ")
         shown.speak(f"1.opening.{side}", " ".join(f"word{n}" for n in range(300)))
     text = " ".join(" ".join(shown.close()).split())
-    assert "word23 ... (300 words; the report has all of them)" in text
+    assert "(300 words of filler, which the report has.)" in text
     assert text.count("word24 ") == text.count("word299") == 1
 
 

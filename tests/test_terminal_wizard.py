@@ -412,7 +412,10 @@ def test_the_rapporteur_is_chosen(here: Path) -> None:
     named = hold(*SETUP, "more", "rapporteur", "anthropic:claude-sonnet-5-5", "yes")
     back = hold(*SETUP, "more", "rapporteur", "anthropic:claude-sonnet-5-5", "more", "rapporteur", "judge", "yes")
 
-    assert "rapporteur the judge's model" in named.text and "rapporteur anthropic:claude-sonnet-5-5" in named.text
+    assert (
+        "rapporteur rehearse:anthropic:claude-opus-5-5" in named.text
+        and "rapporteur anthropic:claude-sonnet-5-5" in named.text
+    )
     assert named.wizard.settings().cast["rapporteur"] == ("anthropic:claude-sonnet-5-5",)
     assert "rapporteur" not in back.draft.given["cast"]
 

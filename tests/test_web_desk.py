@@ -154,7 +154,7 @@ def test_the_rapporteur_is_chosen_in_the_form(visitor: Visitor) -> None:
     address = started(visitor, **{"cast.rapporteur": "rehearse:openai:gpt-5"})
     opened = fold(read_journal(f"{address.rpartition('/')[2]}.journal.jsonl").events)
 
-    assert ["the first judge&#39;s model, as usual" in form for form in forms] == [True, False]
+    assert ["the first judge&#39;s model, or a side" in form for form in forms] == [True, False]
     assert opened.cast["rapporteur"] == ("rehearse:openai:gpt-5",) != opened.cast["judge"]
 
 
@@ -218,7 +218,7 @@ def test_the_list_of_issues_stands_on_the_page_once(visitor: Visitor) -> None:
     visitor.until(address, "Complete")
     shown = visitor.text(address)
 
-    assert shown.count("I1. Rehearsed words for start.issues.rapporteur") == 1 and "Unknowns" in shown
+    assert shown.count("The list of issues is filler.") == 1 and "Unknowns" in shown
 
 
 def test_the_stream_of_a_finished_debate_says_so(visitor: Visitor) -> None:

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("given", nargs="*", metavar="KEY=VALUE", help=about)
     flags.add_waiting(parser, "the moderator's reply")
     flags.add_schemas(parser)
-    about = "print what a host's question tool takes, and neither the first question in full nor what is settled"
+    about = "print only `questions`, in the form a host's question tool takes"
     parser.add_argument("--dialog", action="store_true", help=about)
     flags.add_json(parser)
     parser.set_defaults(json=True)

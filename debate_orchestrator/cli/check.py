@@ -8,11 +8,12 @@ from typing import Any
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import next_step, print_json, say
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.next_command import asks_again, next_command
 from debate_orchestrator.formats import loader
-from debate_orchestrator.reports import verify
+from debate_orchestrator.reports import verify, wording
 from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
 from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import DebateFiles
@@ -74,6 +75,7 @@ def _facts(path: str, contents: JournalContents) -> dict[str, Any]:
         "torn_bytes": contents.torn,
         "complete": not due,
         "due": due,
+        "missing": [wording.unwritten(debate, turn) for turn in schedule.unwritten(debate)],
         "in_flight": [turn for turn in due if turn in debate.asked],
         "prompts": "as recorded" if debate.opened.prompts == _installed_prompts(debate) else "changed since",
         "head": contents.entries[-1].hash,
@@ -88,6 +90,8 @@ def _print_facts(facts: dict[str, Any]) -> None:
     if facts["prompts"] != "as recorded":
         say("It was opened with other prompts than are installed here; nothing on record depends on these.")
     say(f"Not complete: {', '.join(facts['due'])} due." if facts["due"] else "Complete.")
+    for sentence in facts["missing"]:
+        say(sentence)
 
 
 def _installed_prompts(debate: DebateState) -> dict[str, str] | None:

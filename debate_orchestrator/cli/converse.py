@@ -45,7 +45,6 @@ def _converse(arguments: argparse.Namespace) -> int:
     """Holds the setup conversation and runs its debate. What was answered is kept if the user leaves."""
     from debate_orchestrator.cli import consent, flags
     from debate_orchestrator.cli.debates import check_settings
-    from debate_orchestrator.cli.rehearsal import real_debate
     from debate_orchestrator.cli.run import run_settings
     from debate_orchestrator.cli.settings import questionnaire
     from debate_orchestrator.engine.start import rehearsed
@@ -83,10 +82,8 @@ def _converse(arguments: argparse.Namespace) -> int:
     path = wizard.kept.moved(kept, DebateFiles.of_output(settings.output).report)
     consent.remember_answers(path, wizard.draft.given, before)
     taken_again = argparse.Namespace(answers=path, rehearse=rehearse, **_PRINTS_ALL, **permissions._asdict())
-    again = (
-        real_debate(taken_again, settings.cast) if rehearse else f"`{command('run --answers', path)}` uses them again."
-    )
-    remark(f"The answers are in {path}: {again}")
+    again = "." if rehearse else f": `{command('run --answers', path)}` uses them again."
+    remark(f"The answers are in {path}{again}")
     for line in filter(None, (*wizard.kept.asides, wizard.spent())):
         remark(line)
     return run_settings(settings, taken_again)

@@ -107,7 +107,7 @@ def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected
     progress = ProgressLines(state)
     on_event: OnEvent = ignore if quiet else progress
     on_event = json_events or (screen.live.on_event if screen else on_event)
-    rehearses = any(model_spec.kind(spec) == model_spec.REHEARSE for specs in state.cast.values() for spec in specs)
+    rehearses = any(model_spec.is_stand_in(spec) for specs in state.cast.values() for spec in specs)
     folder = TurnsFolder(files.turns, screen.live.message if screen else remark)
     on_brief = BriefFiles(folder, journal) if rehearses else None
     try:

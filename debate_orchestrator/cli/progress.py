@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.core import schedule, speech_rules
+from debate_orchestrator.core import decision, schedule, speech_rules
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
 from debate_orchestrator.core.phases import Turn
@@ -21,7 +21,7 @@ from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief_file
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.announcements import Announcer, without_filler
+from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.numbers import plural
@@ -53,7 +53,7 @@ class ProgressLines:
         self._signs: dict[str, asyncio.TimerHandle] = {}
 
     def __call__(self, debate: DebateState, event: Event) -> None:
-        lines = [_trouble(event)] if isinstance(event, Rejected | CallFailed) else []
+        lines = [_trouble(debate, event)] if isinstance(event, Rejected | CallFailed) else []
         if isinstance(event, Asked):
             self._started.setdefault(event.turn, self._now())
             self._sign_later(debate, event.turn, self._first_sign)
@@ -69,7 +69,7 @@ class ProgressLines:
             lines.append(f"  {event.turn}: {size}")
         if line := wording.announced(debate, event):
             lines.append(line)
-        lines += [line.text for line in without_filler(debate, self._announcer.new(debate))]
+        lines += [line.text for line in self._announcer.new(debate)]
         with suppress(OSError):  # stderr was closed; the debate continues
             for line in lines:
                 remark(line)
@@ -145,7 +145,10 @@ def spending_line(debate: DebateState) -> str:
     )
 
 
-def _trouble(event: Rejected | CallFailed) -> str:
+def _trouble(debate: DebateState, event: Rejected | CallFailed) -> str:
+    """Why a reply does not count or a call failed. A complaint may quote a reply that must stay hidden."""
+    if isinstance(event, Rejected) and decision.is_sealed(debate, schedule.turn(debate, event.turn)):
+        return f"  {event.turn}: the reply was rejected."
     if isinstance(event, Rejected):
         return f"  {event.turn}: the reply was rejected: {'; '.join(event.complaints)}"
     retry = "" if event.wait is None else f" Retried in {event.wait:.0f} s."

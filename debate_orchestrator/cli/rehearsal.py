@@ -1,56 +1,119 @@
-"""How to hold the debate that was rehearsed: its command, the models whose price was quoted, and what they need."""
+"""The real debate of a rehearsal: its settings, and the sentence with its command and what it needs."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from debate_orchestrator.cli.flags import given_settings
-from debate_orchestrator.cli.settings import read_answers
-from debate_orchestrator.core.phases import CLERK, JUDGE, RAPPORTEUR
-from debate_orchestrator.core.settings import MODERATOR
+from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.settings import read_answers, settings_of
+from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
-from debate_orchestrator.util import model_spec
+from debate_orchestrator.setup.settings import Settings
+from debate_orchestrator.util.model_spec import HOST, REHEARSE, is_stand_in, public_name, real, specs_of
 
-_Cast = dict[str, list[str]]
-"""Seat to its models."""
+_Filler = Callable[[str], str]
+"""Gives the model of a seat for which none is named."""
 
 
-def real_debate(arguments: argparse.Namespace, cast: Mapping[str, Iterable[str]]) -> str:
-    """How to hold the debate of a rehearsal with these `arguments`, in a sentence or two. `cast` is that of the
-    rehearsal, whose stand-ins name the models that the estimate counts."""
-    models = {seat: [_real(seat, spec) for spec in specs] for seat, specs in cast.items()}
-    flags = _cast_flags(arguments, models)
-    real = _command(arguments, flags)
-    called = {seat: specs for seat, specs in models.items() if seat != CLERK}
-    lacking = map(discovery.variable_to_set, model_spec.specs_of(called))
-    needed = list(dict.fromkeys(variable for variable in lacking if variable))
-    is_real = f"`{real}` is the real debate{_with(models)}."
+class RealDebate(NamedTuple):
+    """The debate that a rehearsal stands for."""
+
+    settings: Settings
+    """What its command gives."""
+    sentence: str
+    """The command, with what is to be set before it."""
+
+
+def real_debate(arguments: argparse.Namespace) -> RealDebate:
+    """The debate of the `arguments` of a rehearsal: the same without its stand-ins, which stand for the models that
+    they name, or else for those that `run` finds. Raises BadSettings where that is no debate."""
+    command, settings = _advised(arguments, discovery.best)
+    called = [spec for seat, specs in settings.cast.items() if seat != CLERK for spec in specs]
+    needed = list(dict.fromkeys(filter(None, map(discovery.variable_to_set, called))))
+    host = ", for an agent host," if HOST in called else ","
+    is_real = f"`{command}` is the real debate{host} with {_seats_of_models(settings)}."
     if not needed:
-        return is_real
+        return RealDebate(settings, is_real)
     to_set = f"set {' and '.join(needed)}. Then {is_real}"
-    found = discovery.ready_without_key()
-    if not found or flags.keys() - _open_seats(arguments, models):
-        return f"{to_set} `debate models` lists what else can speak here."
-    other = _command(arguments, {"model": [found[0]]})
-    return f"`{other}` is the real debate, with what was found here, at its own price. Or {to_set}"
+    named = _settings(_words(arguments, _named(arguments)), arguments, lambda seat: REHEARSE).cast
+    is_open = all(spec == REHEARSE for seat in EVERYBODY for spec in named.get(seat, ()))
+    found = discovery.ready_without_key() if is_open else []
+    if not found:
+        return RealDebate(settings, f"{to_set} `debate models` lists what else can speak here.")
+    other, _ = _advised(arguments, lambda seat: found[0], found[0])
+    return RealDebate(
+        settings, f"`{other}` is the real debate, with what was found here, at its own price. Or {to_set}"
+    )
 
 
-def _command(arguments: argparse.Namespace, flags: _Cast) -> str:
-    """The `debate run` with all that was given, and these flags for the cast."""
-    typed = given_settings(arguments)
-    typed.pop("cast", None)
-    words = ["debate", "run"]
-    if arguments.answers:
-        words += ["--answers", arguments.answers]
-    words += [word for name, value in typed.items() for word in _flag_words(name, value)]
-    words += [word for seat, specs in flags.items() for spec in specs for word in (f"--{seat}", spec)]
-    words += [flag for flag in ("--trust", "--insecure") if getattr(arguments, flag[2:], False)]
-    words += [word for name in getattr(arguments, "command_env", None) or () for word in ("--command-env", name)]
-    return shlex.join(words)
+def _advised(arguments: argparse.Namespace, filler: _Filler, model: str = "") -> tuple[str, Settings]:
+    """The command of the real debate, as short as it can be, and the settings that it gives. The `filler` gives the
+    model of a stand-in that names none; a `model` is named for all seats."""
+    named = _named(arguments, filler)
+    cast = _settings(_words(arguments, named), arguments, filler).cast
+    in_file = read_answers(arguments).get("cast")
+    seats = [*EVERYBODY, *(in_file if isinstance(in_file, dict) else ())]  # an unnamed rapporteur follows the others
+    stood_in = {
+        seat: [_real(spec, seat, filler) for spec in specs]
+        for seat, specs in cast.items()
+        if seat in seats and any(map(is_stand_in, specs))
+    }
+    models = {tuple(specs) for specs in stood_in.values()}
+    if model:
+        kept = {seat: specs for seat, specs in stood_in.items() if seat not in EVERYBODY or len(specs) > 1}
+        stood_in = {"model": [model], **kept}
+    elif len(models) == 1 and stood_in.keys() == {*cast} & {*EVERYBODY} and len(shared := models.pop()) == 1:
+        stood_in = {"model": [*shared]}
+    words = _words(arguments, named | stood_in)
+    settings = _settings(words, arguments, filler)
+    if HOST not in specs_of(settings.cast):
+        return shlex.join(["debate", "run", *words, *_permission_words(arguments)]), settings
+    return shlex.join(["debate", "open", *words]), _settings(words, arguments, lambda seat: HOST)
+
+
+def _named(arguments: argparse.Namespace, filler: _Filler = lambda seat: REHEARSE) -> dict[str, list[str]]:
+    """The flags that seat models, by name, without stand-ins. A stand-in that names no model leaves the choice to
+    `run`, unless it is one of a panel."""
+    cast = flags.given_settings(arguments).get("cast", {})
+    typed = {"model": getattr(arguments, "model", None) or REHEARSE, **cast}
+    listed = {seat: [specs] if isinstance(specs, str) else [*specs] for seat, specs in typed.items()}
+    return {
+        seat: [_real(spec, seat, filler) for spec in specs] for seat, specs in listed.items() if specs != [REHEARSE]
+    }
+
+
+def _real(spec: str, seat: str, filler: _Filler) -> str:
+    """The model that a spec stands in for."""
+    return filler(JUDGE if seat == RAPPORTEUR else seat) if spec == REHEARSE else real(spec)
+
+
+def _settings(words: list[str], arguments: argparse.Namespace, filler: _Filler) -> Settings:
+    """The settings that a command with these words gives."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    flags.add_answers(parser)
+    if hasattr(arguments, "piped"):
+        parser.set_defaults(piped=arguments.piped)
+    return settings_of(parser.parse_args(words), filler)
+
+
+def _words(arguments: argparse.Namespace, cast: dict[str, list[str]]) -> list[str]:
+    """The words of a command with all settings that were given, and these flags for the cast."""
+    given = flags.given_settings(arguments)
+    given.pop("cast", None)
+    named = [name for name in ("model", *SETTING_TEXTS["cast"].parts) if name in cast]
+    words = ["--answers", arguments.answers] if arguments.answers else []
+    words += [word for name, value in given.items() for word in _flag_words(name, value)]
+    words += [word for name in named for spec in cast[name] for word in (f"--{name}", spec)]
+    return [*words, "--trust"] if getattr(arguments, "trust", False) else words
+
+
+def _permission_words(arguments: argparse.Namespace) -> list[str]:
+    names = getattr(arguments, "command_env", None) or ()
+    return ["--insecure"] * bool(arguments.insecure) + [word for name in names for word in ("--command-env", name)]
 
 
 def _flag_words(name: str, value: Any) -> list[str]:
@@ -64,72 +127,16 @@ def _flag_words(name: str, value: Any) -> list[str]:
     return [word for each in values for word in (flag, f"{each:g}" if isinstance(each, float) else str(each))]
 
 
-def _cast_flags(arguments: argparse.Namespace, models: _Cast) -> _Cast:
-    """The flags that seat the models, by name: those that were typed, and one for each seat for which the answers name
-    a stand-in. `run` finds a model for every other seat itself, and it is the one that the estimate counts."""
-    kept = _kept(arguments, models)
-    model, typed = _typed(arguments, kept)
-    named = {seat: models.get(seat) or [_real(seat, spec) for spec in _listed(specs)] for seat, specs in typed.items()}
-    flags: _Cast = {"model": [_real("a", model)]} if model else {}
-    stood_in = [seat for seat, specs in kept.items() if not model and _stands_in(specs)]
-    flags |= {seat: models[seat] for seat in stood_in if seat not in typed and seat in models}
-    if not typed and len({tuple(specs) for specs in flags.values()}) == 1 and {*_main_seats(models)} <= flags.keys():
-        flags = {"model": next(iter(flags.values()))[:1]}
-    return flags | named
-
-
-def _typed(arguments: argparse.Namespace, kept: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
-    """The model that was typed for all seats, and those of single seats; without a stand-in for no model in
-    particular, where the answers name none either: that leaves the choice to `run`."""
-    model, typed = getattr(arguments, "model", None), given_settings(arguments).get("cast", {})
-    if model == model_spec.REHEARSE and not kept:
-        model = None
-    return model, {seat: who for seat, who in typed.items() if seat in kept or {*_listed(who)} != {model_spec.REHEARSE}}
-
-
-def _main_seats(models: _Cast) -> list[str]:
-    """The seats that one model for all would take."""
-    return [seat for seat in models if seat not in (RAPPORTEUR, CLERK, MODERATOR)]
-
-
-def _open_seats(arguments: argparse.Namespace, models: _Cast) -> set[str]:
-    """The seats for which no model was named, only a stand-in or nothing."""
-    kept = _kept(arguments, models)
-    model, typed = _typed(arguments, kept)
-    if model:
-        return set()
-    return {seat for seat in models if seat not in typed and (seat not in kept or _stands_in(kept[seat]))}
-
-
-def _kept(arguments: argparse.Namespace, models: _Cast) -> dict[str, Any]:
-    """The cast of the answers file by seat."""
-    kept = read_answers(arguments).get("cast")
-    if isinstance(kept, str):
-        return dict.fromkeys(_main_seats(models), kept)
-    return {seat: specs for seat, specs in kept.items() if seat != MODERATOR} if isinstance(kept, dict) else {}
-
-
-def _with(models: _Cast) -> str:
+def _seats_of_models(settings: Settings) -> str:
     """The models, each with its seats; without the rapporteur where it is the first judge's model."""
     seats: dict[str, list[str]] = {}
-    for seat, specs in models.items():
-        if seat != CLERK and not (seat == RAPPORTEUR and specs[:1] == models.get(JUDGE, [])[:1]):
+    for seat, specs in settings.cast.items():
+        if seat != CLERK and not (seat == RAPPORTEUR and specs[:1] == settings.cast.get(JUDGE, ())[:1]):
             for spec in specs:
-                seats.setdefault(model_spec.public_name(spec), []).append(seat)
-    named = [f"{spec} as {' and '.join(dict.fromkeys(taken))}" for spec, taken in seats.items()]
-    return f", with {', '.join(named)}" if named else ""
+                seats.setdefault(public_name(spec), []).append(seat)
+    return ", ".join(f"{spec} as {_and(list(dict.fromkeys(taken)))}" for spec, taken in seats.items())
 
 
-def _real(seat: str, spec: str) -> str:
-    """The model that a spec stands in for; the default where it names none."""
-    real = model_spec.real(spec)
-    like = JUDGE if seat == RAPPORTEUR else seat
-    return discovery.best(like) if real == model_spec.HOST and spec != model_spec.HOST else real
-
-
-def _stands_in(specs: Any) -> bool:
-    return any(model_spec.kind(str(spec)) == model_spec.REHEARSE for spec in _listed(specs))
-
-
-def _listed(specs: Any) -> list[str]:
-    return [*specs] if isinstance(specs, list | tuple) else [specs]
+def _and(names: list[str]) -> str:
+    """Names in a sentence: `a, b and judge`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         debate = fold(read(arguments.journal).events)
         if debate.due:
             next_step(f"`{next_command(debate, arguments.journal)}` continues it.")
-        elif any(model_spec.kind(spec) == model_spec.REHEARSE for spec in model_spec.specs_of(debate.cast)):
+        elif any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast))):
             next_step(f"`{command('answers --from', arguments.journal)}` prints the answers of the real debate.")
         else:
             next_step(f"`{command('judge', arguments.journal)}` judges it again.")
@@ -134,6 +134,7 @@ def _print_event(debate: DebateState, event: Event) -> None:
         turn = schedule.turn(debate, event.turn)
         if turn.speaking or debate.shape(turn) is None:
             text = transcript.entry(debate, turn).text.strip()
+            text = wording.filler_in_place(text) if model_spec.is_stand_in(event.reply.by) else text
             say(f"\n{debate.format.heading_of(turn)}\n\n{text}\n")
     if line := wording.announced(debate, event):
         say(f"\n{line}")

@@ -7,6 +7,7 @@ reopened: those turns are due again.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.debates import existing_debate, people_errors
@@ -16,6 +17,7 @@ from debate_orchestrator.cli.journals import is_unfinished, journal_named
 from debate_orchestrator.cli.settings import cap, every_seat, seconds
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned, Reopened, RetryForChanged
+from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
 from debate_orchestrator.providers import registry
@@ -48,9 +50,10 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     models = given_settings(arguments, "cast").get("cast", {})
     models = (every_seat(arguments.model, state.format) if arguments.model else {}) | models
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
-    cast = {**state.cast, **typed}
     errors = registry.cast_problems(typed)
     reopened = schedule.asked_again(state)
+    typed = _in_place_of_failed(state, typed, reopened)
+    cast = {**state.cast, **typed}
     if typed and state.complete and not reopened:
         problem = f"This debate is complete; a new model for {' and '.join(typed)} would change nothing."
         raise OutOfTurn(problem, hint="`debate judge` to have other judges judge it again")
@@ -65,3 +68,16 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     changes += [] if max_cost == state.max_cost else [BudgetChanged(max_cost=max_cost)]
     changes += [] if retry_for == state.retry_for else [RetryForChanged(retry_for=retry_for)]
     return [*changes, *(Reassigned(seat=seat, who=specs) for seat, specs in typed.items())]
+
+
+def _in_place_of_failed(
+    state: DebateState, typed: dict[str, tuple[str, ...]], reopened: Sequence[Turn]
+) -> dict[str, tuple[str, ...]]:
+    """The same models by seat; one judge that is named for a panel takes the place of those whose replies failed."""
+    panel, named = state.cast.get(JUDGE, ()), typed.get(JUDGE, ())
+    turns = reopened or [turn for turn in state.due if turn.id in state.failed or turn.id in state.rejected]
+    failed = {turn.seat for turn in turns}
+    if len(named) != 1 or len(panel) < 2 or not failed & {*state.judges}:
+        return typed
+    pairs = zip(state.judges, panel, strict=True)
+    return typed | {JUDGE: tuple(named[0] if judge in failed else spec for judge, spec in pairs)}

@@ -71,8 +71,8 @@ def _piped_topic() -> str | None:
 
 
 def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
-    """Opens the debate of these settings and takes it to its report. Of the arguments it reads `answers`, `rehearse`,
-    `quiet`, `events`, `json`, `insecure` and `command_env`."""
+    """Opens the debate of these settings and takes it to its report. Of the arguments it reads those that made the
+    settings, `rehearse`, `quiet`, `events`, `json`, `insecure` and `command_env`."""
     files = DebateFiles.of_output(settings.output)
     if rehearse := arguments.rehearse or model_spec.is_rehearsal(settings.cast):
         settings = start.rehearsed(settings, people=at_terminal(sys.stderr))
@@ -82,18 +82,20 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     _confirm_spelling(settings.cast, asks=not rehearse and at_terminal(sys.stderr))
     quiet = is_quiet(arguments)
     settings, derived = with_positions(settings, ignore if quiet else remark, permissions=permissions)
+    real = real_debate(arguments) if rehearse else None
     with new_debate(settings, files, derived) as debate:
         expected = ""
-        if rehearse:
-            expected = estimate(debate.state.opened, rehearsal=True).sentence()
+        if real:
+            positions = {"positions": settings.positions}
+            expected = estimate(start.make_opening(real.settings.model_copy(update=positions))).sentence()
             record_event(debate.journal, debate.current, Noted(note="estimate", detail=expected))
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):
                 remark(line)
         code = drive_to_report(debate, arguments, expected)
-        if code == 0 and rehearse and not quiet:
-            remark(f"Every brief is in {files.turns}. With models it would take {expected}.")
-            next_step(real_debate(arguments, settings.cast))
+        if code == 0 and real and not quiet:
+            remark(f"Every brief is in {files.turns}.")
+            next_step(real.sentence)
         return code
 
 

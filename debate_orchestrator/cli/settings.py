@@ -59,7 +59,7 @@ def read_settings(arguments: argparse.Namespace, filler: Callable[[str], str] = 
     from_elsewhere = is_path(name) and "format" not in flags
     if from_elsewhere:
         consented()
-    settings = _checked_settings(given, flags, name, filler, arguments)
+    settings = settings_of(arguments, filler)
     if not from_elsewhere:
         consented()
     if given.get("setup") is not None:
@@ -67,14 +67,11 @@ def read_settings(arguments: argparse.Namespace, filler: Callable[[str], str] = 
     return settings
 
 
-def _checked_settings(
-    given: Mapping[str, Any],
-    flags: dict[str, Any],
-    format_name: str,
-    filler: Callable[[str], str],
-    arguments: argparse.Namespace,
-) -> Settings:
-    """The settings of answers, with flags over them. Raises BadSettings with every error."""
+def settings_of(arguments: argparse.Namespace, filler: Callable[[str], str]) -> Settings:
+    """The settings of `read_settings`, for a caller that has the consent or does nothing with them. Raises BadSettings
+    with every error."""
+    given, flags = read_answers(arguments), given_settings(arguments)
+    format_name = flags["format"] if "format" in flags else format_of(given, DEFAULT_FORMAT)
     errors: list[str] = []
     model = arguments.model
     try:

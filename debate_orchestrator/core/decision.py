@@ -127,9 +127,14 @@ def findings(debate: DebateState) -> list[Any]:
 
 def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
     """The rows of the dissent record."""
+    return [row for _, row in _dissent_by_turn(debate)]
+
+
+def _dissent_by_turn(debate: DebateState) -> list[tuple[str, Mapping[str, Any]]]:
+    """The rows of the dissent record, each with the turn that wrote it."""
     places = [slot for slot in debate.plan.slots.get(None, ()) if slot.closing and JUDGE in slot.phase.seats]
     ballots = [debate.ballot(slot.turn_id(judge)) for slot in places for judge in debate.judges]
-    return [row for ballot in ballots if ballot is not None for row in ballot.ballot.get("rows") or ()]
+    return [(ballot.turn, row) for ballot in ballots if ballot is not None for row in ballot.ballot.get("rows") or ()]
 
 
 def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> list[str]:
@@ -206,7 +211,17 @@ def sent_back(debate: DebateState) -> list[str]:
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
     """Where the turns that a consideration cites, or the dissent record, do not bear out its mark."""
-    return [*_citation_problems(debate, reason), *_dissent_problems(reason, dissent_rows(debate))]
+    return [*_citation_problems(debate, reason), *_dissent_problems(reason, _rows_before_brief(debate))]
+
+
+def _rows_before_brief(debate: DebateState) -> list[Mapping[str, Any]]:
+    """The rows of the dissent record that the writer of the brief had read: none where the record was asked for again
+    and came after the brief."""
+    written, answered = decision_brief(debate), [*debate.answers]
+    if written is None:
+        return dissent_rows(debate)
+    before = {*answered[: answered.index(written.turn)]}
+    return [row for turn_id, row in _dissent_by_turn(debate) if turn_id in before]
 
 
 def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterator[str]:

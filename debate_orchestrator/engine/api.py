@@ -105,8 +105,9 @@ async def resume(
         on_event, on_text: as in `run`.
 
     Returns:
-        The finished debate, as `run` does. A complete debate is only reported again, unless it is undecided because no
-        ballot could be used: then its last ballots are asked for again.
+        The finished debate, as `run` does. Of a complete debate, what is missing because no reply could be used is
+        asked for again, by calls that are billed: its last ballots, if it is undecided, or else its dissent record,
+        its decision brief or the brief's check. A debate that lacks none of these is only reported again.
 
     Raises:
         BadSettings: the journal needs your consent (`trust`), or a cap can't be held.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.phases import RAPPORTEUR
+from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.commands import command
@@ -23,10 +25,18 @@ def asks_again(debate: DebateState, journal: str) -> str:
     if turns := schedule.asked_again(debate):
         seats = dict.fromkeys(turn.role for turn in turns)
         others = " ".join(f"--{seat} MODEL" for seat in seats)
-        missing = " and ".join(f"the {title}" for title in dict.fromkeys(turn.phase.title.lower() for turn in turns))
-        return f"`{command('resume', journal)}` asks for {missing} again; with `{others}` it asks another model."
-    if schedule.unwritten(debate):
+        return f"`{command('resume', journal)}` asks for {_titles(turns)} again; with `{others}` it asks another model."
+    if turns := schedule.unwritten(debate):
         answers = command("answers --from", journal)
         named = f"--{RAPPORTEUR} MODEL"
-        return f"It is too late for it here: `{answers}` prints the answers for a new debate, to run with `{named}`."
+        missing = _titles(turns)
+        return (
+            f"It is too late for {missing} in this debate: `{answers}` prints the answers for a new one, to run with "
+            f"`{named}`."
+        )
     return ""
+
+
+def _titles(turns: Iterable[Turn]) -> str:
+    """What these turns write, as in `the dissent record and the decision brief`."""
+    return " and ".join(f"the {title}" for title in dict.fromkeys(turn.phase.title.lower() for turn in turns))

@@ -281,7 +281,7 @@ class ProbeRun:
         return {
             "judge": name,
             "folder": folder,
-            "stand_in": model_spec.kind(judge) == model_spec.REHEARSE,
+            "stand_in": model_spec.is_stand_in(judge),
             "calls": cost.calls,
             "calls_of_unknown_price": cost.unknown,
             "usd": cost.cost,

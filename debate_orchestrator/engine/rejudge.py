@@ -166,7 +166,7 @@ def _weaknesses(debate: DebateState) -> list[str]:
     if any(note.note == "one agent" for note in debate.notes):
         weaknesses.append("In it one agent wore all hats, so the two sides were not independent.")
     fillers = {side: (*debate.opened.cast[side], *debate.cast[side]) for side in debate.format.sides}
-    played = [side for side in fillers if any(model_spec.kind(spec) == model_spec.REHEARSE for spec in fillers[side])]
+    played = [side for side in fillers if any(model_spec.is_stand_in(spec) for spec in fillers[side])]
     if played:
         weaknesses.append(f"In it stand-ins spoke for {' and '.join(map(debate.format.name_of, played))}.")
     if count := len(debate.questions):

@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.phases import RAPPORTEUR
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, read_reply, wait_for_replies
 from debate_orchestrator.prompting.briefs import moderator_brief
 from debate_orchestrator.prompting.replies import parse_structured
+from debate_orchestrator.providers.registry import cast_problems
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import (
     Ask,
@@ -156,6 +158,9 @@ def _take(draft: SetupState, key: str, value: str, questions: Questionnaire) -> 
     after = questions.answer(draft, key, value)
     if key == "output":
         DebateFiles.of_output(after.given["output"]).must_be_new()
+    named = after.given.get("cast", {}) if key == RAPPORTEUR else {}
+    if RAPPORTEUR in named and (problems := cast_problems({RAPPORTEUR: (named[RAPPORTEUR],)})):
+        raise BadSettings(problems)
     return after
 
 

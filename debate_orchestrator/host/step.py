@@ -13,7 +13,7 @@ from pydantic import Field
 from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import Answer, Asked, Noted, Rejected, Reply, Voted
 from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.core.phases import MIRRORED, Turn
+from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine.api import continued, must_be_callable, write_report
@@ -27,7 +27,8 @@ from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 from debate_orchestrator.prompting.reply_code import code_for, needs_code
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
-from debate_orchestrator.reports.announcements import Announcer, without_filler
+from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
@@ -176,7 +177,7 @@ class _Stepper:
         show = new if begun or self.accepted else [*before, *new][-1:]
         missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.refused]
         return StepResult(
-            show=(*(line.text for line in without_filler(self.debate, show)), *self._unused()),
+            show=(*(line.text for line in show), *self._unused()),
             accepted=tuple(self.accepted),
             complaints=tuple(self.complaints),
             missing=tuple(self.folder.missing(TurnFiles(turn.turn, turn.brief, turn.reply) for turn in missing)),
@@ -198,15 +199,17 @@ class _Stepper:
     def _unused(self) -> list[str]:
         """A sentence for each reply in the folder to a turn that an early end left out; the reply is moved aside."""
         debate = self.debate
-        if debate.due and not debate.due[0].closing:
+        if (ended_early := wording.ended_early(debate)) is None:
             return []
-        left_out = {turn for turn in self.folder.replied() if turn not in debate.turns and _is_planned(debate, turn)}
-        spoken = [turn for turn in schedule.settled(debate) if not turn.closing]
-        if not left_out or not spoken:
-            return []
-        after = spoken[-1].phase.title + (f" of round {spoken[-1].round}" if spoken[-1].round else "")
-        kept = {turn: self.folder.set_aside(turn) for turn in sorted(left_out)}
-        return [f"{turn}: kept as {path}, not used: the debate ended after {after}." for turn, path in kept.items()]
+        left_out = {
+            slot.turn_id(seat)
+            for slot in debate.plan.calendar
+            if debate.cut_off(slot)
+            for role in slot.phase.seats
+            for seat in (debate.judges if role == JUDGE else (role,))
+        }
+        kept = {turn: self.folder.set_aside(turn) for turn in sorted(left_out & {*self.folder.replied()})}
+        return [f"{turn}: kept as {path}, not used. {ended_early}" for turn, path in kept.items()]
 
     def _note(self, one_agent: bool) -> None:
         note = Noted(note="one agent")
@@ -311,12 +314,6 @@ class _Stepper:
             wants=asked.wants,
             json_schema=asked.json_schema,
         )
-
-
-def _is_planned(debate: DebateState, turn_id: str) -> bool:
-    """Whether the calendar has a turn of that name, other than one after the rounds that may still come."""
-    number = debate.plan.places.get(turn_id.removesuffix(MIRRORED).rpartition(".")[0] + ".")
-    return number is not None and (debate.complete or not debate.plan.calendar[number].closing)
 
 
 def _brief_in(debate: DebateState, turn: Turn) -> Brief:

@@ -63,7 +63,7 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
         return []
     ballot = event.ballot if isinstance(event, Voted) else {}
     if turn.role == RAPPORTEUR:
-        found = decision.shortcomings(debate, turn, ballot)
+        found = decision.quality_problems(debate, turn, ballot)
         return [*found, "What stays as it is stands in the report."] if found else []
     if not turn.judging or "scores" not in ballot or "winner" not in ballot:
         return []

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from debate_orchestrator.core import decision, schedule, speech_rules, tally
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, fill_label
-from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
@@ -24,9 +24,6 @@ _REASONS = ("justification", "reasons")
 
 _STATUSES = ("unresolved", "partially resolved", "resolved by consensus")
 """What a claim of the dissent record may be."""
-_RECOMMENDATION = "Recommendation"
-_FILLER_ISSUES = "The list of issues is filler."
-_FILLER_BRIEF = "The recommendation is filler."
 Stage = tuple[Turn, ...]
 Kind = Literal[
     "rehearsal",  # stand-ins speak
@@ -41,7 +38,9 @@ Kind = Literal[
     "reason",  # a judge's own words
     "dissent",  # the count of the dissent record
     "issues",  # the list of issues
-    "brief",  # what the decision brief recommends
+    "check",  # what the check of the decision brief found
+    "recommendation",  # what the decision brief recommends
+    "missing",  # the list of issues, the dissent record or the like, for which no reply could be used
 ]
 
 
@@ -69,8 +68,8 @@ class StageAnnouncements(NamedTuple):
 
 
 class Announcer:
-    """Makes the announcements of a debate that continues. What was announced is not worked out again, so that the work
-    for all of them grows with the debate."""
+    """Makes the announcements of a debate that continues, without the words of stand-ins. What was announced is not
+    worked out again, so that the work for all of them grows with the debate."""
 
     def __init__(self) -> None:
         self._started = False
@@ -119,23 +118,6 @@ def announcements(debate: DebateState) -> list[Announcement]:
     return Announcer().new(debate)
 
 
-def without_filler(debate: DebateState, lines: Sequence[Announcement]) -> list[Announcement]:
-    """What a screen shows of announcements: all but the words of stand-ins."""
-    shown: list[Announcement] = []
-    for line in lines:
-        spec = filler(debate, debate.turns[line.turn].seat) if line.turn in debate.turns else ""
-        if not model_spec.is_stand_in(spec):
-            shown.append(line)
-        elif line.kind == "issues" and line.severity == "info":
-            if not any(other.text == _FILLER_ISSUES for other in shown):
-                shown.append(line._replace(text=_FILLER_ISSUES))
-        elif line.kind == "brief" and line.text.startswith(_RECOMMENDATION):
-            shown.append(line._replace(text=_FILLER_BRIEF))
-        elif line.kind != "reason":
-            shown.append(line)
-    return shown
-
-
 def announced_stages(debate: DebateState) -> list[StageAnnouncements]:
     """Everything announced so far, stage by stage."""
     return Announcer().new_stages(debate)
@@ -158,6 +140,11 @@ def _brought(debate: DebateState, stages: Sequence[Stage], n: int) -> Iterator[A
     if first.closing and debate.shape(first) is not None:
         for turn in stages[n]:
             yield from _dissent(debate, turn)
+
+
+def _is_filler(debate: DebateState, turn_id: str) -> bool:
+    """Whether a stand-in wrote the reply to a turn."""
+    return model_spec.is_stand_in(debate.answers[turn_id].reply.by)
 
 
 def _is_vote(debate: DebateState, turn: Turn) -> bool:
@@ -198,9 +185,8 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     if turn.id in debate.answers and (ignored := speech_rules.ignored_line(debate, turn, debate.reply(turn))):
         yield Announcement("conduct", f'{name} wrote "{ignored}" where it does not count ({turn.id}).', turn=turn.id)
     if schedule.is_unwritten(debate, turn):
-        kind: Kind = "issues" if turn.phase.option == ISSUES else "brief" if turn.role == RAPPORTEUR else "dissent"
-        yield Announcement(kind, wording.unwritten(debate, turn), "warning", turn.id)
-        if turn.closing and kind == "brief":
+        yield Announcement("missing", wording.unwritten(debate, turn), "warning", turn.id)
+        if turn.closing and turn.role == RAPPORTEUR:
             yield from _recommended(debate, turn)
     elif turn.role == RAPPORTEUR:
         yield from _reported(debate, turn)
@@ -214,13 +200,15 @@ def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     reply = debate.ballot(turn.id)
     if reply is None:
         return
-    if turn.phase.option == ISSUES and (listed := decision.issue_list(debate)):
+    if turn.phase.option == ISSUES and _is_filler(debate, turn.id):
+        yield Announcement("issues", "The list of issues is filler.", turn=turn.id)
+    elif turn.phase.option == ISSUES and (listed := decision.issue_list(debate)):
         for name, question in listed.issues.items():
             yield Announcement("issues", f"{name}. {one_line(question)}", turn=turn.id)
     if "findings" in reply.ballot:
         count = len(reply.ballot["findings"])
         found = f"{plural(count, 'fault')} found; it is written again" if count else "no fault found"
-        yield Announcement("brief", f"Check of the decision brief: {found}.", turn=turn.id)
+        yield Announcement("check", f"Check of the decision brief: {found}.", turn=turn.id)
         if count:
             return
     checked = any("findings" in debate.format.shapes.get(phase.reply, {}) for phase in debate.format.after)
@@ -233,8 +221,10 @@ def _recommended(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """What the decision brief recommends; nothing where there is none."""
     written = decision.decision_brief(debate)
     if written is not None and (advice := written.ballot.get("recommendation")):
-        text = f"{_RECOMMENDATION} ({advice['sure']} % sure): {one_line(advice['do'])}"
-        yield Announcement("brief", text, turn=turn.id)
+        text = f"Recommendation ({advice['sure']} % sure): {one_line(advice['do'])}"
+        if _is_filler(debate, written.turn):
+            text = "The recommendation is filler."
+        yield Announcement("recommendation", text, turn=turn.id)
 
 
 def _voted(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
@@ -275,14 +265,16 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
         counts = f" ({wording.tally(wording.count(votes))})" if len(votes) > 1 else ""
         text = f"Round {n}: {wording.winner_word(result.winner)}{counts}"
     yield Announcement("scores", text)
-    yield from _reasons(tally.ballots(debate, n))
+    yield from _reasons(debate, tally.ballots(debate, n))
     if tally.persists(debate, n):
         yield Announcement("intervention", debate.format.labels.persisted)
     yield from _changed(debate, votes)
 
 
-def _reasons(ballots: Sequence[Voted]) -> Iterator[Announcement]:
+def _reasons(debate: DebateState, ballots: Sequence[Voted]) -> Iterator[Announcement]:
     for voted in ballots:
+        if _is_filler(debate, voted.turn):
+            continue
         reason = next((str(voted.ballot[name]) for name in _REASONS if voted.ballot.get(name)), "")
         if reason:
             yield Announcement("reason", one_line(reason), turn=voted.turn)
@@ -307,6 +299,10 @@ def _decided(debate: DebateState) -> Iterator[Announcement]:
         return
     labelled = wording.is_labelled(verdict.panel)
     yield Announcement("final", format.labels.final)
+    ballots = tally.final_ballots(debate)
+    if ballots and all(_is_filler(debate, voted.turn) for voted in ballots):
+        yield Announcement("verdict", wording.NO_JUDGE)
+        return
     yield Announcement("verdict", wording.outcome_line(verdict, format))
     if len(verdict.panel) > 1 and not labelled:
         yield Announcement("votes", wording.votes_sentence(verdict))
@@ -316,7 +312,7 @@ def _decided(debate: DebateState) -> Iterator[Announcement]:
     if verdict.swing and not labelled:
         gains = ", ".join(f"{format.name_of(side)} {n:+d}" for side, n in verdict.swing.items())
         yield Announcement("votes", f"Votes gained by the debate: {gains}.")
-    yield from _reasons(tally.final_ballots(debate))
+    yield from _reasons(debate, tally.final_ballots(debate))
 
 
 def _dissent(debate: DebateState, turn: Turn) -> Iterator[Announcement]:

@@ -211,16 +211,16 @@ def _rehearsal(debate: DebateState) -> str:
 
 
 def rehearsed_in_part(debate: DebateState, *casts: Mapping[str, tuple[str, ...]]) -> bool:
-    """Whether people, models or programs speak beside stand-ins in these casts."""
+    """Whether people, agents, models or programs speak beside stand-ins in these casts."""
     specs = {spec for cast in casts for spec in _specs(debate, cast).values()}
-    others = any(model_spec.is_called(spec) or spec == model_spec.HUMAN for spec in specs)
-    return others and any(model_spec.kind(spec) == model_spec.REHEARSE for spec in specs)
+    others = any(model_spec.is_called(spec) or spec in (model_spec.HUMAN, model_spec.HOST) for spec in specs)
+    return others and any(map(model_spec.is_stand_in, specs))
 
 
 def stand_ins(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     """The names of the seats that a stand-in fills in a cast of this debate."""
     seats = _specs(debate, cast).items()
-    return [debate.format.name_of(seat) for seat, spec in seats if model_spec.kind(spec) == model_spec.REHEARSE]
+    return [debate.format.name_of(seat) for seat, spec in seats if model_spec.is_stand_in(spec)]
 
 
 def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import RoundResult, Verdict
 from debate_orchestrator.core.votes import BallotReading, Vote, valid_votes
 from debate_orchestrator.util.numbers import decimals, percent, plural
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import count_words, one_line
 
 SCORES, LABEL, SCORE, PROBABILITY = "scores", "label", "score", "probability"
 ENDS = ("the lowest", "the highest")
@@ -235,6 +235,14 @@ def ended_early(debate: DebateState) -> str | None:
         return None
     where = f" of round {slot.round}" if slot.round else ""
     return f"Ended early, after {slot.phase.title}{where}."
+
+
+NO_JUDGE = "No winner: only stand-ins judged."
+
+
+def filler_in_place(text: str) -> str:
+    """What a screen shows in the place of a stand-in's speech."""
+    return f"({plural(count_words(text), 'word')} of filler, which the report has.)"
 
 
 def unwritten(debate: DebateState, turn: Turn) -> str:

@@ -24,7 +24,7 @@ from debate_orchestrator.core.settings import (
 from debate_orchestrator.setup.setting_texts import SETTING_TEXTS, SettingText
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import BadSettings, short_repr, suggest, with_hint
-from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN, REHEARSE, is_rehearsal, kind, specs_of
+from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN, is_rehearsal, is_stand_in, specs_of
 
 __all__ = ["MODERATOR", "Settings"]
 
@@ -151,7 +151,7 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
         return
     if RAPPORTEUR in format.seats_taken(options) and RAPPORTEUR not in cast and cast:
         seated = [cast[seat][0] for seat in (JUDGE, *format.sides) if cast.get(seat)]
-        called = (model for model in seated if kind(model) not in (HUMAN, REHEARSE))
+        called = (model for model in seated if model != HUMAN and not is_stand_in(model))
         stand_in = (model for model in seated if model != HUMAN)
         cast[RAPPORTEUR] = (next(called, next(stand_in, HUMAN)),)
     values |= without_stand_in_rapporteur(cast, options)
@@ -163,13 +163,13 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
 def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], options: Iterable[str]) -> dict[str, bool]:
     """What to change of the options `issues` and `brief`: both are off where a stand-in is the rapporteur, unless
     stand-ins have every seat. Filler would stand on the first page of a debate that people held."""
-    stands_in = kind(str(cast.get(RAPPORTEUR, ("",))[0])) == REHEARSE
+    stands_in = is_stand_in(str(cast.get(RAPPORTEUR, ("",))[0]))
     return dict.fromkeys(options, False) if stands_in and not is_rehearsal(cast) else {}
 
 
 def rapporteur_note(settings: Settings, format: Format) -> str:
     """Says why a debate with stand-ins has no decision brief; empty where it has one, or has no stand-ins."""
-    stand_ins = any(kind(spec) == REHEARSE for spec in specs_of(settings.cast))
+    stand_ins = any(map(is_stand_in, specs_of(settings.cast)))
     if settings.brief or BRIEF not in format.options or RAPPORTEUR in settings.cast or not stand_ins:
         return ""
     if is_rehearsal(settings.cast):

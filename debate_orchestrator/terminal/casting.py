@@ -176,7 +176,8 @@ class Casting:
         self._words = session.words
 
     def choose(self) -> Cast:
-        """The cast that is chosen. Raises Back."""
+        """The cast that is chosen; a rapporteur that was named stays, but for a rehearsal and where each seat is asked
+        for. Raises Back."""
         session, found = self._session, self._session.found()
         standing = session.draft.given.get("cast")
         if not found.anything() and not standing:
@@ -196,7 +197,9 @@ class Casting:
             answer = session.put("seat", question, lambda typed: {"cast": casts[typed]} if typed in casts else {})
             try:
                 if answer != "seats":
-                    return casts.get(answer) or self._for_all(answer)
+                    stays = isinstance(standing, dict) and RAPPORTEUR in standing and answer != model_spec.REHEARSE
+                    named = {RAPPORTEUR: standing[RAPPORTEUR]} if standing and stays else {}
+                    return {**named, **(casts.get(answer) or self._for_all(answer))}
                 return self._each(found)
             except BadSettings as error:
                 session.prompter.tell(*error.complaints)

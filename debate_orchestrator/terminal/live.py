@@ -13,7 +13,7 @@ from fractions import Fraction
 from rich.cells import cell_len
 from rich.text import Text
 
-from debate_orchestrator.core import events, schedule, speech_rules, tally, transcript
+from debate_orchestrator.core import decision, events, schedule, speech_rules, tally, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, fill_label
 from debate_orchestrator.core.state import DebateState, filler
@@ -21,7 +21,7 @@ from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.core.votes import read_ballot
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.announcements import Announcement, Announcer, without_filler
+from debate_orchestrator.reports.announcements import Announcement, Announcer
 from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, Row, packed, paragraph
 from debate_orchestrator.terminal.keys import QuestionPrompt
 from debate_orchestrator.terminal.speeches import INDENT, Speech, Stage, column_width
@@ -30,8 +30,6 @@ from debate_orchestrator.util.numbers import decimals
 from debate_orchestrator.util.sanitize import count_words, one_line
 from debate_orchestrator.util.terminal_text import WIDEST
 
-_FOLDED = 24
-"""Words that are shown of a stand-in's speech."""
 _STATUS_ROWS = 3
 """Rows at most of each part of the status."""
 
@@ -85,8 +83,9 @@ class Live:
             case events.Spoke() | events.Declined():
                 speech = self._speech(event.turn)
                 if debate.shape(speech.turn) is None:
-                    text = _folded(event.reply.text) if self._stood_in(speech.turn) else event.reply.text
-                    speech.settle(text, _notes(debate, speech.turn, event))
+                    text = event.reply.text
+                    shown = wording.filler_in_place(text) if self._stood_in(speech.turn) else text
+                    speech.settle(shown, _notes(debate, speech.turn, event))
                 else:  # a structured reply was wanted, and declined
                     self._reply(speech.turn)
             case events.Voted():
@@ -221,7 +220,7 @@ class Live:
 
     def _stood_in(self, turn: Turn) -> bool:
         """Whether a stand-in takes a turn, whose words mean nothing."""
-        return model_spec.kind(filler(self._debate, turn.seat)) == model_spec.REHEARSE
+        return model_spec.is_stand_in(filler(self._debate, turn.seat))
 
     def _recall(self, event: events.Asked | events.Spoke | events.Declined) -> None:
         self._announce()
@@ -236,7 +235,7 @@ class Live:
         if "scores" in voted.ballot:
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             self._put(ballot_rows(self._debate, voted, self._width), of_ballots=turn.judging)
-        elif (claims := voted.ballot.get("rows")) and not model_spec.is_rehearsal(self._debate.cast):
+        elif (claims := voted.ballot.get("rows")) and not self._stood_in(turn):
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             for n, claim in enumerate(claims, start=1):
                 line = f"{n}. {one_line(claim['claim'])} ({claim['status']})"
@@ -248,7 +247,8 @@ class Live:
         """A side's structured reply, as other seats read it."""
         self._speeches.pop(turn.id, None)
         self._say(self._debate.format.heading_of(turn), JUDGE)
-        self._say(transcript.entry(self._debate, turn).text, indent=INDENT)
+        text = transcript.entry(self._debate, turn).text
+        self._say(wording.filler_in_place(text) if self._stood_in(turn) else text, indent=INDENT)
 
     def _fail(self, event: events.Rejected | events.CallFailed) -> None:
         """A call failed, or a reply does not count."""
@@ -258,7 +258,9 @@ class Live:
             failed.break_off(why, until)
             return
         heading = self._debate.format.heading_of(failed.turn)
-        if self._sealed and failed.turn.judging:
+        if decision.is_sealed(self._debate, failed.turn):
+            why = _failure(self._debate, event, sealed=True)
+        elif self._sealed and failed.turn.judging:
             self._say(f"{heading}: {why}", ALARM, of_ballots=True)
             why = _failure(self._debate, event, sealed=True)
         self._say(f"{heading}: {why}", ALARM)
@@ -269,7 +271,7 @@ class Live:
 
     def _announce(self) -> None:
         """Prints what was announced since the last time."""
-        for n, line in enumerate(without_filler(self._debate, self._announcer.new(self._debate))):
+        for n, line in enumerate(self._announcer.new(self._debate)):
             if line.kind == "reason":  # a judge's words: indented, so that they pass for no announcement
                 self._say(line.text, indent=INDENT, gap=False, of_ballots=True)
             elif line.kind in ("round", "final"):
@@ -304,14 +306,6 @@ class Live:
         self._rows += rows
         if rows:
             self._after_blank = not rows[-1]
-
-
-def _folded(text: str) -> str:
-    """The beginning of what a stand-in says, and how much there is of it."""
-    words = text.split()
-    if len(words) <= _FOLDED:
-        return text
-    return f"{' '.join(words[:_FOLDED])} ... ({len(words):,} words; the report has all of them)"
 
 
 def _clock(seconds: float) -> str:

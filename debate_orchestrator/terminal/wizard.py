@@ -368,13 +368,22 @@ class Wizard(SetupSession):
         except DebateError as error:
             return None, error.complaints
 
+    def _rapporteur(self) -> str:
+        """Who would be the rapporteur, as it is shown."""
+        try:
+            seated = self.settings().cast.get(RAPPORTEUR)
+        except DebateError:  # a file that was changed by hand
+            seated = self.draft.given[_CAST].get(RAPPORTEUR)
+            return shown(seated) if seated else "none yet"
+        return shown(seated[0]) if seated else "none"
+
     def _which(self) -> str:
         """The question whose answer is to be changed."""
         given = self.draft.given
         values = {
             "topic": _summary(given["topic"]),
             _CAST: in_words(given[_CAST]),
-            **({RAPPORTEUR: shown(given[_CAST].get(RAPPORTEUR) or "the judge's model")} if self.reports() else {}),
+            **({RAPPORTEUR: self._rapporteur()} if self.reports() else {}),
             "positions": _summary(given["positions"]),
             _CONTEXT: _summary(given.get(_CONTEXT) or "none"),
             "rounds": _summary(given.get("rounds", 1)),

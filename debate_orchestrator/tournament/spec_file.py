@@ -189,7 +189,7 @@ def model_of(given: Any) -> Model:
 
 
 def _rehearsed(spec: str) -> str:
-    return spec if model_spec.kind(spec) == model_spec.REHEARSE else model_spec.stand_in(spec)
+    return spec if model_spec.is_stand_in(spec) else model_spec.stand_in(spec)
 
 
 def _model(where: str, given: Any, problems: list[str]) -> Model | None:

@@ -86,7 +86,7 @@ def cast_options(seat: str, format: Format, offered: Offered) -> tuple[tuple[str
     """Who may take a seat, as the values and the words of a list."""
     models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in offered.models)
     stand_in = (_stand_in(seat, offered), "a stand-in: calls no model, costs nothing")
-    usual = (("", "the first judge's model, as usual"),) if seat == RAPPORTEUR else ()
+    usual = (("", "the first judge's model, or a side's where no model judges"),) if seat == RAPPORTEUR else ()
     return (*usual, *models, stand_in, (model_spec.HUMAN, "a person, in a browser"))
 
 
@@ -99,7 +99,7 @@ def who(spec: str) -> str:
     """Who takes a seat, in words."""
     if spec == model_spec.HUMAN:
         return "a person, in a browser"
-    return "a stand-in" if model_spec.kind(spec) == model_spec.REHEARSE else model_spec.public_name(spec)
+    return "a stand-in" if model_spec.is_stand_in(spec) else model_spec.public_name(spec)
 
 
 def default_of(seat: str, format: Format, offered: Offered) -> str:

@@ -161,7 +161,6 @@ def test_the_plugin_is_what_its_host_expects(claude: Path, tmp_path: Path) -> No
 def _it_took_no_more_than_a_debate_may(approved: list[str], served: Served) -> None:
     host = sent(served, by_sub_agents=False)
     output = [call.result for call in Conversation.of(host[-1]).calls if call.tool == "Bash"]
-    print(len(approved), len(host))
     assert len(approved) <= MOST_APPROVALS, approved
     assert len(host) <= MOST_CALLS
     assert 0 < sum(len(text.encode()) for text in output) <= MOST_BYTES

@@ -177,7 +177,7 @@ def add(arguments: argparse.Namespace) -> int:
     if arguments.price is not None:
         given["price"] = _price(arguments.price)
     model = model_of(given)
-    if arguments.rehearse and model_spec.kind(model.spec) != model_spec.REHEARSE:
+    if arguments.rehearse and not model_spec.is_stand_in(model.spec):
         model = model.model_copy(update={"spec": model_spec.stand_in(model.spec)})
     before = len(tournament.schedule)
     tournament = folder.add_model(tournament, model)
