@@ -80,7 +80,6 @@ FAULTS = {
     "keys without quotes": lambda text: text.replace('"winner":', "winner:"),
     "a comma that is missing": lambda text: text.replace(', "justification"', '\n"justification"'),
     "a line break in a text": lambda text: text.replace("So it is.", "So\nit is.", 1),
-    "quotation marks in a text": lambda text: text.replace("So it is.", 'So "it" is.', 1),
     "prose and a trailing comma": lambda text: f"My ballot:\n{text[:-1]},}}\nThat is all.",
     "a fence and single quotes": lambda text: "Here:\n```json\n" + text.replace('"', "'") + "\n```",
 }
@@ -112,6 +111,14 @@ def test_punctuation_is_repaired(fault: str, debate: DebateState) -> None:
     assert text == dumped(debate, ballot) or any(
         "punctuation of the JSON repaired" in change for change in event.changes
     )
+
+
+@pytest.mark.parametrize("debate", [ROUND, FINAL], ids=["ballot", "verdict"])
+def test_quotation_marks_within_a_text_are_asked_about(debate: DebateState) -> None:
+    """Where a text ends can't be told if quotation marks in it are not escaped, so the reply is asked for again."""
+    text = dumped(debate, BALLOT if debate is ROUND else VERDICT)
+    with pytest.raises(BadReply, match="quotation marks that are not escaped"):
+        read(text.replace("So it is.", 'So "it" is.', 1), debate)
 
 
 HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {

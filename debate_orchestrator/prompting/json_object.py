@@ -1,8 +1,9 @@
 """Finds the JSON object in what a model said, and mends its punctuation where that can't change what it says.
 
-A repair guesses, and a guess must never decide a debate. So a repaired object counts only if it has the same words and
-signs in the same order as the reply, no bracket that the reply lacks, and every key as often as the reply has it: a
-truncated object, a key that stands twice or in a text, or a lost value is no reply, and neither is a `!a` read as `a`.
+A repair guesses, and a guess must never decide a debate. So a repaired object counts only if its keys and values are
+those of the reply, in the same order, each between the quotation marks that the reply has around it, and if it has no
+bracket that the reply lacks: only what stands between them may be mended. A truncated object, a key that stands twice,
+or a text with quotation marks that are not escaped is no reply, and neither is a `!a` read as `a`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.private_text import closes_private, without_private
-from debate_orchestrator.prompting.phrases import phrase
 from debate_orchestrator.prompting.reply_code import Code, take_code
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import short_repr
@@ -46,19 +46,17 @@ _FENCED = "code fence left out"
 _PRIVATE = "private working left out"
 _REPAIRED = "punctuation of the JSON repaired"
 _QUOTED_LINE = re.compile(r"^[ \t]{0,9}>.*$", re.MULTILINE)
-_KEY = re.compile(
+_TOKEN = re.compile(
     r"""
-    (?:(?P<left>["'“”‘’])|(?<=[{,])\s{0,20}|(?<=[{,]))(?P<name>[^\W_][\w .()/-]{0,80}?)[ ]{0,20}
-    (?P<right>["'“”‘’]?)\s{0,20}:
+      "((?:[^"\\]|\\.)*)"
+    | '((?:[^'\\]|\\.)*)'
+    | [“”]([^“”]*)[“”]
+    | /\*.*?\*/ | (?://|\#)[^\n]*
+    | ([^\s{}\[\],:"'“”][^{}\[\],:"'“”\n]*)
 """,
-    re.VERBOSE,
+    re.VERBOSE | re.DOTALL,
 )
-"""What may be meant for a key: a name with quotation marks, or one behind a brace or a comma."""
-_TAIL_KEY = re.compile(r"""(?<![\w\\])(?P<name>[^\W_]\w{0,80})["'“”‘’]\s{0,20}:""")
-"""A key that lacks the first quotation mark."""
-_BARE_NAME = re.compile(r"""(?<![\w\\"'“”‘’])(?P<name>[^\W_]\w{1,80})\s{0,20}:""")
-"""What may be meant for a key without quotation marks, wherever it stands. Letters of sides are too common there."""
-_ESCAPED_CHARACTER = re.compile(r"\\u([0-9a-fA-F]{4})|\\(/)")
+"""A key or a value of an object: a text with its quotation marks, or what stands without them; or a comment."""
 
 
 class PrivateAlone(ValueError):
@@ -220,8 +218,6 @@ def _strict_or_repaired(text: str) -> tuple[dict[str, Any], list[str]] | None:
 
 def _fault(text: str) -> str:
     """What is wrong with the keys of a text that begins with the object with the code; empty if that can't be told."""
-    from json_repair import repair_json
-
     part = text[: text.rfind("}") + 1] or text
     twice = list[str]()
     try:
@@ -231,12 +227,7 @@ def _fault(text: str) -> str:
             return f"the key {short_repr(twice[0])} is written twice in one object"
     except (ValueError, RecursionError):
         pass
-    try:
-        value = repair_json(part, return_objects=True, skip_json_loads=True) if _is_repairable(part) else None
-        found = next(iter(_miscounted(part, value)), None) if isinstance(value, dict) else None
-    except Exception:  # as in a repair, whatever the library raises
-        return ""
-    return f"{short_repr(found)} is written twice as a key, or stands like one in a text" if found else ""
+    return "a key of it stands twice, or a text holds quotation marks that are not escaped"
 
 
 def _doubled(keys: Iterable[str]) -> list[str]:
@@ -269,43 +260,30 @@ def _repaired(text: str) -> dict[str, Any] | None:
         written = json.dumps(value, ensure_ascii=False)
         if not isinstance(value, dict) or any(text.count(mark) != written.count(mark) for mark in "{}[]"):
             return None
-        if _words(text) != _words(written) or _miscounted(text, value):
+        if _words(text) != _words(written) or _tokens(text) != list(_tokens_of(value)):
             return None
         return dict(strict_json(written))
     except Exception:  # the text is hostile and the library no validator: whatever it raises, there is no object
         return None
 
 
-def _miscounted(text: str, value: dict[str, Any]) -> list[str]:
-    """The keys that an object has more or less often than the text from which it was repaired, as phrases. A name in
-    quotation marks before a colon is a key, and so is the name of a key without them."""
-    keys = Counter(_keys(value))
-    plain = _ESCAPED_CHARACTER.sub(_unescaped, text)
-    found = {mark.start("name"): (mark["name"], bool(mark["left"] and mark["right"])) for mark in _KEY.finditer(plain)}
-    for pattern in (_TAIL_KEY, _BARE_NAME):
-        for mark in pattern.finditer(plain):
-            found.setdefault(mark.start("name"), (mark["name"], False))
-    names = ((phrase(name), quoted) for name, quoted in found.values())
-    written = Counter(name for name, quoted in names if quoted or name in keys)
-    return [name for name in {**written, **keys} if written[name] != keys[name]]
+def _tokens(text: str) -> list[list[str]]:
+    """The words of each key and value of an object as it is written."""
+    written = (next((part for part in token.groups() if part is not None), None) for token in _TOKEN.finditer(text))
+    return [_words(part) for part in written if part is not None]
 
 
-def _unescaped(escape: re.Match[str]) -> str:
-    """The letter, digit or slash that an escape stands for; other characters stay escaped."""
-    character = escape[2] or chr(int(escape[1], 16))
-    return character if character.isalnum() or character in "_/" else escape[0]
-
-
-def _keys(value: Any) -> Iterator[str]:
-    """The keys of a value at any depth, as phrases."""
-    within = [value]
-    while within:
-        item = within.pop()
-        if isinstance(item, dict):
-            yield from map(phrase, item)
-            within += item.values()
-        elif isinstance(item, list):
-            within += item
+def _tokens_of(value: Any) -> Iterator[list[str]]:
+    """The words of each key and value of an object, in their order."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield _words(key)
+            yield from _tokens_of(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _tokens_of(item)
+    else:
+        yield _words(value if isinstance(value, str) else json.dumps(value))
 
 
 def _words(text: str) -> list[str]:

@@ -144,16 +144,16 @@ class _Reading:
         """Complains about fields that may be empty, are not, and stand behind words where the shape does not have them:
         a judge that leaves out what is empty may have quoted them at the end of a text."""
         asked, written = list(fields), list(keyed)
-        for name, field in fields.items():
-            may_be_empty = field.optional or field.only_if or field.unless
-            if not may_be_empty or field.kind in _WORDS or keyed.get(name) in (None, []):
+        for at, (name, field) in enumerate(fields.items()):
+            if not _may_be_empty(field) or field.kind in _WORDS or keyed.get(name) in (None, []):
                 continue
-            before = asked[asked.index(name) - 1] if asked.index(name) else None
-            found = written[written.index(name) - 1] if written.index(name) else None
-            if found in (None, before) or found not in fields or fields[found].kind not in (*_WORDS, "record"):
-                continue
-            place = f"behind {before}" if before else "first"
-            self.complaints.append(f"{where}{name}: it is out of place; write it {place}, as the shape has it.")
+            start = at
+            while start and _may_be_empty(fields[asked[start - 1]]):  # a quotation may bring empty fields along
+                start -= 1
+            expected, place = asked[max(0, start - 1) : at + 1], written.index(name) + 1
+            if written[max(0, place - len(expected)) : place] != expected:
+                where_to = f"behind {asked[at - 1]}" if at else "first"
+                self.complaints.append(f"{where}{name}: it is out of place; write it {where_to}, as the shape has it.")
 
     def _keyed(self, value: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
         """A mapping with the keys that are meant. A key that is there twice, or that is unknown, stays, to be
@@ -303,6 +303,11 @@ class _Reading:
         if type(old) is not type(new) or old != new:
             self.note(where, f"{_shown(old)} read as {_shown(new)}")
         return new
+
+
+def _may_be_empty(field: Field) -> bool:
+    """Whether a field may be left empty."""
+    return bool(field.optional or field.only_if or field.unless)
 
 
 def _means_nothing(field: Field, value: Any) -> bool:
