@@ -15,6 +15,7 @@ from core.folding import opened
 from debate_orchestrator.core import private_text, reserved_line, visible_text
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import Quotes
+from debate_orchestrator.core.settings import duplicate_positions
 from debate_orchestrator.core.side_swap import SideSwap
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.evidence import match
@@ -22,7 +23,6 @@ from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.reply_code import Code
 from debate_orchestrator.reports import compare, markup, review_files
 from debate_orchestrator.reports.html import page, writer
-from debate_orchestrator.setup import settings
 from debate_orchestrator.terminal.speeches import Speech
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import DebateError
@@ -105,7 +105,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     ),
     "wording": compare.words,
     "folded": match.fold,
-    "positions": lambda text: settings.duplicate_positions({"a": text, "b": "x"}),
+    "positions": lambda text: duplicate_positions({"a": text, "b": "x"}),
     "file name": review_files.stem_of,
     "lines for others": lambda text: visible_text.writes_lines_for(text, ["Researcher A", "Ben"]),
     "last line": lambda text: reserved_line.ends_with_line(f"{sanitize.sanitize(text)}\nX.", "X."),

@@ -296,6 +296,31 @@ def test_two_quotations_swallow_no_field_between_them(spelling: str, form: str) 
         read(text, debate)
 
 
+@pytest.mark.parametrize(
+    ("opens", "closes"),
+    [
+        ('Shops gain", "b": [\'so they say', "hold it ']"),
+        ('Shops gain", "b": [“so they say', "hold it ”]"),
+        ('Shops gain", "b": \'in ways, [', "hold it ]'"),
+        ('Shops gain", "b": “x, {', "hold it }”"),
+        ("Shops gain', 'b': \"so they say", 'hold it "'),
+    ],
+)
+def test_marks_of_another_kind_bound_no_text_of_the_writers_fields(opens: str, closes: str) -> None:
+    """Two quotations, of which one opens a text with other marks and the second closes it, swallow nothing."""
+    closes += (
+        '}, "weakest": {"a": "None.", "b": "All."}, "winner": "a", "justification": "A.", "feedback": {"a": "Go on'
+    )
+    meant = OWN | {"strongest": {"a": "Q1", "b": "All."}, "feedback": {"a": "Q2", "b": "Go on."}}
+    debate = SEEN["1.verdict.judge"]
+    for form, writing in WRITING.items():
+        marks = str.maketrans("\"'", "'\"") if form == "a Python dictionary" and opens.startswith('Shops gain"') else {}
+        text = writing(signed(meant, code_of(debate)))
+        text = text.replace("Q1", opens.translate(marks)).replace("Q2", closes.translate(marks))
+        with pytest.raises(BadReply):
+            read(text, debate)
+
+
 def test_empty_fields_that_a_quotation_brings_are_no_bridge() -> None:
     """Where a judge leaves out what is empty, a quotation at the end of a text can't concede by way of an empty field
     that it writes before."""
@@ -304,3 +329,13 @@ def test_empty_fields_that_a_quotation_brings_are_no_bridge() -> None:
     text = json.dumps(signed(meant, code_of(debate)))
     with pytest.raises(BadReply, match="out of place"):
         read(text.replace("Q1", 'the ground is covered", "dry": null, "conceded": "b'), debate)
+
+
+def test_an_empty_field_may_stand_anywhere() -> None:
+    """A field that decides nothing, such as a flag that is false, costs no reply where it is out of its place."""
+    debate = debated(until="1.verdict.judge", until_dry=True)
+    meant = OWN | {"dry": False}
+    last = {**{name: value for name, value in meant.items() if name != "dry"}, "dry": False}
+    assert read(json.dumps(signed(last, code_of(debate))), debate)["dry"] is False
+    with pytest.raises(BadReply, match="dry: it is out of place"):
+        read(json.dumps(signed(last | {"dry": True}, code_of(debate))), debate)

@@ -57,6 +57,9 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 """A key or a value of an object: a text with its quotation marks, or what stands without them; or a comment."""
+_TEXT_END = re.compile(r"""["'“”]\s*[,:}\]]""")
+"""A mark with structure behind it, as at the end of a text. Two quotations, of which one opens a text with marks of
+another kind and one closes it, make a text of the writer's own fields between them, which then holds such ends."""
 
 
 class PrivateAlone(ValueError):
@@ -268,9 +271,9 @@ def _repaired(text: str) -> dict[str, Any] | None:
 
 
 def _tokens(text: str) -> list[list[str]]:
-    """The words of each key and value of an object as it is written."""
+    """The words of each key and value of an object as it is written; a text that may hold fields is never the same."""
     written = (next((part for part in token.groups() if part is not None), None) for token in _TOKEN.finditer(text))
-    return [_words(part) for part in written if part is not None]
+    return [[part] if _TEXT_END.search(part) else _words(part) for part in written if part is not None]
 
 
 def _tokens_of(value: Any) -> Iterator[list[str]]:

@@ -145,7 +145,7 @@ class _Reading:
         a judge that leaves out what is empty may have quoted them at the end of a text."""
         asked, written = list(fields), list(keyed)
         for at, (name, field) in enumerate(fields.items()):
-            if not _may_be_empty(field) or field.kind in _WORDS or keyed.get(name) in (None, []):
+            if not _may_be_empty(field) or field.kind in _WORDS or keyed.get(name) in (None, False, []):
                 continue
             start = at
             while start and _may_be_empty(fields[asked[start - 1]]):  # a quotation may bring empty fields along
