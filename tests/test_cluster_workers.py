@@ -227,7 +227,8 @@ def test_workers_that_are_told_to_end(server: Server, postgres_server: Postgres,
     asked, back, answered = outcomes(journals())
 
     assert (done.code, ended.code) == (0, 0), done.err + ended.err
-    assert answered == 6 * 8 and asked == back == len(server.requests)
+    assert answered == 6 * 8 and asked == back
+    assert answered <= len(server.requests) <= asked  # a call that was broken off may not have reached the server
 
 
 def test_limits_and_the_cap_are_shared(server: Server, postgres_server: Postgres, database: str) -> None:
