@@ -141,8 +141,8 @@ class _Reading:
         return keyed
 
     def _check_places(self, fields: Mapping[str, Field], keyed: Mapping[str, Any], where: str) -> None:
-        """Complains about fields that may be empty, are not, and stand behind words where the shape does not have them:
-        a judge that leaves out what is empty may have quoted them at the end of a text."""
+        """Complains about fields that may be empty, are not, and do not stand behind the fields that the shape has
+        before them: a judge that leaves out what is empty may have quoted them at the end of a text."""
         asked, written = list(fields), list(keyed)
         for at, (name, field) in enumerate(fields.items()):
             if not _may_be_empty(field) or field.kind in _WORDS or keyed.get(name) in (None, False, []):

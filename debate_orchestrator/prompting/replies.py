@@ -63,8 +63,8 @@ def parse_reply(
     debate: DebateState, turn: Turn, reply: Reply, code: Code | None, *, last: bool = False
 ) -> Spoke | Declined | Voted:
     """The event that a reply amounts to. `code` is that of the brief that it answers. A reply after which no other is
-    asked for is the `last`: it is not sent back for its quality alone, nor is a person's, who is told of them
-    before handing it in. Raises BadReply, with every complaint, if it can't be used."""
+    asked for is the `last`: it is not sent back for its quality alone. Neither is a person's, who is told before
+    handing it in. Raises BadReply, with every complaint, if it can't be used."""
     recorded = reply.recorded
     if code is not None:
         asked = {"text": reply.code, "in_lists": reply.code_in_lists} if reply.code else {}

@@ -40,11 +40,15 @@ def import_(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def rate_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_arguments(parser: argparse.ArgumentParser, about_games: str) -> None:
+    """What `rate` and `report` take."""
     parser.add_argument("folder", metavar="DIR", help="a tournament's folder, or a folder of journals")
-    about = "hide models with fewer games from the table; 5 by default (--json lists all)"
-    parser.add_argument("--min-games", metavar="N", type=int, default=5, help=about)
+    parser.add_argument("--min-games", metavar="N", type=int, default=5, help=about_games)
     flags.add_json(parser)
+
+
+def rate_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_arguments(parser, "hide models with fewer games from the table; 5 by default (--json lists all)")
 
 
 def rate(arguments: argparse.Namespace) -> int:
@@ -101,10 +105,7 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 
 def report_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", help="a tournament's folder, or a folder of journals")
-    about = "hide models with fewer games from the leaderboard; 5 by default"
-    parser.add_argument("--min-games", metavar="N", type=int, default=5, help=about)
-    flags.add_json(parser)
+    _add_arguments(parser, "hide models with fewer games from the leaderboard; 5 by default")
 
 
 def report(arguments: argparse.Namespace) -> int:
