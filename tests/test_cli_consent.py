@@ -13,7 +13,7 @@ from messages_server import Server, serving
 from own_formats import written
 from waiting import ended
 
-from debate_orchestrator.cli import debates
+import debate_orchestrator
 from debate_orchestrator.cli.settings import questionnaire as interview
 from debate_orchestrator.core.events import Context, Reassigned
 from debate_orchestrator.setup import session
@@ -484,15 +484,15 @@ def test_answers_are_trusted_in_one_folder(debate: Run, here: Path, monkeypatch:
 
 
 def test_no_verb_can_forget_consent() -> None:
-    """Only `debates` makes a debate that may take turns, and there after consent. A verb that opens a journal itself
-    records an event of its own; `take_step` is given the journal of a debate from `debates`."""
-    folder = Path(debates.__file__).parent
-    sources = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+    """Only `engine/debate.py` makes a debate that may take turns, and there after consent. Verbs get one from
+    `consent` alone; what drives a debate asks for such a one."""
+    package = Path(debate_orchestrator.__file__).parent
+    sources = {path.relative_to(package).as_posix(): path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
 
-    def users(text: str) -> set[str]:
-        return {name for name, source in sources.items() if text in source}
+    def users(text: str, folder: str = "") -> set[str]:
+        return {name for name, source in sources.items() if name.startswith(folder) and text in source}
 
-    assert users("ConsentedDebate(") == {"debates"}
-    assert users("JournalWriter(") == {"debates", "floor"} and users("JournalWriter.create(") == {"debates"}
-    assert users("run_with_controls(") == {"controls", "driving"}
-    assert users("take_step(") == users("take_step(debate.journal") == {"open", "step"}
+    assert users("OpenDebate(") == {"engine/debate.py"}
+    assert users("JournalWriter(", "cli/") | users("JournalWriter.create(", "cli/") == set()
+    assert users("continue_debate(", "cli/") == users("create_paid_debate(", "cli/") == {"cli/consent.py"}
+    assert users("create_debate(", "cli/") == users("run_loop(", "cli/") == set()

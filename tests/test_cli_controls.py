@@ -18,10 +18,11 @@ from viewer import Viewer, watching
 from debate_orchestrator.cli.controls import Controls
 from debate_orchestrator.cli.controls import watch as watched
 from debate_orchestrator.core.events import CallFailed, Event, Voted
-from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.providers import registry
-from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.engine.debate import OpenDebate, create_debate, drive
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal import prompt
 
 J = "r.journal.jsonl"
@@ -99,6 +100,8 @@ def test_the_list_of_issues_waits_for_a_look(server: Server) -> None:
 class Keyboard:
     """A terminal that can be lent, at which keys are read."""
 
+    reads_keys = True
+
     def lend(self) -> None: ...
 
     def take_back(self) -> None: ...
@@ -109,23 +112,21 @@ def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: p
     seats = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("host",), "rapporteur": ("rehearse",)}
     monkeypatch.setattr(prompt, "here", lambda: Script("-1", ""))
 
-    async def hold(journal: JournalWriter) -> DebateState:
-        current = CurrentState(fold(journal.events))
-        controls = Controls(None, journal, current, lambda debate, event: None)
-        controls.session, controls.reads_keys = Keyboard(), True  # type: ignore[assignment]
-        heard = controls._on_event
+    async def hold(debate: OpenDebate) -> DebateState:
+        controls = Controls(debate, None, lambda debate, event: None)
+        controls.begin(Keyboard())  # type: ignore[arg-type]
 
         def pressed_at_once(debate: DebateState, event: Event) -> None:
-            heard(debate, event)
+            controls.on_event(debate, event)
             if isinstance(event, Voted) and event.turn == "start.issues.rapporteur":
                 controls.press("c")
 
-        monkeypatch.setattr(controls, "_on_event", pressed_at_once)
-        await controls.run(registry.make_providers(current))
-        return current.state
+        await drive(debate, on_event=pressed_at_once, stop=controls.stop, paused=controls.paused)
+        return debate.state
 
-    with JournalWriter.create(J, opening(rounds=1, issues=True, cast=seats)) as journal:
-        debate = asyncio.run(hold(journal))
+    given = opening(rounds=1, issues=True, cast=seats)
+    with create_debate(given, DebateFiles.of_journal(J)) as held:
+        debate = asyncio.run(hold(held))
 
     kinds = [event.kind for event in read(J).events if event.kind in ("issues_changed", "spoke")]
     assert debate.issues is not None and kinds == ["issues_changed", "spoke", "spoke"]

@@ -28,6 +28,8 @@ from debate_orchestrator.util.errors import Paused, ProviderFailed
 class StandIn:
     """A person who says what a stand-in would."""
 
+    one_at_a_time = True
+
     def __init__(self, leaves: str = "") -> None:
         self.asked: list[str] = []
         self.at_once = self.most = 0

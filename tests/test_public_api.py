@@ -103,7 +103,7 @@ def test_settings_are_refused_before_anything_is_written(here: Path) -> None:
     with pytest.raises(BadSettings) as raised:
         asyncio.run(run({"topic": "", "rounds": 99, "cast": "nobody:x"}))
     assert len(raised.value.complaints) >= 2
-    with pytest.raises(BadSettings, match="person"):
+    with pytest.raises(BadSettings, match="cast: a: a human needs a terminal"):
         asyncio.run(open_debate(SETTINGS | {"cast": {"a": "human", "b": "host", "judge": "host"}}))
     assert list(here.iterdir()) == []
 

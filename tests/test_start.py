@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from debate_orchestrator import __version__
-from debate_orchestrator.cli.settings import questionnaire
 from debate_orchestrator.core import events
 from debate_orchestrator.core.events import EVENT, Noted
 from debate_orchestrator.core.fold import apply, fold
@@ -176,7 +175,7 @@ def test_prompts_that_came_back_are_noted_too() -> None:
 def test_positions_without_a_model(cast: dict[str, Any]) -> None:
     """Where a stand-in, a host or a person would derive them, the positions are plain ones."""
     given = settings.settings_from({"topic": "Should we move?", "cast": cast}, RULES, "debate-report.md")
-    asked, paid = asyncio.run(start.settle_positions(given, questionnaire(), print))
+    asked, paid = asyncio.run(start.settle_positions(given))
 
     assert asked.positions == {"a": "We should move.", "b": "We should not move."}
     assert asked.sources["positions"] == "default" and paid == ()
@@ -188,11 +187,11 @@ def test_positions_are_wanted_of_a_person() -> None:
     given = settings.settings_from({"topic": "Pizza", "cast": cast}, RULES, "debate-report.md")
 
     with pytest.raises(BadSettings, match=r"from 'Pizza' without a model.*--position-a TEXT and --position-b TEXT"):
-        asyncio.run(start.settle_positions(given, questionnaire(), print))
+        asyncio.run(start.settle_positions(given))
 
 
 def test_a_rehearsal_words_no_positions_on_a_question() -> None:
     """A topic that gives no plain positions needs positions in a rehearsal too."""
     given = settled(topic="Which CI should we use?", positions="auto", cast={"a": "rehearse", "b": "rehearse"})
     with pytest.raises(BadSettings, match="--position-a TEXT and --position-b TEXT"):
-        asyncio.run(start.settle_positions(start.rehearsed(given), questionnaire(), print))
+        asyncio.run(start.settle_positions(start.rehearsed(given)))

@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from debate_orchestrator.cli import consent, flags
-from debate_orchestrator.cli.debates import check_settings
 from debate_orchestrator.cli.output import print_errors, print_json, remark
 from debate_orchestrator.cli.settings import DEFAULT_FORMAT, questionnaire_of
-from debate_orchestrator.engine import format_check
+from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.host.setup import AskResult
 from debate_orchestrator.host.setup import ask as ask_host
-from debate_orchestrator.providers.registry import NO_PERMISSIONS
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.session import Ask, Propose, Ready
 from debate_orchestrator.setup.settings import format_of, settings_from
@@ -58,7 +56,7 @@ def _check_opening(result: AskResult) -> None:
     answers that the user has still to agree to: checking them may read files that they name."""
     settled = {**result.settled, "sources": result.sources}
     settings = settings_from(settled, format_check.load(format_of(settled, DEFAULT_FORMAT)), REPORT)
-    check_settings(settings, DebateFiles.of_output(settings.output), permissions=NO_PERMISSIONS, terminal=False)
+    start.check_settings(settings, DebateFiles.of_output(settings.output))
 
 
 def _as_json(arguments: argparse.Namespace, result: AskResult, lacking: Sequence[risks.Risk]) -> dict[str, Any]:

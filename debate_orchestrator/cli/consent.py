@@ -1,11 +1,13 @@
 """The user's consent to what a file does beyond the debate: asked for at a terminal, given elsewhere by --trust.
 
 `setup.risks` says what needs consent. What was agreed to is remembered in the user's state folder, for one answers file
-or journal. A record holds digests of the risks: a file that asks for something else later is asked about again.
+or journal. A record holds digests of the risks: a file that asks for something else later is asked about again. A verb
+gets a debate that may take turns from `new_debate` or `existing_debate`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import sys
@@ -14,13 +16,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import at_terminal, remark
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.events import Event, Opened
+from debate_orchestrator.engine.debate import Changes, OpenDebate, continue_debate, create_paid_debate
 from debate_orchestrator.setup import risks as risks_module
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal import Entry, JournalWriter
-from debate_orchestrator.storage.paths import state_folder
+from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.storage.paths import DebateFiles, state_folder
 from debate_orchestrator.util.data import name_of, real_path
 from debate_orchestrator.util.errors import BadFile, BadSettings
 
@@ -95,15 +100,26 @@ def remember_answers(path: str, given: Mapping[str, Any], before: str = "") -> N
     remember(of_file(path), risks_module.of_settings(given))
 
 
-def agree_to_debate(
-    journal: JournalWriter, debate: DebateState, typed: Mapping[str, tuple[str, ...]], *, trusted: bool
-) -> None:
-    """Does the same as `agree` for the further turns of a debate. Seats whose models were `typed` need no consent."""
-    if not debate.due:
-        return
-    from_file = {seat: models for seat, models in debate.cast.items() if seat not in typed}
-    agree(of_journal(journal), risks_module.of_debate(debate.opened, from_file), trusted=trusted)
-    remember(of_journal(journal), risks_module.of_debate(debate.opened, {**debate.cast, **typed}))
+def new_debate(opening: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
+    """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
+    continue it."""
+    with terminated_like_interrupted():
+        debate = asyncio.run(create_paid_debate(opening, files, following, UnsavedEvents(remark)))
+    remember(of_journal(debate.journal), risks_module.of_debate(opening, opening.cast))
+    return debate
+
+
+def existing_debate(path: str, changes: Changes = lambda state: [], *, trusted: bool) -> OpenDebate:
+    """Continues the debate of a journal with the user's consent, as `continue_debate`. What the changes bring is
+    remembered as agreed to."""
+
+    def agreed(journal: JournalWriter, risks: Sequence[Risk]) -> None:
+        agree(of_journal(journal), risks, trusted=trusted)
+
+    debate = continue_debate(path, agreed, changes)
+    if debate.state.due:
+        remember(of_journal(debate.journal), risks_module.of_debate(debate.state.opened, debate.state.cast))
+    return debate
 
 
 def lacking(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:

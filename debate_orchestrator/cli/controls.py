@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Answer, Asked, Event, QuestionAsked
-from debate_orchestrator.core.fold import CurrentState, can_end_early
+from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.budget import Budget
+from debate_orchestrator.engine.debate import OpenDebate
 from debate_orchestrator.engine.issues import current_issues
-from debate_orchestrator.engine.loop import run_loop
-from debate_orchestrator.engine.next_command import next_command
-from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, record_event
+from debate_orchestrator.engine.turn import OnEvent
 from debate_orchestrator.prompting.person_turns import hides_ballots
-from debate_orchestrator.providers.registry import Provider
-from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import DebateError, ExternalError
@@ -52,22 +48,11 @@ class Controls:
     """What the keys and interrupts do to a debate that runs. A pause lets the answers under way come in and starts no
     call; the debate can then continue, or be left as it is: everything is in the journal either way."""
 
-    def __init__(
-        self,
-        live: Live | None,
-        journal: JournalWriter,
-        current: CurrentState,
-        on_event: OnEvent,
-        person: Person | None = None,
-        on_brief: OnBrief | None = None,
-        on_text: OnText | None = None,
-    ):
-        self._on_brief = on_brief
-        self._on_text = on_text if live is None else live.on_text
-        self._live, self._journal, self._current, self._person = live, journal, current, person
+    def __init__(self, debate: OpenDebate, live: Live | None, on_event: OnEvent, person: Person | None = None):
+        self._open, self._live, self._person = debate, live, person
         self._message: Callable[[str], None] = live.message if live else remark
-        self.on_event = on_event
-        self._stop, self._resumed = asyncio.Event(), asyncio.Event()
+        self._tell = on_event
+        self.stop, self._resumed = asyncio.Event(), asyncio.Event()
         self._task = asyncio.current_task()
         self._paused = False
         """Whether no call is under way and none is started."""
@@ -78,21 +63,27 @@ class Controls:
         self._offered = False
         self._changes_issues = False
         """Whether the user wants to change the list of issues before going on."""
-        self.session: Session | None = None
-        self._unsaved = UnsavedEvents(self._message)
-        self._saving: asyncio.Task[None] | None = None
-        """Brings the last question or early end to the disk."""
+        self._session: Session | None = None
+        self.unsaved = UnsavedEvents(self._message)
         self.ended = False
         """Whether the user has ended it."""
-        self.reads_keys = False
+        self._reads_keys = False
 
     @property
     def _debate(self) -> DebateState:
-        return self._current.state
+        return self._open.state
+
+    def begin(self, session: Session | None) -> None:
+        """Takes keys from a session with the terminal, if there is one, and lets the person be asked in it."""
+        self._session, self._reads_keys = session, session is not None and session.reads_keys
+        if self._person is not None:
+            self._tell = self._person.attends(self.end, session, self._tell)
+        self.show_status()
+        self._offer_issues()
 
     def keys(self) -> list[Key]:
         """The keys that do something now."""
-        if self.ended or not self.reads_keys:
+        if self.ended or not self._reads_keys:
             return []
         if self._confirming:
             return [Key("y", "end it early", self._close), Key("n", "go on", self._confirmed)]
@@ -102,7 +93,7 @@ class Controls:
                 Key("c", "change the list", self._change),
                 Key("q", "quit and save", self.end),
             ]
-        stopping = self._stop.is_set()
+        stopping = self.stop.is_set()
         keys = [Key("r", "resume", self.resume) if stopping else Key("p", "pause", self.pause)]
         keys += [Key("f", "question", self.ask)] if schedule.hearers(self._debate) else []
         keys += [Key("e", "end early", self._confirm_close)] if can_end_early(self._debate) else []
@@ -156,7 +147,7 @@ class Controls:
     def _offer_issues(self) -> None:
         """Holds the debate for a while, once, so that the list of issues can be changed before it is argued to. What a
         rehearsal's stand-ins draw up is not worth it."""
-        wanted = self.reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
+        wanted = self._reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
         if wanted and not self.ended and schedule.can_change_issues(self._debate):
             self._offered = self._offering = True
             asyncio.get_running_loop().call_later(_OFFERED_FOR, self._go_on)
@@ -181,9 +172,9 @@ class Controls:
         from debate_orchestrator.terminal.prompt import Leave, here
 
         self._changes_issues = False
-        if self.session is None:
+        if self._session is None:
             return
-        self.session.lend()
+        self._session.lend()
         try:
             with here() as prompter:
                 event = await change_issues(prompter, current_issues(self._debate))
@@ -191,28 +182,27 @@ class Controls:
         except Leave:
             self.end()
         finally:
-            self.session.take_back()
+            self._session.take_back()
         if not self.ended:
             self.resume()
 
     def _record(self, event: Event) -> None:
         """Writes an event to the journal. If that fails, it is shown, and the debate continues as far as it can."""
         try:
-            record_event(self._journal, self._current, event, self.on_event)
+            self._open.record(event, self._tell)
+            self._open.journal.sync()
         except DebateError as error:
             self._message("Not on record: " + " ".join(error.complaints))
-            return
-        self._saving = asyncio.create_task(self._journal.synced())
 
     def pause(self) -> None:
         """Starts no call until it is resumed."""
-        self._stop.set()
+        self.stop.set()
         self._resumed.clear()
         self.show_status()
 
     def resume(self) -> None:
         """Continues."""
-        self._stop.clear()
+        self.stop.clear()
         self._resumed.set()
         self.show_status()
 
@@ -221,7 +211,7 @@ class Controls:
         if self.ended:
             return
         self.ended = True
-        self._stop.set()
+        self.stop.set()
         self._resumed.set()
         if self._person is not None:
             self._person.abandon()
@@ -234,7 +224,7 @@ class Controls:
         under way. While a person's editor is open, it is for the editor."""
         if self._person is not None and self._person.elsewhere:
             return
-        self._unsaved.give_up()
+        self.unsaved.give_up()
         if self.ended and self._task is not None:
             self._task.cancel()
         self.end()
@@ -242,9 +232,9 @@ class Controls:
     def terminate(self) -> None:
         """Handles SIGTERM, which a system sends seconds before it kills: leaves what is under way, and keeps what had
         come of it. What does not end by itself within a second is left too."""
-        self._unsaved.give_up()
+        self.unsaved.give_up()
         self.ended = True
-        self._stop.set()
+        self.stop.set()
         self._resumed.set()
         if self._person is not None:
             self._person.abandon()
@@ -266,51 +256,31 @@ class Controls:
         elif self._paused:
             self._live.note = "paused"
         else:
-            self._live.note = "pausing after this turn" if self._stop.is_set() else ""
+            self._live.note = "pausing after this turn" if self.stop.is_set() else ""
         keys = [f"{key.key} {key.action}" for key in self.keys()] or ["Ctrl-C quit and save"]
         self._live.keys = ["Ctrl-C leaves them"] if self.ended else keys
         self._live.paint()
 
-    async def run(self, seats: Mapping[str, Provider]) -> None:
-        """Runs the loop until nothing is left for these providers, or the user ends it."""
-        journal, current = self._journal, self._current
-        # One budget for all rounds of the loop: a pause must not forget calls that may have cost something.
-        budget = Budget(current)
-        self._offer_issues()
-        while not self.ended and _has_work(self._debate, seats):
-            await run_loop(
-                journal,
-                current,
-                seats,
-                self._on_event,
-                self._on_text,
-                self._stop,
-                budget,
-                self._unsaved,
-                self._on_brief,
-            )
-            self._paused = self._stop.is_set() and _has_work(self._debate, seats) and not self.ended
-            if self._paused:
-                self.show_status()
-                await self._resumed.wait()
-                self._paused = False
-                if self._changes_issues:
-                    await self._change_issues()
-                self.show_status()
-        if self._saving is not None:
-            await self._saving
+    async def paused(self) -> bool:
+        """Waits, with no call under way, until the user resumes or ends the debate; whether it goes on."""
+        if self.ended:
+            return False
+        self._paused = True
+        self.show_status()
+        await self._resumed.wait()
+        self._paused = False
+        if self._changes_issues:
+            await self._change_issues()
+        self.show_status()
+        return not self.ended
 
-    def _on_event(self, debate: DebateState, event: Event) -> None:
-        self.on_event(debate, event)
+    def on_event(self, debate: DebateState, event: Event) -> None:
+        """Passes on what happens, and shows what the keys do then."""
+        self._tell(debate, event)
         if isinstance(event, Answer):
             self._offer_issues()
         if isinstance(event, Asked | Answer):
-            self.show_status()  # the keys may do something else now
-
-
-def _has_work(debate: DebateState, seats: Mapping[str, Provider]) -> bool:
-    """Whether a turn is due that one of these providers can take."""
-    return any(turn.seat in seats for turn in debate.due)
+            self.show_status()
 
 
 class Screen(NamedTuple):
@@ -340,32 +310,22 @@ def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen 
     return Screen(live, lambda press: Session(live, display, press, keyboard()))
 
 
-async def run_with_controls(
-    journal: JournalWriter,
-    current: CurrentState,
-    seats: Mapping[str, Provider],
-    on_event: OnEvent,
-    screen: Screen | None = None,
-    person: Person | None = None,
-    on_brief: OnBrief | None = None,
-    on_text: OnText | None = None,
-) -> None:
-    """Runs a debate until nothing is left for these providers. The first interrupt waits for the answers under way,
-    since they are paid for; the second one, or SIGTERM, leaves them. Raises KeyboardInterrupt, with the command that
-    resumes, if work is left then."""
-    live = None if screen is None else screen.live
-    controls = Controls(live, journal, current, on_event, person, on_brief, on_text)
+@asynccontextmanager
+async def controlled(
+    debate: OpenDebate, screen: Screen | None, on_event: OnEvent, person: Person | None
+) -> AsyncIterator[Controls]:
+    """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
+    answers under way, since they are paid for; the second one, or SIGTERM, leaves them. Raises KeyboardInterrupt if
+    work is left then."""
+    controls = Controls(debate, None if screen is None else screen.live, on_event, person)
     holding: AbstractAsyncContextManager[Session | None] = (
         nullcontext() if screen is None else screen.session(controls.press)
     )
     try:
         with handled_signals(controls.interrupt, controls.terminate):
             async with holding as session:
-                controls.session, controls.reads_keys = session, session is not None and session.reads_keys
-                controls.show_status()
-                if person is not None:
-                    controls.on_event = person.attends(controls.end, session, on_event)
-                await controls.run(seats)
+                controls.begin(session)
+                yield controls
     except asyncio.CancelledError:
         pass
     except ExternalError as error:
@@ -373,7 +333,5 @@ async def run_with_controls(
             raise
         for complaint in error.complaints:
             remark(complaint)
-    if controls.ended and not current.state.complete:
-        count = len(current.state.answers)
-        turns = f"{count} turn{'s are' if count != 1 else ' is'} saved"
-        raise KeyboardInterrupt(f"interrupted; {turns}. Go on with `{next_command(current.state, journal.path)}`.")
+    if controls.ended and not debate.state.complete:
+        raise KeyboardInterrupt

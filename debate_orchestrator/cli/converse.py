@@ -44,10 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _converse(arguments: argparse.Namespace) -> int:
     """Holds the setup conversation and runs its debate. What was answered is kept if the user leaves."""
     from debate_orchestrator.cli import consent, flags
-    from debate_orchestrator.cli.debates import check_settings
     from debate_orchestrator.cli.run import run_settings
     from debate_orchestrator.cli.settings import questionnaire
-    from debate_orchestrator.engine.start import rehearsed
+    from debate_orchestrator.engine.start import check_settings, rehearsed
     from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
     from debate_orchestrator.terminal.casting import in_background, look
     from debate_orchestrator.terminal.prompt import Leave, here
@@ -59,7 +58,7 @@ def _converse(arguments: argparse.Namespace) -> int:
         files = DebateFiles.of_output(settings.output)
         if model_spec.is_rehearsal(draft.given["cast"]):
             settings, files = rehearsed(settings), free_files(files.with_suffix(".rehearsed"))
-        check_settings(settings, files, permissions=permissions)
+        check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions)
         return files
 
     permissions, prompter = flags.permitted(arguments), here(sys.stdout)

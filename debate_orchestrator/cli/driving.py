@@ -10,32 +10,23 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.controls import run_with_controls, watch
-from debate_orchestrator.cli.debates import ConsentedDebate
+from debate_orchestrator.cli.controls import controlled, watch
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
-from debate_orchestrator.cli.output import next_step, print_errors, print_json, remark, say
+from debate_orchestrator.cli.output import at_terminal, next_step, print_errors, print_json, remark, say
 from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLines, spending_line
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import start
+from debate_orchestrator.engine.debate import OpenDebate, asks_again, drive, finish
 from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.engine.next_command import asks_again, next_command
-from debate_orchestrator.engine.turn import OnEvent, record_event
+from debate_orchestrator.engine.turn import OnEvent
 from debate_orchestrator.host.turns_folder import TurnsFolder
-from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.registry import Personal, Provider
-from debate_orchestrator.reports import forms, wording
-from debate_orchestrator.reports.model import build_report, closing_line
-from debate_orchestrator.reports.review_files import gather_reviews
-from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.model import closing_line
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.commands import command
-from debate_orchestrator.util.errors import ExternalError, Paused
-from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.errors import ExternalError
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.turn import Person
@@ -54,30 +45,22 @@ def is_quiet(arguments: argparse.Namespace) -> bool:
     return bool(arguments.quiet or arguments.json or arguments.events)
 
 
-def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expected: str = "") -> int:
+def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, expected: str = "") -> int:
     """Takes every turn that is due, writes the reports and prints the outcome; returns the exit code.
 
     `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. `expected` is, in a rehearsal,
     what the debate would take with models, in words. Raises ExternalError with the
     command that resumes, and Paused if turns are left that only an agent host can take."""
-    journal, files = debate.journal, debate.files
+    files, quiet = debate.files, is_quiet(arguments)
     if debate.state.due:
-        with terminated_like_interrupted():
-            try:
-                _take_turns(debate, arguments, expected)
-            except KeyboardInterrupt as interrupt:
-                raise KeyboardInterrupt(str(interrupt) or f"interrupted; {_go_on(debate)}") from None
-    elif not is_quiet(arguments):
+        _take_turns(debate, arguments, expected)
+    elif not quiet:
         remark(finished(files.journal))
-    if due := ", ".join(turn.id for turn in debate.state.due):
-        hint = f"`{next_command(debate.state, files.journal)}` to take them"
-        raise Paused(f"{files.journal}: turns wait for the host: {due}.", hint=hint)
-    written = write_reports(journal, files)
+    written = write_reports(debate)
     if arguments.json:
         paths = {"journal": files.journal, "report": files.report, "page": written.page, "summary": written.summary}
         print_json({"status": "done", **outcome(debate.state), **paths})
         return 0
-    quiet = is_quiet(arguments)
     if not quiet and (spending := spending_line(debate.state)):
         remark(spending)
     say(written.summary)
@@ -90,53 +73,58 @@ def drive_to_report(debate: ConsentedDebate, arguments: argparse.Namespace, expe
     return 0
 
 
-def _take_turns(debate: ConsentedDebate, arguments: argparse.Namespace, expected: str) -> None:
-    """Runs the loop until nothing is left that can be called."""
-    journal, state, files = debate.journal, debate.state, debate.files
-    quiet = is_quiet(arguments)
-    if not quiet:
-        estimate_text = expected or estimate(state.opened, journal.events[1:]).sentence()
-        rehearsal = expected or model_spec.is_rehearsal(state.cast)
+def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, expected: str) -> None:
+    """Takes every turn that can be taken from here. What interrupts it or fails says what is saved, and how to go
+    on."""
+    if not is_quiet(arguments):
+        estimate_text = expected or estimate(debate.state.opened, debate.journal.events[1:]).sentence()
+        rehearsal = expected or model_spec.is_rehearsal(debate.state.cast)
         remark(f"No model is called. With models it would take {estimate_text}." if rehearsal else estimate_text)
-    json_events = JsonEvents(journal.events) if arguments.events else None
-    if (changed := start.changed_prompts(state)) is not None:
-        record_event(journal, debate.current, changed, json_events)
-    seats = registry.make_providers(debate.current, files.evidence, flags.permitted(arguments))
-    person = connect_person(seats, files.drafts)
-    screen = None if quiet else watch(state, sys.stderr)
-    progress = ProgressLines(state)
-    on_event: OnEvent = ignore if quiet else progress
-    on_event = json_events or (screen.live.on_event if screen else on_event)
-    rehearses = any(model_spec.is_stand_in(spec) for specs in state.cast.values() for spec in specs)
-    folder = TurnsFolder(files.turns, screen.live.message if screen else remark)
-    on_brief = BriefFiles(folder, journal) if rehearses else None
     try:
-        on_text = None if quiet else progress.on_text
-        asyncio.run(run_with_controls(journal, debate.current, seats, on_event, screen, person, on_brief, on_text))
+        with terminated_like_interrupted():
+            asyncio.run(_drive(debate, arguments))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted; {debate.saved}") from None
     except ExternalError as error:
-        raise type(error)([*error.complaints, f"{files.journal}: {_go_on(debate)}"]) from error
+        raise type(error)([*error.complaints, f"{debate.files.journal}: {debate.saved}"]) from error
 
 
-def _go_on(debate: ConsentedDebate) -> str:
-    """What is saved, and the command that continues."""
-    turns = len(debate.state.answers)
-    return f"{plural(turns, 'turn')} saved. Go on with `{next_command(debate.state, debate.files.journal)}`."
+async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:
+    """Drives the debate, with the live view and its keys at a terminal, and lines of text elsewhere."""
+    quiet, state, files = is_quiet(arguments), debate.state, debate.files
+    screen = None if quiet else watch(state, sys.stderr)
+    lines = ProgressLines(state)
+    on_event: OnEvent = ignore if quiet else screen.live.on_event if screen else lines
+    on_text = None if quiet else screen.live.on_text if screen else lines.on_text
+    if arguments.events:
+        on_event = JsonEvents(debate.journal.events)
+    rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(state.cast)))
+    folder = TurnsFolder(files.turns, screen.live.message if screen else remark)
+    person = person_here(state.cast, files.drafts)
+    async with controlled(debate, screen, on_event, person) as controls:
+        await drive(
+            debate,
+            permissions=flags.permitted(arguments),
+            person=person,
+            on_event=controls.on_event,
+            on_text=on_text,
+            on_brief=BriefFiles(folder, debate.journal) if rehearses else None,
+            stop=controls.stop,
+            paused=controls.paused,
+            unsaved=controls.unsaved,
+        )
 
 
-def connect_person(seats: Mapping[str, Provider], drafts: str) -> Person | None:
-    """Gives every human seat the person at this terminal, whose unfinished replies are kept in the folder `drafts`.
-    Returns that person; None if there is no such seat."""
-    personal = [provider for provider in seats.values() if isinstance(provider, Personal)]
-    if not personal:
+def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> Person | None:
+    """The person at this terminal, whose unfinished replies are kept in the folder `drafts`; None if the cast has no
+    seat for a person."""
+    if model_spec.HUMAN not in model_spec.specs_of(cast):
         return None
     from debate_orchestrator.terminal.drafts import Drafts
     from debate_orchestrator.terminal.prompt import here
     from debate_orchestrator.terminal.turn import Person
 
-    person = Person(here(), Drafts(drafts))
-    for provider in personal:
-        provider.person = person
-    return person
+    return Person(here(), Drafts(drafts))
 
 
 class Written(NamedTuple):
@@ -150,16 +138,26 @@ class Written(NamedTuple):
     """The path of the HTML report; None if something else is in its place."""
 
 
-def write_reports(journal: JournalWriter, files: DebateFiles) -> Written:
-    """Writes the report of a journal and its page. If the page can't be written, that is printed as an error; the
-    debate has ended all the same."""
-    report = build_report(journal.entries, gather_reviews(files.ballots, journal.entries))
-    errors = forms.write_both(report, files.report, files.page, remark)
+def write_reports(debate: OpenDebate) -> Written:
+    """Writes the report and its page. If the page can't be written, that is printed as an error; the debate has ended
+    all the same. Raises Paused if turns are left that only an agent host can take."""
+    report, errors = finish(debate, remark)
     print_errors(errors)
     behind = report.verdict is not None and "winner is behind on points" in report.verdict.remarks
-    again = asks_again(fold(journal.events), files.journal)
-    summary = f"{closing_line(report, files.report)} {again}".rstrip()
-    return Written(summary, wording.BEHIND if behind else "", None if errors else files.page)
+    again = asks_again(debate.state, debate.files.journal)
+    summary = f"{closing_line(report, debate.files.report)} {again}".rstrip()
+    return Written(summary, wording.BEHIND if behind else "", None if errors else debate.files.page)
+
+
+def events_errors(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Namespace) -> list[str]:
+    """An error if people have seats and `--events` would print at their terminal what they must not see."""
+    seats = ", ".join(seat for seat, specs in cast.items() if model_spec.HUMAN in specs)
+    if not (seats and arguments.events and at_terminal(sys.stderr)):
+        return []
+    return [
+        f"cast: {seats}: a human can't share the terminal with --events, which prints what they must not see yet. "
+        "Leave --events out: the journal gets the same events as they happen, for a program to follow."
+    ]
 
 
 def outcome(debate: DebateState) -> dict[str, Any]:

@@ -13,12 +13,9 @@ from debate_orchestrator.cli.journals import is_unfinished, journal_named
 from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import QUESTION, Event, QuestionAsked
-from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.next_command import next_command
-from debate_orchestrator.engine.turn import record_event
+from debate_orchestrator.engine.debate import next_command, record_alone
 from debate_orchestrator.reports import wording
-from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import BadSettings, LockedJournal, short_repr
 
 EXAMPLE = 'debate floor debate-report.journal.jsonl "What would it cost?" --to a --to judge'
@@ -59,17 +56,12 @@ def record(arguments: argparse.Namespace, make: Callable[[DebateState], Event]) 
     state after it. Raises LockedJournal if the debate runs right now."""
     path = arguments.journal = journal_named(arguments.journal, unfinished=is_unfinished)
     try:
-        writer = JournalWriter(path)
+        return record_alone(path, make)
     except LockedJournal:
         raise LockedJournal(
             f"{path}: this debate is running. Press f or e at the terminal where it runs; or end it there, come back, "
             "and continue it afterwards."
         ) from None
-    with writer as journal:
-        current = CurrentState(fold(journal.events))
-        record_event(journal, current, make(current.state))
-        journal.sync()
-    return current.state
 
 
 def status(debate: DebateState, journal: str) -> dict[str, Any]:

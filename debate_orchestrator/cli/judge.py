@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import os
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 from debate_orchestrator.cli import consent, flags
-from debate_orchestrator.cli.debates import new_judging, people_errors
-from debate_orchestrator.cli.driving import drive_to_report, is_quiet
+from debate_orchestrator.cli.driving import drive_to_report, events_errors, is_quiet
 from debate_orchestrator.cli.journals import journal_named
-from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.output import at_terminal, remark
 from debate_orchestrator.cli.settings import cap
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import CALLING, VOTING
-from debate_orchestrator.engine import budget, rejudge, transcript_file
-from debate_orchestrator.providers import discovery, registry
-from debate_orchestrator.setup import risks
+from debate_orchestrator.engine import budget, rejudge, start
+from debate_orchestrator.providers import discovery
+from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.settings import judging_settings
-from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.data import read_regular
 from debate_orchestrator.util.errors import BadSettings
 
 EXAMPLE = "debate judge debate-report.journal.jsonl --judge anthropic:claude-opus-5-5"
@@ -49,66 +46,26 @@ def run(arguments: argparse.Namespace) -> int:
     path = arguments.source = journal_named(arguments.source, transcripts=True)
     judges = tuple(arguments.judge or [discovery.judge()])
     cast, permissions = {JUDGE: judges}, flags.permitted(arguments)
-    if errors := [
-        *registry.cast_problems(cast),
-        *registry.missing(cast, permissions),
-        *people_errors(cast, events=arguments.events),
-    ]:
+    errors = start.cast_errors(cast, people=at_terminal(sys.stderr), permissions=permissions)
+    if errors := [*errors, *events_errors(cast, arguments)]:
         raise BadSettings(errors)
-    if _is_journal(path):
-        entries = read(path).entries
-        origin, source_risks = consent.of_entries(path, entries), risks.of_judging([entry.event for entry in entries])
-        opening, speeches = _of_journal(arguments, entries, judges)
-    else:
-        origin, source_risks = consent.of_file(path), ()
-        opening, speeches = _of_transcript(arguments, judges)
-    changes = _call_settings(arguments, opening)
-    files = DebateFiles.of_output(arguments.output or rejudge.output_path(path))
-    opening = opening.with_settings(output=os.path.basename(files.report), **changes)
-    files.must_be_new()
-    with new_judging(
-        opening, speeches, files, origin, source_risks, trusted=arguments.trust, permissions=permissions
-    ) as debate:
-        return drive_to_report(debate, arguments)
-
-
-def _is_journal(path: str) -> bool:
-    """Whether a file is a journal: by its ending, otherwise by how it begins."""
-    if path.endswith((".md", ".markdown", ".txt", ".json")):
-        return False
-    if path.endswith(".jsonl"):
-        return True
-    try:
-        return read_regular(path, follow=True).startswith(b"{")
-    except (OSError, ValueError):
-        return True
-
-
-def _of_journal(arguments: argparse.Namespace, entries: list[Entry], judges: Sequence[str]) -> rejudge.Opening:
-    """The judging of a recorded debate."""
-    given = {
-        "--topic": arguments.topic,
-        "--position-a": arguments.position_a,
-        "--position-b": arguments.position_b,
-    }
-    if named := ", ".join(flag for flag, text in given.items() if text):
-        raise BadSettings(f"{arguments.source} says what was debated, so leave out {named}: they are for a transcript.")
-    panel = flags.given_settings(arguments, *VOTING)
-    return rejudge.of_journal(entries, arguments.source, judges, arguments.strictness, panel)
-
-
-def _of_transcript(arguments: argparse.Namespace, judges: Sequence[str]) -> rejudge.Opening:
-    """The judging of a debate that was written down elsewhere."""
-    path = arguments.source
-    transcript, digest = transcript_file.read(path)
     sides = {"a": arguments.position_a, "b": arguments.position_b}
     positions = {side: text for side, text in sides.items() if text is not None}
-    strictness, topic, panel = arguments.strictness, arguments.topic, flags.given_settings(arguments, *VOTING)
-    opening = rejudge.of_transcript(transcript, path, digest, judges, strictness, topic, positions, panel=panel)
+    panel = flags.given_settings(arguments, *VOTING)
+    judging = rejudge.of_source(path, judges, arguments.strictness, arguments.topic, positions, panel)
     if not is_quiet(arguments):
-        for note in transcript.notes:
+        for note in judging.notes:
             remark(note)
-    return opening
+    calls = _call_settings(arguments, judging.opening)
+    files = DebateFiles.of_output(arguments.output or rejudge.output_path(path))
+
+    def agree(found: Sequence[Risk]) -> None:
+        if judging.entries:
+            consent.agree(consent.of_entries(path, judging.entries), found, trusted=arguments.trust)
+
+    judging = rejudge.placed(judging, files, agree, permissions, **calls)
+    with consent.new_debate(judging.opening, files, judging.speeches) as debate:
+        return drive_to_report(debate, arguments)
 
 
 def _call_settings(arguments: argparse.Namespace, opening: Opened) -> dict[str, Any]:

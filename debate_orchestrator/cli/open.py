@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.debates import check_settings, new_debate, setup_lines, with_positions
+from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import next_step, remark
-from debate_orchestrator.cli.settings import read_settings
+from debate_orchestrator.cli.settings import read_settings, setup_lines, with_positions
 from debate_orchestrator.cli.step import print_step
+from debate_orchestrator.engine import start
 from debate_orchestrator.host.step import take_step
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.storage.paths import DebateFiles
@@ -28,11 +29,11 @@ def run(arguments: argparse.Namespace) -> int:
     settings = read_settings(arguments)
     files = DebateFiles.of_output(settings.output)
     permissions = flags.permitted(arguments)
-    check_settings(settings, files, permissions=permissions, terminal=False)
+    start.check_settings(settings, files, permissions=permissions)
     settings, derived = with_positions(settings, remark, permissions=permissions)
-    with new_debate(settings, files, derived) as debate, terminated_like_interrupted():
-        folder = TurnsFolder(files.turns, remark)
-        result = take_step(debate.journal, debate.current, folder, {}, begun=True, permissions=permissions)
+    opening, notes = start.make_opening(settings, derived), start.opening_notes(settings)
+    with new_debate(opening, files, notes) as debate, terminated_like_interrupted():
+        result = take_step(debate, TurnsFolder(files.turns, remark), {}, begun=True, permissions=permissions)
         code = print_step(result, debate, arguments, setup=setup_lines(arguments, settings, files))
         if result.turns and not arguments.json:
             next_step(f"write each reply to its file, then `{command('step', files.journal)}`.")

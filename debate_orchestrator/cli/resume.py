@@ -7,19 +7,22 @@ reopened: those turns are due again.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.debates import existing_debate, people_errors
-from debate_orchestrator.cli.driving import drive_to_report
+from debate_orchestrator.cli.consent import existing_debate
+from debate_orchestrator.cli.driving import drive_to_report, events_errors
 from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.journals import is_unfinished, journal_named
+from debate_orchestrator.cli.output import at_terminal
 from debate_orchestrator.cli.settings import cap, every_seat, seconds
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned, Reopened, RetryForChanged
+from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned, RetryForChanged
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import budget
+from debate_orchestrator.engine import budget, start
+from debate_orchestrator.engine.debate import reopening
 from debate_orchestrator.providers import registry
 from debate_orchestrator.util.errors import BadSettings, OutOfTurn
 
@@ -57,14 +60,15 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     if typed and state.complete and not reopened:
         problem = f"This debate is complete; a new model for {' and '.join(typed)} would change nothing."
         raise OutOfTurn(problem, hint="`debate judge` to have other judges judge it again")
-    errors += people_errors(cast, events=arguments.events) if state.due or reopened else []
+    if state.due or reopened:
+        errors += [*start.people_errors(cast, at_terminal(sys.stderr)), *events_errors(cast, arguments)]
     max_cost = state.max_cost if arguments.max_cost is None else cap(arguments.max_cost)
     if max_cost is not None:
         errors += budget.unpriced_seats(cast)
     if errors:
         raise BadSettings(errors)
     retry_for = seconds(given_settings(arguments, "retry_for").get("retry_for", state.retry_for))
-    changes: list[Event] = [Reopened()] if reopened else []
+    changes = reopening(state)
     changes += [] if max_cost == state.max_cost else [BudgetChanged(max_cost=max_cost)]
     changes += [] if retry_for == state.retry_for else [RetryForChanged(retry_for=retry_for)]
     return [*changes, *(Reassigned(seat=seat, who=specs) for seat, specs in typed.items())]

@@ -10,16 +10,14 @@ import sys
 from collections.abc import Mapping
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.debates import cast_line, check_settings, new_debate, setup_lines, with_positions
-from debate_orchestrator.cli.driving import drive_to_report, is_quiet
+from debate_orchestrator.cli.consent import new_debate
+from debate_orchestrator.cli.driving import drive_to_report, events_errors, is_quiet
 from debate_orchestrator.cli.output import at_terminal, next_step, remark
 from debate_orchestrator.cli.rehearsal import real_debate
-from debate_orchestrator.cli.settings import read_settings
-from debate_orchestrator.core.events import Noted
+from debate_orchestrator.cli.settings import cast_line, read_settings, setup_lines, with_positions
 from debate_orchestrator.core.settings import LONGEST_LINE
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.providers import discovery, spelling
 from debate_orchestrator.setup.settings import Settings
 from debate_orchestrator.storage.paths import DebateFiles, free_files
@@ -78,17 +76,17 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         settings = start.rehearsed(settings, people=at_terminal(sys.stderr))
         files = free_files(files.with_suffix(".rehearsed"))  # the place of the real debate stays free
     permissions = flags.permitted(arguments)
-    check_settings(settings, files, permissions=permissions, events=arguments.events)
+    more = events_errors(settings.cast, arguments)
+    start.check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions, more=more)
     _confirm_spelling(settings.cast, asks=not rehearse and at_terminal(sys.stderr))
     quiet = is_quiet(arguments)
     settings, derived = with_positions(settings, ignore if quiet else remark, permissions=permissions)
-    real = real_debate(arguments) if rehearse else None
-    with new_debate(settings, files, derived) as debate:
-        expected = ""
-        if real:
-            positions = {"positions": settings.positions}
-            expected = estimate(start.make_opening(real.settings.model_copy(update=positions))).sentence()
-            record_event(debate.journal, debate.current, Noted(note="estimate", detail=expected))
+    real, expected = real_debate(arguments) if rehearse else None, ""
+    if real:
+        positions = {"positions": settings.positions}
+        expected = estimate(start.make_opening(real.settings.model_copy(update=positions))).sentence()
+    opening, notes = start.make_opening(settings, derived), start.opening_notes(settings, expected)
+    with new_debate(opening, files, notes) as debate:
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):
                 remark(line)

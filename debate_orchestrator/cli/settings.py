@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import difflib
 import os
 import sys
@@ -14,18 +15,22 @@ from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.output import remark
+from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import EVERYBODY, JUDGE
 from debate_orchestrator.core.settings import DECLARED, LARGEST_COST, SOURCED
-from debate_orchestrator.engine import format_check
+from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
 from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.registry import Permissions
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.setup.session import Propose, Ready, load
-from debate_orchestrator.setup.settings import Settings, format_of, number, settings_from
-from debate_orchestrator.storage.paths import REPORT, free_report
+from debate_orchestrator.setup.settings import Settings, format_of, number, rapporteur_note, settings_from
+from debate_orchestrator.storage.paths import REPORT, DebateFiles, free_report
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.callbacks import Tell
 from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import (
     LARGEST,
@@ -167,6 +172,33 @@ def questionnaire_of(path: str, used_format: str = "") -> Questionnaire:
         remark(f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}. {hint}")
         name = DEFAULT_FORMAT
     return questionnaire(name, free_report())
+
+
+def with_positions(settings: Settings, tell: Tell, *, permissions: Permissions) -> tuple[Settings, tuple[Reply, ...]]:
+    """The settings with positions, and the replies that were paid for them. Missing positions are derived by the cast's
+    moderator, else by its first judge or debater that is a model. `tell` gets progress lines; nothing is written."""
+    try:
+        return asyncio.run(start.settle_positions(settings, tell, permissions))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("interrupted while the positions were derived; nothing was opened.") from None
+
+
+def setup_lines(arguments: argparse.Namespace, settings: Settings, files: DebateFiles) -> list[str]:
+    """The setup as confirmed. If the answers hold a conversation it was shown there; then only what reaches beyond the
+    debate, since another user may have had that conversation."""
+    values, questions = settings.model_dump() | {"output": files.report}, questionnaire(settings.format)
+    confirmed = "setup" in read_answers(arguments)
+    lines = questions.beyond(values) if confirmed else questions.confirmed(values).split("\n")
+    note = rapporteur_note(settings, questions.format)
+    return [*lines, note] if note else lines
+
+
+def cast_line(settings: Settings) -> str:
+    """The models of the seats and the cap on costs, in one line."""
+    seats = ", ".join(
+        f"{seat} {' and '.join(map(model_spec.public_name, specs))}" for seat, specs in settings.cast.items()
+    )
+    return f"Cast: {seats}.{'' if settings.max_cost is None else f' At most ${settings.max_cost:.2f}.'}"
 
 
 def _from_file(given: Mapping[str, Any], flags: Mapping[str, Any], *, rehearsal: bool) -> dict[str, Any]:

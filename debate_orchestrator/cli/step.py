@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.debates import ConsentedDebate, existing_debate
+from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import finished, write_reports
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
@@ -15,6 +15,7 @@ from debate_orchestrator.cli.output import next_step, print_errors, print_json, 
 from debate_orchestrator.core import decision
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.debate import OpenDebate
 from debate_orchestrator.engine.issues import changed_issues, current_issues, in_new_order
 from debate_orchestrator.host.step import DueTurn, StepResult, take_step, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
@@ -70,8 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
             remark(finished(debate.files.journal))
         folder = TurnsFolder(debate.files.turns, remark)
         options = {"one_agent": arguments.one_agent, "permissions": flags.permitted(arguments)}
-        result = take_step(debate.journal, debate.current, folder, replies, **options)
-        show = (*_changed_list(debate.current.state, arguments), *result.show)
+        result = take_step(debate, folder, replies, **options)
+        show = (*_changed_list(debate.state, arguments), *result.show)
         result = result.model_copy(update={"complaints": (*errors, *result.complaints), "show": show})
         code = print_step(result, debate, arguments)
         if result.turns and not arguments.json:
@@ -104,12 +105,12 @@ def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def print_step(
-    result: StepResult, debate: ConsentedDebate, arguments: argparse.Namespace, setup: list[str] | None = None
+    result: StepResult, debate: OpenDebate, arguments: argparse.Namespace, setup: list[str] | None = None
 ) -> int:
     """Prints what a step did and the turns that are due, after the lines of the `setup`; writes the reports if it was
     the last. Returns the exit code."""
     files = debate.files
-    written = write_reports(debate.journal, files) if result.done else None
+    written = write_reports(debate) if result.done else None
     summary, behind, page = written or (None, "", None)
     show = [line for line in (*(setup or []), *result.show) if not summary or line not in summary]
     if arguments.json:

@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BudgetChanged, Declined, Noted, Opened, Reopened, RetryForChanged, Spoke
-from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.events import BudgetChanged, Event, RetryForChanged
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import format_check, start, transcript_file
+from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine import rejudge as rejudging
 from debate_orchestrator.engine.budget import unpriced_seats
+from debate_orchestrator.engine.debate import (
+    Agree,
+    OpenDebate,
+    continue_debate,
+    create_debate,
+    create_paid_debate,
+    drive,
+    finish,
+    reopening,
+)
 from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.engine.loop import run_loop
-from debate_orchestrator.engine.turn import OnEvent, OnText, record_event
-from debate_orchestrator.providers import discovery, registry
+from debate_orchestrator.engine.turn import OnEvent, OnText
+from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.review_files import gather_reviews
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.setup.settings import Settings, format_of, settings_from
-from debate_orchestrator.storage.journal import JournalContents, JournalWriter, read
+from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.callbacks import ignore
-from debate_orchestrator.util.errors import BadSettings, ExternalError, Paused
+from debate_orchestrator.util.errors import BadSettings, ExternalError
 
 DEFAULT_FORMAT = "adversarial"
 Path = str | os.PathLike[str]
-Risks = Sequence[risks.Risk]
 
 
 class DebateResult(NamedTuple):
@@ -80,9 +84,8 @@ async def run(
         print(result.report.verdict.winner, result.files.report)
     """
     filler = discovery.best if rehearse else discovery.default
-    files = await _open(_settings(settings, filler), rehearse=rehearse)
-    with JournalWriter(files.journal) as journal:
-        return await _drive(journal, CurrentState(fold(journal.events)), files, on_event, on_text)
+    with await _create(_settings(settings, filler), rehearse=rehearse) as debate:
+        return await _run(debate, on_event, on_text)
 
 
 async def resume(
@@ -117,34 +120,16 @@ async def resume(
     Example:
         result = await resume("debate-report.journal.jsonl", max_cost=5.00)
     """
-    with continued(journal, trust=trust, reopen=True) as (writer, current, files):
-        if max_cost is not None:
-            if errors := unpriced_seats(current.state.cast):
-                raise BadSettings(errors)
-            record_event(writer, current, BudgetChanged(max_cost=max_cost))
-        if retry_for is not None:
-            record_event(writer, current, RetryForChanged(retry_for=retry_for))
-        return await _drive(writer, current, files, on_event, on_text)
 
+    def changes(state: DebateState) -> list[Event]:
+        if max_cost is not None and (errors := unpriced_seats(state.cast)):
+            raise BadSettings(errors)
+        limits: list[Event] = [] if max_cost is None else [BudgetChanged(max_cost=max_cost)]
+        limits += [] if retry_for is None else [RetryForChanged(retry_for=retry_for)]
+        return [*reopening(state), *limits]
 
-@contextmanager
-def continued(
-    journal: Path, *, trust: bool, reopen: bool = False
-) -> Iterator[tuple[JournalWriter, CurrentState, DebateFiles]]:
-    """The debate of a journal, to go on with: the journal, which no other process writes meanwhile, its state, and its
-    files. With `reopen`, turns at the end that stayed without an answer are due again.
-
-    Raises BadSettings if the journal needs the caller's consent, and BadJournal as `resume`."""
-    path = os.fspath(journal)
-    with JournalWriter(path) as writer:
-        current = CurrentState(fold(writer.events))
-        debate = current.state
-        reopened = reopen and bool(schedule.asked_again(debate))
-        if debate.due or reopened:  # before any provider is made: a recording that the journal names would be read
-            must_be_trusted(path, risks.of_debate(debate.opened, debate.cast), trust)
-        if reopened:
-            record_event(writer, current, Reopened())
-        yield writer, current, DebateFiles.of_journal(path)
+    with continue_debate(journal, trusting(trust), changes) as debate:
+        return await _run(debate, on_event, on_text)
 
 
 async def rejudge(
@@ -181,10 +166,9 @@ async def rejudge(
     Example:
         result = await rejudge("debate-report.journal.jsonl", ["anthropic:claude-opus-5-5", "openai:gpt-5"])
     """
-    path = os.fspath(source)
-    opened, speeches, files = _judging(path, judges, output, strictness, topic, positions, trust)
-    with _write_judging(opened, speeches, files) as (journal, current):
-        return await _drive(journal, current, files, on_event, on_text)
+    judging, files = _judging(os.fspath(source), judges, output, strictness, topic, positions, trust)
+    with create_debate(judging.opening, files, judging.speeches) as debate:
+        return await _run(debate, on_event, on_text)
 
 
 def open_judging(
@@ -206,10 +190,9 @@ def open_judging(
     Raises:
         BadSettings, BadJournal: as in `rejudge`.
     """
-    opened, speeches, files = _judging(os.fspath(source), judges, output, strictness, None, None, trust)
-    with _write_judging(opened, speeches, files) as (journal, _):
-        journal.sync()
-    return files
+    judging, files = _judging(os.fspath(source), judges, output, strictness, None, None, trust)
+    with create_debate(judging.opening, files, judging.speeches):
+        return files
 
 
 def _judging(
@@ -220,36 +203,13 @@ def _judging(
     topic: str | None,
     positions: Mapping[str, str] | None,
     trust: bool,
-) -> tuple[Opened, Sequence[Spoke | Declined], DebateFiles]:
-    """The opening of a judging, the speeches that follow it at once, and where its files will lie."""
+) -> tuple[rejudging.Judging, DebateFiles]:
+    """A judging that may be written down, and where its files will lie."""
     panel = (judges,) if isinstance(judges, str) else tuple(judges)
-    must_be_callable({JUDGE: panel})
-    if path.endswith(".jsonl"):
-        if topic is not None or positions is not None:
-            raise BadSettings(f"{path}: a journal has its own topic and positions. Leave these arguments out.")
-        entries = read(path).entries
-        judged = entries[0].event
-        opened, speeches = rejudging.of_journal(entries, path, panel, strictness)
-        must_be_trusted(path, risks.of_debate(judged, {}) if isinstance(judged, Opened) else (), trust)
-    else:
-        transcript, digest = transcript_file.read(path)
-        opened, speeches = rejudging.of_transcript(transcript, path, digest, panel, strictness, topic, positions)
+    start.must_be_callable({JUDGE: panel})
+    judging = rejudging.of_source(path, panel, strictness, topic, positions)
     files = DebateFiles.of_output(output or rejudging.output_path(path))
-    files.must_be_new()
-    return opened.with_settings(output=os.path.basename(files.report)), speeches, files
-
-
-@contextmanager
-def _write_judging(
-    opened: Opened, speeches: Sequence[Spoke | Declined], files: DebateFiles
-) -> Iterator[tuple[JournalWriter, CurrentState]]:
-    """The journal of a judging with its speeches, and its state."""
-    current = CurrentState(fold([opened]))
-    registry.make_providers(current)  # raises before anything is written
-    with JournalWriter.create(files.journal, opened) as journal:
-        for event in speeches:
-            record_event(journal, current, event)
-        yield journal, current
+    return rejudging.placed(judging, files, lambda found: _must_be_trusted(path, found, trust)), files
 
 
 async def open_debate(
@@ -276,7 +236,9 @@ async def open_debate(
         files = await open_debate({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}})
         print(step(files.journal).turns)
     """
-    return await _open(_settings(settings, lambda seat: model_spec.HOST), rehearse=rehearse, people=people)
+    settled = _settings(settings, lambda seat: model_spec.HOST)
+    with await _create(settled, rehearse=rehearse, people=people) as debate:
+        return debate.files
 
 
 def read_journal(path: Path) -> JournalContents:
@@ -357,71 +319,41 @@ def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk,
     return risks.of_debate(debate.opened, debate.cast)
 
 
-async def _open(settings: Settings, *, rehearse: bool = False, people: bool = False) -> DebateFiles:
+def trusting(trust: bool) -> Agree:
+    """Consent to the risks of a journal if the caller trusts it; BadSettings, with every risk, if not."""
+    return lambda journal, found: _must_be_trusted(journal.path, found, trust)
+
+
+def _must_be_trusted(path: str, found: Sequence[risks.Risk], trust: bool) -> None:
+    if found and not trust:
+        listed = "; ".join(risk.text for risk in risks.ordered(found))
+        raise BadSettings(f"{path}: this journal reaches beyond the debate ({listed}). Pass trust=True to agree.")
+
+
+async def _create(settings: Settings, *, rehearse: bool = False, people: bool = False) -> OpenDebate:
     files = DebateFiles.of_output(settings.output)
     if rehearse:
         settings, files = start.rehearsed(settings), files.with_suffix(".rehearsed")
-    start.check_settings(settings, files, [] if people else _people(settings.cast))
-    questionnaire = Questionnaire(question_texts(), format_check.load(settings.format), REPORT)
-    settings, derived = await start.settle_positions(settings, questionnaire, ignore)
-    opened = start.make_opening(settings, derived)
-    with JournalWriter.create(files.journal, opened) as journal:
-        if settings.one_agent:
-            journal.append(Noted(note="one agent"))
-        if rehearse:
-            journal.append(Noted(note="estimate", detail=estimate(opened).sentence()))
-    return files
+    start.check_settings(settings, files, people=people)
+    settings, derived = await start.settle_positions(settings)
+    opening = start.make_opening(settings, derived)
+    expected = estimate(opening).sentence() if rehearse else ""
+    return await create_paid_debate(opening, files, start.opening_notes(settings, expected))
 
 
-async def _drive(
-    journal: JournalWriter, current: CurrentState, files: DebateFiles, on_event: OnEvent | None, on_text: OnText | None
-) -> DebateResult:
-    """Runs what can be run, and writes the report when no turn is left. `current` holds the state of the journal's
-    events."""
-    if current.state.due:
-        must_be_callable(current.state.cast)
-        if (note := start.changed_prompts(current.state)) is not None:
-            record_event(journal, current, note, on_event)
-        providers = registry.make_providers(current, files.evidence)
-        try:
-            await run_loop(journal, current, providers, on_event, on_text)
-        except ExternalError as error:
-            saved = f"{files.journal}: the turns answered so far ({len(current.state.answers)}) are saved."
-            raise type(error)([*error.complaints, saved]) from error
-        journal.sync()
-    if waiting := ", ".join(turn.id for turn in current.state.due):
-        raise Paused(f"{files.journal}: these turns wait for the host: {waiting}. Hand in their replies with `step`.")
-    return DebateResult(files, current.state, write_report(journal, files))
-
-
-def write_report(journal: JournalWriter, files: DebateFiles) -> ReportModel:
-    """Writes the report of a journal and its page. BadFile if the report can't be written."""
-    report = build_report(journal.entries, gather_reviews(files.ballots, journal.entries))
-    forms.write_both(report, files.report, files.page)
-    return report
+async def _run(debate: OpenDebate, on_event: OnEvent | None, on_text: OnText | None) -> DebateResult:
+    """Runs what can be run, and writes the report when no turn is left."""
+    if debate.state.due:
+        start.must_be_callable(debate.state.cast)
+    try:
+        await drive(debate, on_event=on_event, on_text=on_text)
+    except ExternalError as error:
+        raise type(error)([*error.complaints, f"{debate.files.journal}: {debate.saved}"]) from error
+    report, _ = finish(debate)
+    return DebateResult(debate.files, debate.state, report)
 
 
 def _settings(settings: Settings | Mapping[str, Any], filler: Callable[[str], str]) -> Settings:
     if isinstance(settings, Settings):
         return settings
     return settings_from(settings, format_check.load(format_of(settings, DEFAULT_FORMAT)), REPORT, filler)
-
-
-def _people(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """An error for each seat that a person has: a library call has no terminal to ask them at."""
-    seats = [seat for seat, specs in cast.items() if model_spec.HUMAN in specs]
-    hint = 'Seat "host" and use `step`, or run the debate with the `debate` command.'
-    return [f"cast: {seat}: a person can't be asked by a library call. {hint}" for seat in seats]
-
-
-def must_be_callable(cast: Mapping[str, tuple[str, ...]]) -> None:
-    """BadSettings, with every error, if a seat can't be called from here."""
-    if errors := registry.cast_problems(cast) + _people(cast) + registry.missing(cast):
-        raise BadSettings(errors)
-
-
-def must_be_trusted(path: str, found: Risks, trust: bool) -> None:
-    """BadSettings, with every risk, unless the caller trusts the journal."""
-    if found and not trust:
-        listed = "; ".join(risk.text for risk in risks.ordered(found))
-        raise BadSettings(f"{path}: this journal reaches beyond the debate ({listed}). Pass trust=True to agree.")

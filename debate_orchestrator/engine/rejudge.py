@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core import transcript as transcript_module
@@ -23,20 +23,24 @@ from debate_orchestrator.core.events import (
     Reply,
     Spoke,
 )
-from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.format import Format, calendar
 from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
 from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import CALLING, MOST_JUDGES, VOTING, Settings, line_problems
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.next_command import next_command
+from debate_orchestrator.engine import transcript_file
+from debate_orchestrator.engine.debate import next_command
 from debate_orchestrator.engine.start import new_opening
 from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
-from debate_orchestrator.setup import settings
-from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
+from debate_orchestrator.setup import risks, settings
+from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.data import read_regular
 from debate_orchestrator.util.errors import BadJournal, BadSettings
 from debate_orchestrator.util.sanitize import one_line
 
@@ -49,6 +53,74 @@ _NEVER_SAID = ReservedLines(concede="\n", decline="\n")
 """No line of a speech is a line feed, so nothing in a transcript is taken for a reserved line."""
 Opening = tuple[Opened, list[Spoke | Declined]]
 """The first event of a judging and the speeches that follow it."""
+
+
+class Judging(NamedTuple):
+    """A debate that is judged again, before its journal is written."""
+
+    opening: Opened
+    speeches: Sequence[Spoke | Declined]
+    """They follow the opening at once."""
+    entries: Sequence[Entry]
+    """Of the journal that is judged; none for a transcript."""
+    notes: tuple[str, ...] = ()
+    """What its reader found in a transcript."""
+
+    @property
+    def risks(self) -> tuple[risks.Risk, ...]:
+        """What the journal that is judged brings along, and the user has to consent to."""
+        return risks.of_judging([entry.event for entry in self.entries]) if self.entries else ()
+
+
+def of_source(
+    path: str,
+    judges: Sequence[str],
+    strictness: str | None = None,
+    topic: str | None = None,
+    positions: Mapping[str, str] | None = None,
+    panel: Mapping[str, Any] | None = None,
+) -> Judging:
+    """The judging of a journal or a transcript, with the errors of `of_journal` and `of_transcript`. A topic and
+    positions can be given for a transcript only."""
+    if not _is_journal(path):
+        transcript, digest = transcript_file.read(path)
+        opening, speeches = of_transcript(transcript, path, digest, judges, strictness, topic, positions, panel=panel)
+        return Judging(opening, speeches, (), transcript.notes)
+    given = [*(["--topic"] if topic is not None else []), *(f"--position-{side}" for side in positions or {})]
+    if given:
+        named = ", ".join(given)
+        raise BadSettings(f"{path} says what was debated, so leave out {named}: they are for a transcript.")
+    entries = read(path).entries
+    return Judging(*of_journal(entries, path, judges, strictness, panel), entries)
+
+
+def placed(
+    judging: Judging,
+    files: DebateFiles,
+    agree: Callable[[tuple[risks.Risk, ...]], None],
+    permissions: Permissions = NO_PERMISSIONS,
+    **calls: Any,
+) -> Judging:
+    """The judging with the name of its report and other settings for its `calls`, once everything is checked that can
+    be before its journal is written. `agree` raises unless the user consents to the risks of its source. Raises BadFile
+    if one of the files is there already, and BadSettings if the judges can't be used."""
+    files.must_be_new()
+    agree(judging.risks)
+    opening = judging.opening.with_settings(output=os.path.basename(files.report), **calls)
+    registry.make_providers(CurrentState(fold([opening])), permissions=permissions)
+    return judging._replace(opening=opening)
+
+
+def _is_journal(path: str) -> bool:
+    """Whether a file is a journal: by its ending, otherwise by how it begins."""
+    if path.endswith((".md", ".markdown", ".txt", ".json")):
+        return False
+    if path.endswith(".jsonl"):
+        return True
+    try:
+        return read_regular(path, follow=True).startswith(b"{")
+    except (OSError, ValueError):
+        return True
 
 
 # From a journal

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator import __version__
@@ -24,12 +24,12 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.plain_positions import plain_positions
-from debate_orchestrator.setup.questions import Questionnaire
-from debate_orchestrator.setup.settings import without_stand_in_rapporteur
+from debate_orchestrator.setup.questions import Questionnaire, question_texts
+from debate_orchestrator.setup.settings import host_problem, without_stand_in_rapporteur
 from debate_orchestrator.storage.journal import SCHEMA, must_be_new
-from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.callbacks import Tell
+from debate_orchestrator.util.callbacks import Tell, ignore
 from debate_orchestrator.util.data import read_text
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
 
@@ -48,18 +48,46 @@ def rehearsed(settings: Settings, *, people: bool = False) -> Settings:
     return settings.model_copy(update={"cast": cast, **left_out})
 
 
+def cast_errors(
+    cast: Mapping[str, tuple[str, ...]], *, people: bool, permissions: Permissions = NO_PERMISSIONS
+) -> list[str]:
+    """Why a cast can't be called from here, one sentence for each reason: a spec that can't be used, people who can't
+    be asked, a key that is missing. `people` says whether people can be asked."""
+    return registry.cast_problems(cast) + people_errors(cast, people) + registry.missing(cast, permissions)
+
+
+def people_errors(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[str]:
+    """Why the people in a cast can't be asked: `people` says that nobody can be, or the host has a seat beside them."""
+    seats = ", ".join(seat for seat, specs in cast.items() if model_spec.HUMAN in specs)
+    if seats and not people:
+        return [
+            f"cast: {seats}: a human needs a terminal, and there is none. Try: seat `host`. Then `debate open` and "
+            "`debate step` write briefs to files and read replies from files, which people can write by hand."
+        ]
+    problem = host_problem(cast)
+    return [problem] if problem else []
+
+
+def must_be_callable(cast: Mapping[str, tuple[str, ...]], *, people: bool = False) -> None:
+    """BadSettings, with every error, if a cast can't be called from here."""
+    if errors := cast_errors(cast, people=people):
+        raise BadSettings(errors)
+
+
 def check_settings(
     settings: Settings,
     files: DebateFiles,
-    more: list[str] | None = None,
+    *,
+    people: bool = False,
     permissions: Permissions = NO_PERMISSIONS,
+    more: Sequence[str] = (),
 ) -> None:
     """Raises if the debate could not be opened, or its cap not be held: before anything is written or paid.
 
-    BadSettings with every error, and with `more`, which the caller found. BadFile or BadJournal if one of the files is
-    there already or a recording can't be read.
+    BadSettings with every error of `cast_errors`, and with `more`, which the caller found. BadFile or BadJournal if one
+    of the files is there already or a recording can't be read.
     """
-    errors = registry.cast_problems(settings.cast) + (more or []) + registry.missing(settings.cast, permissions)
+    errors = [*cast_errors(settings.cast, people=people, permissions=permissions), *more]
     errors += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
     if errors:
         raise BadSettings(errors)
@@ -70,10 +98,7 @@ def check_settings(
 
 
 async def settle_positions(
-    settings: Settings,
-    questionnaire: Questionnaire,
-    tell: Tell,
-    permissions: Permissions = NO_PERMISSIONS,
+    settings: Settings, tell: Tell = ignore, permissions: Permissions = NO_PERMISSIONS
 ) -> tuple[Settings, tuple[Reply, ...]]:
     """The settings with both positions, and the replies paid for deriving them: none if the positions were given.
 
@@ -96,6 +121,7 @@ async def settle_positions(
     spec = models[0]
     debate = fold([make_opening(_with_placeholders(settings))])
     provider = registry.make_provider(spec, CurrentState(debate), permissions)
+    questionnaire = Questionnaire(question_texts(), loader.load(settings.format), REPORT)
     positions, replies = await derive_positions(settings, provider, questionnaire, tell)
     sources = {**settings.sources, "positions": "derived"}
     return settings.model_copy(update={"positions": positions, "sources": sources}), replies
@@ -142,6 +168,13 @@ def make_opening(
         seed=secrets.randbits(32) if seed is None else seed,
         speech_rules=SPEECH_RULES,
     )
+
+
+def opening_notes(settings: Settings, estimate: str = "") -> list[Noted]:
+    """The notes that follow an opening: that one agent takes every turn, and in a rehearsal the `estimate` of what the
+    real debate takes."""
+    notes = [Noted(note="one agent")] if settings.one_agent else []
+    return [*notes, Noted(note="estimate", detail=estimate)] if estimate else notes
 
 
 def new_opening(format: Format, templates: Mapping[str, str], **given: Any) -> Opened:

@@ -12,25 +12,23 @@ from pydantic import Field
 
 from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import Answer, Asked, Noted, Rejected, Reply, Voted
-from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.engine.api import continued, must_be_callable, write_report
+from debate_orchestrator.engine.api import trusting
+from debate_orchestrator.engine.debate import OpenDebate, continue_debate, finish, seat_providers
 from debate_orchestrator.engine.loop import run_loop
-from debate_orchestrator.engine.start import changed_prompts
-from debate_orchestrator.engine.turn import record_event
-from debate_orchestrator.host.laid_briefs import earlier_briefs
-from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, wait_for_replies
+from debate_orchestrator.engine.start import must_be_callable
+from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, earlier_briefs, wait_for_replies
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 from debate_orchestrator.prompting.reply_code import code_for, needs_code
-from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.storage import reply_secret
-from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, sanitize
@@ -106,18 +104,17 @@ def step(
         for turn in result.turns:
             print(turn.turn, turn.brief)
     """
-    with continued(journal, trust=trust) as (writer, current, files):
-        if current.state.due:
-            must_be_callable(current.state.cast)
-        result = take_step(writer, current, TurnsFolder(files.turns), replies or {})
+    with continue_debate(journal, trusting(trust)) as debate:
+        if debate.state.due:
+            must_be_callable(debate.state.cast)
+        result = take_step(debate, TurnsFolder(debate.files.turns), replies or {})
         if result.done:
-            write_report(writer, files)
+            finish(debate)
         return result
 
 
 def take_step(
-    journal: JournalWriter,
-    current: CurrentState,
+    debate: OpenDebate,
     folder: TurnsFolder,
     given: Mapping[str, str],
     *,
@@ -126,9 +123,9 @@ def take_step(
     permissions: Permissions = NO_PERMISSIONS,
 ) -> StepResult:
     """Takes the replies in `given` (turn id to text) and in the folder, runs the seats that can be called, and lays out
-    what is due then. `current` holds the state of the journal's events. `begun` says that the debate was opened just
-    now, so that its first announcements are new. A reply that can't be taken is a complaint; all others are taken."""
-    return _Stepper(journal, current, folder, permissions).step(given, one_agent=one_agent, begun=begun)
+    what is due then. `begun` says that the debate was opened just now, so that its first announcements are new. A reply
+    that can't be taken is a complaint; all others are taken."""
+    return _Stepper(debate, folder, permissions).step(given, one_agent=one_agent, begun=begun)
 
 
 def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
@@ -142,11 +139,10 @@ def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
 
 
 class _Stepper:
-    def __init__(self, journal: JournalWriter, current: CurrentState, folder: TurnsFolder, permissions: Permissions):
-        self.journal, self.current, self.folder = journal, current, folder
-        due = self.debate.due  # where no turn is, no seat is asked and no recording is opened
-        archive = DebateFiles.of_journal(journal.path).evidence
-        self.callable = registry.make_providers(self.current, archive, permissions) if due else {}
+    def __init__(self, debate: OpenDebate, folder: TurnsFolder, permissions: Permissions):
+        self.open, self.folder = debate, folder
+        self.callable = seat_providers(debate, permissions)
+        due = self.debate.due
         self.waiting = [turn.id for turn in due if turn.seat not in self.callable and turn.id in self.debate.asked]
         self.accepted: list[Accepted] = []
         self.complaints: list[str] = []
@@ -154,13 +150,14 @@ class _Stepper:
 
     @property
     def debate(self) -> DebateState:
-        return self.current.state
+        return self.open.state
 
     def step(self, given: Mapping[str, str], *, one_agent: bool, begun: bool) -> StepResult:
         announcer = Announcer()
         before = [] if begun else announcer.new(self.debate)
         self._check_secret()
-        self._note(one_agent)
+        if one_agent and (note := Noted(note="one agent")) not in self.debate.notes:
+            self.open.record(note)
         for turn_id, text in given.items():
             try:
                 self._take(turn_id, text)
@@ -170,9 +167,9 @@ class _Stepper:
             while self._collect() or self._call():
                 pass
         finally:
-            self.journal.sync()
+            self.open.journal.sync()
         turns = tuple(self._lay(turn) for turn in self.debate.due)
-        self.journal.sync()
+        self.open.journal.sync()
         new = announcer.new(self.debate)
         show = new if begun or self.accepted else [*before, *new][-1:]
         missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.refused]
@@ -211,13 +208,6 @@ class _Stepper:
         kept = {turn: self.folder.set_aside(turn) for turn in sorted(left_out & {*self.folder.replied()})}
         return [f"{turn}: kept as {path}, not used. {ended_early}" for turn, path in kept.items()]
 
-    def _note(self, one_agent: bool) -> None:
-        note = Noted(note="one agent")
-        if one_agent and note not in self.debate.notes:
-            record_event(self.journal, self.current, note)
-        if self.debate.due and (changed := changed_prompts(self.debate)) is not None:
-            record_event(self.journal, self.current, changed)
-
     def _collect(self) -> bool:
         """Takes every reply in the folder that answers what is due; True if there was one."""
         before = len(self.accepted)
@@ -236,7 +226,9 @@ class _Stepper:
         """Runs the seats that have a provider; True if that settled a turn."""
         before = len(self.debate.answers)
         if self.callable:
-            asyncio.run(run_loop(self.journal, self.current, self.callable, unsaved=UnsavedEvents(self.folder.tell)))
+            asyncio.run(
+                run_loop(self.open.journal, self.open.current, self.callable, unsaved=UnsavedEvents(self.folder.tell))
+            )
         return len(self.debate.answers) > before
 
     def _take(self, turn_id: str, text: str) -> None:
@@ -257,7 +249,7 @@ class _Stepper:
         event = self._parsed(turn, asked, reply)
         if turn_id not in self.debate.answers:
             self._ask_once(turn, asked)
-        if record_event(self.journal, self.current, event):
+        if self.open.record(event):
             ignored = speech_rules.ignored_line(self.debate, turn, reply)
             remark = self.debate.format.lines.remark(ignored) if ignored else None
             words = sanitize.count_words(speech_rules.public(self.debate, text))
@@ -274,7 +266,7 @@ class _Stepper:
                 raise
             self._ask_once(turn, asked)
             rejected = Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=False)
-            record_event(self.journal, self.current, rejected)
+            self.open.record(rejected)
             raise
 
     def _refuse(self, turn_id: str, complaints: list[str]) -> None:
@@ -287,7 +279,7 @@ class _Stepper:
     def _ask_once(self, turn: Turn, asked: Brief) -> None:
         earlier = self.debate.asked.get(turn.id)
         if not earlier or earlier[-1].brief != asked.digest:
-            record_event(self.journal, self.current, Asked(turn=turn.id, brief=asked.digest, by=model_spec.HOST))
+            self.open.record(Asked(turn=turn.id, brief=asked.digest, by=model_spec.HOST))
 
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn as the host may see it: without the secrets of the environment. It ends with the last
@@ -301,7 +293,7 @@ class _Stepper:
     def _lay(self, turn: Turn) -> DueTurn:
         asked = self._brief(turn)
         place = self.folder.place(turn.id, asked.wants)
-        earlier = earlier_briefs(self.journal.events, turn, os.path.basename(place.reply))
+        earlier = earlier_briefs(self.open.journal.events, turn, os.path.basename(place.reply))
         self._ask_once(turn, asked)
         if problem := self.folder.lay(place, self._brief_file(asked, self.debate, turn), earlier):
             self._refuse(turn.id, [problem])

@@ -24,7 +24,6 @@ class Human:
 
     def __init__(self, current: CurrentState):
         self.person: PersonInput | None = None
-        self.one_at_a_time = True
         self._current = current
         self._terminal = asyncio.Lock()
 
@@ -32,7 +31,7 @@ class Human:
         """What the person says. ProviderFailed if there is no terminal to ask at, Paused if the person leaves."""
         if self.person is None:
             raise ProviderFailed(f"{brief.turn} is a person's turn, and there is no terminal to ask at. {_AS_FILES}")
-        async with self._terminal if self.one_at_a_time else nullcontext():
+        async with self._terminal if self.person.one_at_a_time else nullcontext():
             text = await self.person.answer(self._current.state, schedule.turn(self._current.state, brief.turn), brief)
         on_text(text)
         return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)

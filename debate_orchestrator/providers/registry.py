@@ -180,12 +180,13 @@ class Personal(Protocol):
 
     person: PersonInput | None
     """The person; None until the terminal or the browser provides one."""
-    one_at_a_time: bool
-    """Whether turns that are due together are asked for one after the other, since all share a terminal."""
 
 
 class PersonInput(Protocol):
     """A person who takes turns."""
+
+    one_at_a_time: bool
+    """Whether turns that are due together are asked for one after the other, since all share a terminal."""
 
     async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
         """A valid reply to the turn. Raises Paused if the person leaves."""

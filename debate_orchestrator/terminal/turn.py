@@ -302,6 +302,8 @@ class BallotForm(Form):
 class Person:
     """The people at one terminal, in whichever seats they have."""
 
+    one_at_a_time = True
+
     def __init__(self, prompter: Prompter, drafts: Drafts):
         self._prompter, self._drafts = prompter, drafts
         self._leave: Callable[[], None] = lambda: None

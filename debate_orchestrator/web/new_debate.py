@@ -178,7 +178,7 @@ def prepare(sent: Mapping[str, str], offered: Offered) -> Prepared:
         if not settings.positions:
             raise BadSettings("positions: write out what each side argues. No model takes part that could derive it.")
     files = folder.free_files(settings.topic, _REHEARSED if rehearsal else "")
-    start.check_settings(settings, files)
+    start.check_settings(settings, files, people=True)
     output = f"{files.report.removesuffix('.md').removesuffix(_REHEARSED)}.md" if rehearsal else files.report
     settings = settings.model_copy(update={"output": output})
     return Prepared(settings, files, rehearsal, derives=not settings.positions)

@@ -17,22 +17,19 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core import decision, schedule
 from debate_orchestrator.core.events import QUESTION, Event, QuestionAsked
-from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import MIRRORED, Turn
 from debate_orchestrator.core.private_text import PrivateFilter
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.api import continued, find_risks, write_report
-from debate_orchestrator.engine.loop import run_loop
-from debate_orchestrator.engine.start import changed_prompts
-from debate_orchestrator.engine.turn import record_event
+from debate_orchestrator.engine.api import find_risks
+from debate_orchestrator.engine.debate import OpenDebate, continue_debate, drive, finish, record_alone, reopening
+from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.prompting.person_turns import reply_problems
-from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.registry import Personal
 from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import JOURNAL, state_folder
+from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.errors import (
     BadFile,
     BadReply,
@@ -103,6 +100,8 @@ class Asking(NamedTuple):
 class People:
     """The people of one debate. A provider asks them as it asks the person at a terminal."""
 
+    one_at_a_time = False
+
     def __init__(self) -> None:
         self.asking: dict[str, Asking] = {}
         """By turn id, the turns that wait for their person."""
@@ -169,7 +168,8 @@ class Run:
         self.failure: Exception | None = None
         """Why it ended before its debate was complete, unless it was paused on purpose."""
         self._explain = explain
-        self.journal: JournalWriter | None = None
+        self.debate: OpenDebate | None = None
+        """The debate while it runs."""
         self.current: CurrentState | None = None
         self._stop = asyncio.Event()
         self._leaving = False
@@ -177,7 +177,6 @@ class Run:
         self._writing: dict[str, Writing] = {}
         self._shown: set[str] = set()
         self._flush: asyncio.TimerHandle | None = None
-        self._saving: asyncio.Task[None] | None = None
         self.task = asyncio.create_task(self._run())
 
     @property
@@ -201,9 +200,9 @@ class Run:
 
     def record(self, event: Event) -> None:
         """Writes an event of the user's to the journal. Raises OutOfTurn where the debate does not admit it."""
-        assert self.journal is not None and self.current is not None
-        record_event(self.journal, self.current, event, self._on_event)
-        self._saving = asyncio.create_task(self.journal.synced())
+        assert self.debate is not None
+        self.debate.record(event, self._on_event)
+        self.debate.journal.sync()
 
     def first(self) -> list[bytes]:
         """How things stand, for a viewer who comes now."""
@@ -229,7 +228,7 @@ class Run:
         finally:
             if self.failure is not None:
                 self.complaints = self._explain(self.failure)
-            self.journal = None
+            self.debate = None
             if self._flush is not None:
                 self._flush.cancel()
             if not self._leaving:
@@ -239,28 +238,21 @@ class Run:
 
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
-        with continued(self.path, trust=True, reopen=True) as (journal, current, files):
-            self.journal, self.current = journal, current
-            self._shown = {block.id for block in blocks.outline(current.state)}
-            if current.state.due:
-                cast = current.state.cast
-                if errors := registry.cast_problems(cast) + registry.missing(cast):
-                    raise BadSettings(errors)
-                if (note := changed_prompts(current.state)) is not None:
-                    record_event(journal, current, note)
-                seats = registry.make_providers(current, files.evidence)
-                for provider in seats.values():
-                    if isinstance(provider, Personal):
-                        provider.person, provider.one_at_a_time = self.people, False
-                unsaved = UnsavedEvents(self._trouble)
-                try:
-                    await run_loop(journal, current, seats, self._on_event, self._on_text, self._stop, unsaved=unsaved)
-                finally:
-                    journal.sync()
-            if self._saving is not None:
-                await self._saving
-            if not current.state.due:
-                await asyncio.to_thread(write_report, journal, files)
+        with continue_debate(self.path, ignore, reopening) as debate:
+            self.debate, self.current = debate, debate.current
+            self._shown = {block.id for block in blocks.outline(debate.state)}
+            if debate.state.due:
+                must_be_callable(debate.state.cast, people=True)
+            await drive(
+                debate,
+                person=self.people,
+                on_event=self._on_event,
+                on_text=self._on_text,
+                stop=self._stop,
+                unsaved=UnsavedEvents(self._trouble),
+            )
+            if not debate.state.due:
+                await asyncio.to_thread(finish, debate)
 
     def _trouble(self, sentence: str) -> None:
         self.complaints = self._explain(JournalWriteError(sentence))
@@ -346,13 +338,10 @@ class Runs:
         """Writes an event of the user's into a debate, whether it runs or waits. Raises DebateError where the debate
         does not admit it, or runs in another process."""
         run = self.running(path)
-        if run is not None and run.current is not None:
-            run.record(make(run.current.state))
-            return
-        with JournalWriter(path) as journal:
-            current = CurrentState(fold(journal.events))
-            record_event(journal, current, make(current.state))
-            journal.sync()
+        if run is not None and run.debate is not None:
+            run.record(make(run.debate.state))
+        else:
+            record_alone(path, make)
 
     async def shutdown(self) -> None:
         """Ends all runs as SIGTERM ends a debate at a terminal: what had come of answers under way is kept."""

@@ -1,0 +1,262 @@
+"""A debate whose journal is open: created, continued with consent, driven to its end, and reported.
+
+The command line, the library and the browser all go this way: `create_debate` or `continue_debate`, then `drive`, then
+`finish`. Nothing else opens a journal to take turns in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import Event, Opened, Reassigned, Reopened
+from debate_orchestrator.core.fold import CurrentState, apply, fold
+from debate_orchestrator.core.phases import RAPPORTEUR, Turn
+from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.engine.budget import Budget
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.engine.start import changed_prompts
+from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, record_event
+from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions, Personal, PersonInput, Provider
+from debate_orchestrator.reports import forms
+from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.setup import risks
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.callbacks import Tell, ignore
+from debate_orchestrator.util.commands import command
+from debate_orchestrator.util.errors import Paused
+from debate_orchestrator.util.numbers import plural
+
+Agree = Callable[[JournalWriter, tuple[risks.Risk, ...]], None]
+"""Returns if the user consents to these risks of a journal; raises otherwise."""
+Changes = Callable[[DebateState], list[Event]]
+"""Checks that a debate can be continued, and returns the events to write before."""
+
+
+@dataclass(frozen=True)
+class OpenDebate:
+    """A debate whose journal this process alone writes, until the end of its `with` block. `create_debate` and
+    `continue_debate` make it, after the user's consent to what its journal names."""
+
+    journal: JournalWriter
+    current: CurrentState
+    files: DebateFiles
+
+    @property
+    def state(self) -> DebateState:
+        """The state of all events so far."""
+        return self.current.state
+
+    @property
+    def saved(self) -> str:
+        """What is saved, and the command that continues."""
+        turns = plural(len(self.state.answers), "turn")
+        return f"{turns} saved. Go on with `{next_command(self.state, self.files.journal)}`."
+
+    def record(self, event: Event, on_event: OnEvent | None = None) -> bool:
+        """Writes an event and folds it into the state, as `record_event` does; False if it is on record already."""
+        return record_event(self.journal, self.current, event, on_event)
+
+    def __enter__(self) -> OpenDebate:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.journal.close()
+
+
+# Opening
+
+
+def create_debate(opening: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
+    """Begins the journal of a debate: its opening, and the events that follow at once. Raises BadJournal if there is a
+    journal already, and ProviderFailed if it can't be written."""
+    return _open(JournalWriter.create(files.journal, opening), files, following)
+
+
+async def create_paid_debate(
+    opening: Opened, files: DebateFiles, following: Sequence[Event] = (), unsaved: UnsavedEvents | None = None
+) -> OpenDebate:
+    """As `create_debate`. If calls were paid for to derive the positions, the opening waits in `unsaved` while the disk
+    is full."""
+    if not opening.derived:
+        return create_debate(opening, files, following)
+    created: list[JournalWriter] = []
+
+    def write() -> None:
+        created.append(JournalWriter.create(files.journal, opening))
+
+    await (unsaved or UnsavedEvents()).written("the positions that were derived", write)
+    return _open(created[0], files, following)
+
+
+def _open(journal: JournalWriter, files: DebateFiles, following: Sequence[Event]) -> OpenDebate:
+    try:
+        debate = OpenDebate(journal, CurrentState(fold(journal.events)), files)
+        for event in following:
+            debate.record(event)
+        if following:
+            journal.sync()
+    except BaseException:
+        journal.close()
+        raise
+    return debate
+
+
+def continue_debate(journal: str | os.PathLike[str], agree: Agree, changes: Changes = lambda state: []) -> OpenDebate:
+    """Opens the debate of a journal again, with `changes` to its cast or limits.
+
+    If turns are due then, `agree` is called with what they do beyond the debate, as far as the journal names it: what
+    the changes bring is the caller's own. Nothing is written and no provider is made before it returns. What `agree`
+    and `changes` raise, and OutOfTurn for a change that does not fit, leaves the journal as it was. Raises BadJournal,
+    LockedJournal or DamagedJournal if it can't be opened.
+    """
+    path = os.fspath(journal)
+    debate = _open(JournalWriter(path), DebateFiles.of_journal(path), ())
+    try:
+        events = changes(debate.state)
+        changed = debate.state
+        for event in events:
+            changed = apply(changed, event)  # all of them, before the first is written: one may allow the next
+        if changed.due:
+            named = {event.seat for event in events if isinstance(event, Reassigned)}
+            cast = {seat: specs for seat, specs in changed.cast.items() if seat not in named}
+            agree(debate.journal, risks.of_debate(changed.opened, cast))
+        for event in events:
+            debate.record(event)
+        if events:
+            debate.journal.sync()
+    except BaseException:
+        debate.journal.close()
+        raise
+    return debate
+
+
+def reopening(state: DebateState) -> list[Event]:
+    """The change that asks again for what a complete debate lacks because no reply could be used."""
+    return [Reopened()] if schedule.asked_again(state) else []
+
+
+def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateState:
+    """Writes one event that calls no model to the journal of a debate that does not run now; returns the state after
+    it. Raises LockedJournal if it runs, and OutOfTurn if the event does not fit."""
+    with _open(JournalWriter(journal), DebateFiles.of_journal(journal), ()) as debate:
+        debate.record(make(debate.state))
+        debate.journal.sync()
+        return debate.state
+
+
+# Driving
+
+
+def seat_providers(
+    debate: OpenDebate,
+    permissions: Permissions = NO_PERMISSIONS,
+    person: PersonInput | None = None,
+    on_event: OnEvent | None = None,
+) -> dict[str, Provider]:
+    """The providers of a debate that goes on, by seat: none for seats of an agent host, and none at all where no turn
+    is due. `person` takes the turns of human seats. Prompts that are not those of its last turns are noted in the
+    journal. BadSettings if the cast can't be used."""
+    if not debate.state.due:
+        return {}
+    providers = registry.make_providers(debate.current, debate.files.evidence, permissions)
+    for provider in providers.values():
+        if isinstance(provider, Personal):
+            provider.person = person
+    if (note := changed_prompts(debate.state)) is not None:
+        debate.record(note, on_event)
+    return providers
+
+
+async def drive(
+    debate: OpenDebate,
+    *,
+    permissions: Permissions = NO_PERMISSIONS,
+    person: PersonInput | None = None,
+    on_event: OnEvent | None = None,
+    on_text: OnText | None = None,
+    on_brief: OnBrief | None = None,
+    stop: asyncio.Event | None = None,
+    paused: Callable[[], Awaitable[bool]] | None = None,
+    unsaved: UnsavedEvents | None = None,
+) -> None:
+    """Takes every turn that can be taken from here: until the debate is complete, only turns of an agent host are due,
+    or `stop` is set. When `stop` has ended the loop with work left, `paused` is awaited: the
+    debate goes on if it returns true. `on_event`, `on_text`, `on_brief` and `unsaved` are those of `run_loop`, and so
+    are the errors; `permissions` and `person` are those of `seat_providers`.
+    """
+    if not (providers := seat_providers(debate, permissions, person, on_event)):
+        return
+    stop = stop or asyncio.Event()
+    budget = Budget(debate.current)  # one for all rounds: a pause must not forget calls that may have cost something
+    left = True
+    try:
+        while left:
+            await run_loop(
+                debate.journal, debate.current, providers, on_event, on_text, stop, budget, unsaved, on_brief
+            )
+            left = any(turn.seat in providers for turn in debate.state.due)
+            if left and stop.is_set() and (paused is None or not await paused()):
+                return
+    finally:
+        debate.journal.sync()
+
+
+def finish(debate: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[str]]:
+    """Writes the report of a debate and the page beside it; returns the report, and why the page could not be written.
+    `tell` gets a sentence for each file that was kept under another name.
+
+    Raises Paused if turns are due that only an agent host can take, and BadFile if the report can't be written.
+    """
+    files = debate.files
+    if due := ", ".join(turn.id for turn in debate.state.due):
+        hint = f"`{next_command(debate.state, files.journal)}` to take them"
+        raise Paused(f"{files.journal}: turns wait for the host: {due}.", hint=hint)
+    entries = debate.journal.entries
+    report = build_report(entries, gather_reviews(files.ballots, entries))
+    return report, forms.write_both(report, files.report, files.page, tell)
+
+
+# Continuing
+
+
+def next_command(debate: DebateState, journal: str) -> str:
+    """The command that takes the turns that are due, for a shell. It is `step` where one of them is the host's: a step
+    calls the models beside it too. Since it asks no person, it is `resume` where a person's turn is due as well."""
+    specs = {filler(debate, turn.seat) for turn in debate.due}
+    steps = model_spec.HOST in specs and model_spec.HUMAN not in specs
+    return command("step" if steps else "resume", journal)
+
+
+def asks_again(debate: DebateState, journal: str) -> str:
+    """The sentence with the command that asks again for what a complete debate lacks because no reply could be used;
+    empty where it lacks nothing."""
+    if turns := schedule.asked_again(debate):
+        seats = dict.fromkeys(turn.role for turn in turns)
+        others = " ".join(f"--{seat} MODEL" for seat in seats)
+        return f"`{command('resume', journal)}` asks for {_titles(turns)} again; with `{others}` it asks another model."
+    if turns := schedule.unwritten(debate):
+        answers = command("answers --from", journal)
+        named = f"--{RAPPORTEUR} MODEL"
+        missing = _titles(turns)
+        return (
+            f"It is too late for {missing} in this debate: `{answers}` prints the answers for a new one, to run with "
+            f"`{named}`."
+        )
+    return ""
+
+
+def _titles(turns: Iterable[Turn]) -> str:
+    """What these turns write, as in `the dissent record and the decision brief`."""
+    return " and ".join(f"the {title}" for title in dict.fromkeys(turn.phase.title.lower() for turn in turns))
