@@ -24,8 +24,8 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS
 from debate_orchestrator.setup.settings import settings_from
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.messages import ignore
 
 SETUP = (
     "--topic=T",

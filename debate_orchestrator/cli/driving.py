@@ -24,9 +24,8 @@ from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.model import closing_line
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.callbacks import ignore
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import ExternalError
+from debate_orchestrator.util.messages import command, ignore
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.turn import Person

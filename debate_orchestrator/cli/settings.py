@@ -30,8 +30,6 @@ from debate_orchestrator.setup.session import Propose, Ready, load
 from debate_orchestrator.setup.settings import Settings, format_of, number, rapporteur_note, settings_from
 from debate_orchestrator.storage.paths import REPORT, DebateFiles, free_report
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.callbacks import Tell
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import (
     LARGEST,
     error_text,
@@ -41,6 +39,7 @@ from debate_orchestrator.util.data import (
     read_mapping_with_lines,
 )
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
+from debate_orchestrator.util.messages import Tell, command
 from debate_orchestrator.util.model_spec import HOST
 
 DEFAULT_FORMAT = "adversarial"

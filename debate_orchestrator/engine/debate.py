@@ -31,9 +31,8 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.callbacks import Tell, ignore
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import Paused
+from debate_orchestrator.util.messages import Tell, command, ignore
 from debate_orchestrator.util.numbers import plural
 
 Agree = Callable[[JournalWriter, tuple[risks.Risk, ...]], None]
@@ -192,12 +191,11 @@ async def drive(
     unsaved: UnsavedEvents | None = None,
 ) -> None:
     """Takes every turn that can be taken from here: until the debate is complete, only turns of an agent host are due,
-    or `stop` is set. When `stop` has ended the loop with work left, `paused` is awaited: the
-    debate goes on if it returns true. `on_event`, `on_text`, `on_brief` and `unsaved` are those of `run_loop`, and so
-    are the errors; `permissions` and `person` are those of `seat_providers`.
+    or `stop` is set. When `stop` has ended the loop with work left, `paused` is awaited: the debate goes on if it
+    returns true. `on_event`, `on_text`, `on_brief` and `unsaved` are those of `run_loop`, and so are the errors;
+    `permissions` and `person` are those of `seat_providers`.
     """
-    if not (providers := seat_providers(debate, permissions, person, on_event)):
-        return
+    providers = seat_providers(debate, permissions, person, on_event)
     stop = stop or asyncio.Event()
     budget = Budget(debate.current)  # one for all rounds: a pause must not forget calls that may have cost something
     left = True

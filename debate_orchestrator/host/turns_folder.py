@@ -24,9 +24,9 @@ from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.callbacks import Tell, ignore
 from debate_orchestrator.util.data import error_text, is_link, read_regular
 from debate_orchestrator.util.errors import BadFile, BadReply, with_hint
+from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.sanitize import one_line
 
 _LOOK = 0.3

@@ -29,7 +29,6 @@ from debate_orchestrator.prompting.person_turns import reply_problems
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import JOURNAL, state_folder
-from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.errors import (
     BadFile,
     BadReply,
@@ -40,6 +39,7 @@ from debate_orchestrator.util.errors import (
     Paused,
     short_repr,
 )
+from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.web import blocks, folder
 from debate_orchestrator.web.live import Audience, message
