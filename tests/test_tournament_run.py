@@ -15,7 +15,7 @@ import pytest
 from contests import JUDGES, OPUS, runner, statuses
 from messages_server import Server, serving
 
-from debate_orchestrator.core.events import Asked, Event, Opened, Reassigned, Spoke, Voted
+from debate_orchestrator.core.events import Asked, Event, Noted, Opened, Reassigned, Spoke, Voted
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.tally import final_votes
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -88,6 +88,19 @@ def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
             for path in (held.journal(one), whole.journal(other))
         ]
         assert sorted(answers[0]) == sorted(answers[1]) and len(answers[0]) == 8
+
+
+def test_changed_prompts_are_noted(here: Path) -> None:
+    """A debate that goes on with other prompts than it began with says so in its journal; one that begins does not."""
+    held = contests.tournament()
+    first = held.schedule[0]
+    opened = held.opening(first)
+    began = opened.model_copy(update={"prompts": opened.prompts | {"gone.j2": "0" * 64}})
+    JournalWriter.create(held.journal(first), began).close()
+    contests.ran(held)
+
+    notes = [[event.detail for event in events_of(held, n) if isinstance(event, Noted)] for n in (0, 1)]
+    assert notes == [["gone.j2 gone"], []]
 
 
 def test_a_judge_who_fails_is_replaced(server: Server) -> None:

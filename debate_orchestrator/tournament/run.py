@@ -18,6 +18,7 @@ from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
 from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.engine.budget import SharedBudget
 from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal import JournalWriter
@@ -195,6 +196,8 @@ class TournamentRun:
             if not made or events[0] is not made[0]:
                 self.tournament.must_belong(debate, events)
             current = CurrentState(fold(events))
+            if not made and current.state.due and (note := changed_prompts(current.state)) is not None:
+                record_event(journal, current, note)
             taken = in_batches(current.state, self._batches) if self._batches else 0
             self.repeated += max(0, _under_way(current.state) - taken)
             if schedule.unanswered_at_the_end(current.state) and self._retry_failed:
