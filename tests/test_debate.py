@@ -1,0 +1,110 @@
+"""A debate that is opened: consent comes before everything, a pause keeps it whole, and what was paid for waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from debates import opening
+
+from debate_orchestrator.core.events import BudgetChanged, Event, Opened, Reassigned, Reply
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.debate import continue_debate, create_debate, create_paid_debate, drive, finish
+from debate_orchestrator.providers import registry
+from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.storage import journal_retry
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.errors import BadSettings, JournalWriteError, Paused
+from debate_orchestrator.util.messages import ignore
+
+J = "r.journal.jsonl"
+FILES = DebateFiles.of_journal(J)
+PROGRAMS = {"a": ("command:cat -u",), "b": ("command:tee",), "judge": ("rehearse",)}
+
+
+def test_nothing_happens_before_consent(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without consent a journal stays as it was, byte for byte, with none of the changes, and no provider is made."""
+    create_debate(opening(cast=PROGRAMS), FILES).journal.close()
+    before = Path(J).read_bytes()
+    monkeypatch.setattr(registry, "make_providers", lambda *_: pytest.fail("a provider was made"))
+
+    def refuse(journal: JournalWriter, risks: Sequence[Risk]) -> None:
+        raise BadSettings(", ".join(risk.what for risk in risks))
+
+    with pytest.raises(BadSettings, match=r"^cat -u, tee$"):
+        continue_debate(J, refuse, lambda state: [BudgetChanged(max_cost=1.0)])
+    assert Path(J).read_bytes() == before
+
+
+def test_what_the_user_seats_needs_no_consent(here: Path) -> None:
+    """Consent is asked for the programs that the journal names, and not for one that the user puts in their place."""
+    create_debate(opening(cast=PROGRAMS), FILES).journal.close()
+    asked: list[str] = []
+
+    def agree(journal: JournalWriter, risks: Sequence[Risk]) -> None:
+        asked.extend(risk.what for risk in risks)
+
+    changes: list[Event] = [Reassigned(seat="a", who=("command:sort",))]
+    with continue_debate(J, agree, lambda state: changes) as debate:
+        assert debate.state.cast["a"] == ("command:sort",)
+    assert asked == ["tee"]
+
+
+@pytest.mark.parametrize("resumes", [True, False])
+def test_a_pause(here: Path, resumes: bool) -> None:
+    """A debate that is stopped with work left goes on where `paused` says so; otherwise it stays as it is, and can be
+    continued to the same end."""
+    stop, pauses = asyncio.Event(), list[int]()
+
+    def on_event(state: DebateState, event: Event) -> None:
+        if event.kind == "spoke" and not pauses:
+            stop.set()
+
+    async def paused() -> bool:
+        pauses.append(len(debate.state.answers))
+        stop.clear()
+        return resumes
+
+    with create_debate(opening(rounds=1, cast=dict.fromkeys(("a", "b", "judge"), ("rehearse",))), FILES) as debate:
+        asyncio.run(drive(debate, on_event=on_event, stop=stop, paused=paused))
+        assert debate.state.complete is resumes and pauses == [1]
+        if not resumes:
+            with pytest.raises(Paused, match="turns wait"):
+                finish(debate)
+    with continue_debate(J, ignore) as debate:
+        asyncio.run(drive(debate))
+        report, problems = finish(debate)
+    assert debate.state.complete and problems == [] and report.status == "complete"
+    assert len({event.turn for event in read(J).events if event.kind == "spoke"}) == 2
+
+
+def test_what_was_paid_for_waits_for_room(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An opening with derived positions is written once the disk has room; one that cost nothing fails at once."""
+    given = opening()
+    paid = given.model_copy(update={"derived": (Reply(text="{}", brief="b", by="anthropic:m", called=True),)})
+    create, tried, told = JournalWriter.create, list[str](), list[str]()
+
+    def full_twice(path: Any, opened: Opened) -> JournalWriter:
+        tried.append(str(path))
+        if len(tried) < 3:
+            raise JournalWriteError("No room.", "no space left on device")
+        return create(path, opened)
+
+    monkeypatch.setattr(JournalWriter, "create", full_twice)
+    monkeypatch.setattr(journal_retry, "RETRY_SECONDS", 0.0)
+    asyncio.run(create_paid_debate(paid, FILES, unsaved=UnsavedEvents(told.append))).journal.close()
+    assert len(tried) == 3 and read(J).events == [paid]
+    assert [sentence.split(":")[0].split(" can't")[0] for sentence in told] == [
+        "the positions that were derived",
+        "Saved",
+    ]
+
+    tried.clear()
+    with pytest.raises(JournalWriteError):
+        asyncio.run(create_paid_debate(given, DebateFiles.of_journal("s.journal.jsonl")))
+    assert len(tried) == 1
