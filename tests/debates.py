@@ -18,7 +18,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.storage.journal import Entry
 from debate_orchestrator.util.errors import BadReply
 

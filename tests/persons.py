@@ -17,7 +17,7 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.styles import style as styles
 
-from debate_orchestrator.cli.settings import questionnaire as interview
+from debate_orchestrator.cli.answers_and_flags import questionnaire as interview
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.engine.estimate import CostEstimate
 from debate_orchestrator.providers.discovery import Available

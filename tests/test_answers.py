@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.settings import LONGEST_LINE
+from debate_orchestrator.core.settings import LONGEST_LINE, Settings
 from debate_orchestrator.formats import loader
-from debate_orchestrator.setup import settings
-from debate_orchestrator.setup.settings import KEYS, Settings
+from debate_orchestrator.setup import answers
+from debate_orchestrator.setup.answers import KEYS
 from debate_orchestrator.util.errors import BadSettings, DebateError
 
 RULES = loader.load("adversarial")
@@ -25,13 +25,13 @@ BASE: dict[str, Any] = {
 
 
 def settle(**given: Any) -> Settings:
-    return settings.settings_from(BASE | given, RULES, "debate-report.md")
+    return answers.settings_from(BASE | given, RULES, "debate-report.md")
 
 
 def complaints(given: dict[str, Any]) -> list[str]:
     """What is wrong with answers, by the keys that the complaints begin with."""
     with pytest.raises(BadSettings) as refused:
-        settings.settings_from(given, RULES, "debate-report.md")
+        answers.settings_from(given, RULES, "debate-report.md")
     assert not [one for one in refused.value.complaints if "\n" in one or len(one) > 500]
     return [one.partition(":")[0] for one in refused.value.complaints]
 
@@ -86,7 +86,7 @@ def test_unknown_keys(key: Any) -> None:
     """A key that is none is named, with the one that was probably meant, or else with all of them."""
     assert complaints(BASE | {key: 1}) == ["answers"]
     with pytest.raises(BadSettings, match=f"Did you mean '|The keys are {', '.join(KEYS)}"):
-        settings.settings_from(BASE | {key: 1}, RULES, "x.md")
+        answers.settings_from(BASE | {key: 1}, RULES, "x.md")
 
 
 @pytest.mark.parametrize("topic", [None, "", "  \n", "\u200b\u202e", 7, ["x"], True, "x" * (LONGEST_LINE + 1)])
@@ -104,7 +104,7 @@ def test_a_topic_is_taken_word_for_word() -> None:
 def test_positions_may_be_left_open() -> None:
     """Positions that are auto, or not given, are to be derived."""
     assert settle(positions="auto").positions == {}
-    assert settings.settings_from({"topic": "x"}, RULES, "x.md").positions == {}
+    assert answers.settings_from({"topic": "x"}, RULES, "x.md").positions == {}
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ ANY = st.recursive(
 def test_any_answers_are_settled_or_refused(given: dict[str, Any]) -> None:
     """Whatever an answers file holds, it is settled or refused with complaints, and nothing else is raised."""
     try:
-        made = settings.settings_from(BASE | given, RULES, "x.md")
+        made = answers.settings_from(BASE | given, RULES, "x.md")
     except DebateError as error:
         assert error.complaints
     else:
@@ -228,7 +228,7 @@ ALONE = rules(seats={seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, rou
 
 def settled(made: Format, **given: Any) -> Settings:
     positions = {side: f"It is {side}." for side in made.sides}
-    return settings.settings_from({"topic": "x", "positions": positions, **given}, made, "x.md")
+    return answers.settings_from({"topic": "x", "positions": positions, **given}, made, "x.md")
 
 
 def refused(made: Format, **given: Any) -> list[str]:
@@ -305,7 +305,7 @@ def test_more_than_the_panel_is_no_quorum(panel: int) -> None:
 def test_one_position_alone() -> None:
     """Where one side has a position and the other has none, what is missing is named."""
     with pytest.raises(BadSettings) as refusal:
-        settings.settings_from({"topic": "x", "positions": {"a": "Yes"}}, RULES, "x.md")
+        answers.settings_from({"topic": "x", "positions": {"a": "Yes"}}, RULES, "x.md")
     assert refusal.value.complaints == [
         "positions: none is given for b. Try: --position-b, or positions.b in the answers file."
     ]

@@ -14,7 +14,7 @@ from own_formats import written
 from waiting import ended
 
 import debate_orchestrator
-from debate_orchestrator.cli.settings import questionnaire as interview
+from debate_orchestrator.cli.answers_and_flags import questionnaire as interview
 from debate_orchestrator.core.events import Context, Reassigned
 from debate_orchestrator.setup import session
 from debate_orchestrator.setup.session import SetupProgress, SetupState

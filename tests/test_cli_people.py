@@ -14,15 +14,15 @@ from test_cli_converse import Person, person  # noqa: F401
 
 from debate_orchestrator.cli import driving, resume, run
 from debate_orchestrator.cli import judge as judge_verb
+from debate_orchestrator.cli.answers_and_flags import with_positions
 from debate_orchestrator.cli.driving import person_here
-from debate_orchestrator.cli.settings import with_positions
 from debate_orchestrator.engine.debate import continue_debate, seat_providers
 from debate_orchestrator.engine.start import people_errors
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS
-from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import ignore

@@ -17,7 +17,7 @@ import pytest
 from conftest import Run, finish
 
 from debate_orchestrator.core.settings import DECLARED
-from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
+from debate_orchestrator.setup.answers import SETTING_TEXTS
 from debate_orchestrator.util.data import LARGEST, read_mapping
 
 ROOT = Path(__file__).parent.parent
@@ -233,7 +233,7 @@ def test_a_setting_is_declared_in_two_places(here: Path) -> None:
     assert text.count("\n    sources:") == 1
     field, entry = documented_setting()
     source.write_text(text.replace("\n    sources:", f"{field}\n    sources:"), encoding="utf-8")
-    texts = Path("toy/debate_orchestrator/setup/setting_texts.py")
+    texts = Path("toy/debate_orchestrator/setup/answers.py")
     texts.write_text(texts.read_text(encoding="utf-8").replace("\n}\n", f"{entry}\n}}\n"), encoding="utf-8")
 
     with changed_package() as toy:

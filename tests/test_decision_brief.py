@@ -16,7 +16,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report, closing_line
-from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import BadSettings
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from debate_orchestrator.formats import loader
+from debate_orchestrator.setup.answers import block_lines, message_line
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import Ask, Propose, QuestionTexts, Ready, SetupState
-from debate_orchestrator.setup.settings import block_lines, message_line
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
 

@@ -9,8 +9,9 @@ from test_interview import CLEAR, MUDDY, PAIR, TO_POSITIONS, TO_READY, TO_ROUNDS
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import RoundLimits
+from debate_orchestrator.core.settings import unwanted
 from debate_orchestrator.formats import loader
-from debate_orchestrator.setup import settings
+from debate_orchestrator.setup import answers
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import Ask, Propose, QuestionTexts, Ready, SetupState
 from debate_orchestrator.util import resources
@@ -156,7 +157,7 @@ class TestFormats:
         assert question(interview, draft).key == "strictness"
         ready = interview.next(said(interview, draft, ("strictness", "strict"), ("output", "default")))
         assert isinstance(ready, Ready) and "Rounds: 1\n" in ready.show
-        assert settings.settings_from(draft.given, interview.format, "o.md").rounds == 1
+        assert answers.settings_from(draft.given, interview.format, "o.md").rounds == 1
 
     def test_rounds_have_the_formats_limits(self) -> None:
         """Limits, default, cap and what a round is are the format's."""
@@ -181,7 +182,7 @@ class TestFormats:
     )
     def test_complaints_have_the_formats_limits(self, rounds: RoundLimits, expected: str) -> None:
         """A number that will not do is told the format's own limits."""
-        assert expected in settings.unwanted("rounds", "9", self.other(rounds=rounds))
+        assert expected in unwanted("rounds", "9", self.other(rounds=rounds))
 
 
 class TestTheSame:

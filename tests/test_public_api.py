@@ -24,7 +24,7 @@ from debate_orchestrator import (
     run,
     step,
 )
-from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.setup.answers import settings_from
 
 DOCS = Path(__file__).parent.parent / "docs" / "library.md"
 SETTINGS = {

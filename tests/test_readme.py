@@ -15,7 +15,7 @@ from messages_server import Server, serving
 from debate_orchestrator import load_format
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.start import make_opening
-from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.setup.answers import settings_from
 
 SPEAKER, JUDGE_MODEL = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
 ROOT = Path(__file__).parent.parent

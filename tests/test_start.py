@@ -13,9 +13,10 @@ from debate_orchestrator import __version__
 from debate_orchestrator.core import events
 from debate_orchestrator.core.events import EVENT, Noted
 from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine import start
 from debate_orchestrator.formats import loader
-from debate_orchestrator.setup import settings
+from debate_orchestrator.setup import answers
 from debate_orchestrator.storage.journal import SCHEMA
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
@@ -23,9 +24,9 @@ from debate_orchestrator.util.errors import BadSettings
 RULES = loader.load("adversarial")
 
 
-def settled(**given: Any) -> settings.Settings:
+def settled(**given: Any) -> Settings:
     base = {"topic": "Tabs are better.", "positions": {"a": "Tabs.", "b": "Spaces."}, "issues": False, "brief": False}
-    return settings.settings_from(base | given, RULES, "debate-report.md")
+    return answers.settings_from(base | given, RULES, "debate-report.md")
 
 
 def test_the_setup_is_what_was_answered() -> None:
@@ -174,7 +175,7 @@ def test_prompts_that_came_back_are_noted_too() -> None:
 )
 def test_positions_without_a_model(cast: dict[str, Any]) -> None:
     """Where a stand-in, a host or a person would derive them, the positions are plain ones."""
-    given = settings.settings_from({"topic": "Should we move?", "cast": cast}, RULES, "debate-report.md")
+    given = answers.settings_from({"topic": "Should we move?", "cast": cast}, RULES, "debate-report.md")
     asked, paid = asyncio.run(start.settle_positions(given))
 
     assert asked.positions == {"a": "We should move.", "b": "We should not move."}
@@ -184,7 +185,7 @@ def test_positions_without_a_model(cast: dict[str, Any]) -> None:
 def test_positions_are_wanted_of_a_person() -> None:
     """Where no model could derive them and none are plain, they are wanted, with the flags that give them."""
     cast = {"a": "human", "b": "rehearse", "judge": "rehearse"}
-    given = settings.settings_from({"topic": "Pizza", "cast": cast}, RULES, "debate-report.md")
+    given = answers.settings_from({"topic": "Pizza", "cast": cast}, RULES, "debate-report.md")
 
     with pytest.raises(BadSettings, match=r"from 'Pizza' without a model.*--position-a TEXT and --position-b TEXT"):
         asyncio.run(start.settle_positions(given))

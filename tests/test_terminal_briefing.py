@@ -20,7 +20,7 @@ from debate_orchestrator.prompting import brief_pieces
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.providers import rehearse
-from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.terminal import turn as terminal_turn
 
 

@@ -34,7 +34,7 @@ from persons import (
     trusting,
 )  # fmt: skip
 
-from debate_orchestrator.cli.settings import questionnaire
+from debate_orchestrator.cli.answers_and_flags import questionnaire
 from debate_orchestrator.setup.kept_answers import RecentAnswers, from_file
 from debate_orchestrator.setup.session import SetupProgress, SetupState, load, save
 from debate_orchestrator.storage.paths import DebateFiles

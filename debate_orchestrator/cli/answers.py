@@ -12,8 +12,7 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
-from debate_orchestrator.setup.settings import sample
+from debate_orchestrator.setup.answers import SETTING_TEXTS, sample
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources

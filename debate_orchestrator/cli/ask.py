@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from debate_orchestrator.cli import consent, flags
+from debate_orchestrator.cli.answers_and_flags import DEFAULT_FORMAT, questionnaire_of
 from debate_orchestrator.cli.output import print_errors, print_json, remark
-from debate_orchestrator.cli.settings import DEFAULT_FORMAT, questionnaire_of
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.host.setup import AskResult
 from debate_orchestrator.host.setup import ask as ask_host
 from debate_orchestrator.setup import risks
+from debate_orchestrator.setup.answers import format_of, settings_from
 from debate_orchestrator.setup.session import Ask, Propose, Ready
-from debate_orchestrator.setup.settings import format_of, settings_from
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util.data import LARGEST
 from debate_orchestrator.util.errors import BadSettings

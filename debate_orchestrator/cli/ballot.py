@@ -13,10 +13,10 @@ from functools import partial
 from typing import Any
 
 from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.answers_and_flags import read_standard_input
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import at_terminal, page, print_json, remark, say
-from debate_orchestrator.cli.settings import read_standard_input
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.engine.debate import next_command

@@ -44,8 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _converse(arguments: argparse.Namespace) -> int:
     """Holds the setup conversation and runs its debate. What was answered is kept if the user leaves."""
     from debate_orchestrator.cli import consent, flags
+    from debate_orchestrator.cli.answers_and_flags import questionnaire
     from debate_orchestrator.cli.run import run_settings
-    from debate_orchestrator.cli.settings import questionnaire
     from debate_orchestrator.engine.start import check_settings, rehearsed
     from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
     from debate_orchestrator.terminal.casting import in_background, look

@@ -44,8 +44,7 @@ def add_answers(parser: argparse.ArgumentParser) -> None:
 
 def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
     """The flags of these settings, or else of all; `given_settings` reads them."""
-    from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
-    from debate_orchestrator.setup.settings import types_of
+    from debate_orchestrator.setup.answers import SETTING_TEXTS, types_of
 
     for name in names or SETTING_TEXTS:
         shown, types = SETTING_TEXTS[name], types_of(name)
@@ -66,8 +65,7 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
 
 def given_settings(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Those of these settings, or else of all, that flags were given for. A mapping has only the keys with flags."""
-    from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
-    from debate_orchestrator.setup.settings import from_text
+    from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text
 
     found: dict[str, Any] = {}
     for name in names or SETTING_TEXTS:

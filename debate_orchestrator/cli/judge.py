@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from debate_orchestrator.cli import consent, flags
+from debate_orchestrator.cli.answers_and_flags import cap
 from debate_orchestrator.cli.driving import drive_to_report, events_errors, is_quiet
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import at_terminal, remark
-from debate_orchestrator.cli.settings import cap
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import CALLING, VOTING
 from debate_orchestrator.engine import budget, rejudge, start
 from debate_orchestrator.providers import discovery
+from debate_orchestrator.setup.answers import judging_settings
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.setup.settings import judging_settings
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadSettings
 

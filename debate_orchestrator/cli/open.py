@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.answers_and_flags import read_settings, setup_lines, with_positions
 from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import next_step, remark
-from debate_orchestrator.cli.settings import read_settings, setup_lines, with_positions
 from debate_orchestrator.cli.step import print_step
 from debate_orchestrator.engine import start
 from debate_orchestrator.host.step import take_step

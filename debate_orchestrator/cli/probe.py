@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from debate_orchestrator.cli import consent, flags
+from debate_orchestrator.cli.answers_and_flags import cap
 from debate_orchestrator.cli.interrupts import stopped_in_order
 from debate_orchestrator.cli.output import print_json, remark, say
-from debate_orchestrator.cli.settings import cap
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState

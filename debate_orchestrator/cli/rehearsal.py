@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.settings import read_answers, settings_of
+from debate_orchestrator.cli.answers_and_flags import read_answers, settings_of
 from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
-from debate_orchestrator.setup.settings import Settings
+from debate_orchestrator.setup.answers import SETTING_TEXTS
 from debate_orchestrator.util.model_spec import HOST, REHEARSE, is_stand_in, public_name, real, specs_of
 
 _Filler = Callable[[str], str]

@@ -11,12 +11,12 @@ import sys
 from collections.abc import Sequence
 
 from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.answers_and_flags import cap, every_seat, seconds
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_errors
 from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.journals import is_unfinished, journal_named
 from debate_orchestrator.cli.output import at_terminal
-from debate_orchestrator.cli.settings import cap, every_seat, seconds
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned, RetryForChanged
 from debate_orchestrator.core.phases import JUDGE, Turn

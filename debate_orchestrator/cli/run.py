@@ -10,16 +10,15 @@ import sys
 from collections.abc import Mapping
 
 from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.answers_and_flags import cast_line, read_settings, setup_lines, with_positions
 from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_errors, is_quiet
 from debate_orchestrator.cli.output import at_terminal, next_step, remark
 from debate_orchestrator.cli.rehearsal import real_debate
-from debate_orchestrator.cli.settings import cast_line, read_settings, setup_lines, with_positions
-from debate_orchestrator.core.settings import LONGEST_LINE
+from debate_orchestrator.core.settings import LONGEST_LINE, Settings
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.setup.settings import Settings
 from debate_orchestrator.storage.paths import DebateFiles, free_files
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings

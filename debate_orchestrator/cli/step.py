@@ -21,7 +21,7 @@ from debate_orchestrator.host.step import DueTurn, StepResult, take_step, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
 from debate_orchestrator.prompting.replies import LARGEST, decode
 from debate_orchestrator.reports.wording import ISSUES_CHANGED
-from debate_orchestrator.setup.settings import host_problem
+from debate_orchestrator.setup.answers import host_problem
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, BadSettings
 from debate_orchestrator.util.messages import command

@@ -1,6 +1,6 @@
 """The settings of a debate: everything that a user may choose, each declared once.
 
-A field of `Settings` with its `Setting` says what may be chosen; `setup/setting_texts.py` says how flags, the sample of
+A field of `Settings` with its `Setting` says what may be chosen; `setup/answers.py` says how flags, the sample of
 an answers file and the block that confirms a setup show it. Whatever a user chooses is validated with the format in the
 context, as `Settings.model_validate(values, context=format)`. Code reads a setting where it takes effect, as
 `debate.opened.setup.NAME`. A journal is read without one, since it may have been written under other limits.
@@ -48,7 +48,7 @@ _DATED = re.compile(rf"\s*as of (?=[^,]*\d)((?:(?:{_TIMES})\b[ /-]*+)++(?:, ?\d{
 
 @dataclass(frozen=True)
 class Setting:
-    """What a user may choose, beyond the type of the setting. Its texts are in `setup/setting_texts.py`."""
+    """What a user may choose, beyond the type of the setting. Its texts are in `setup/answers.py`."""
 
     wanted: str | Callable[[Format], str] = "true or false"
     """What its value has to be, for an error message."""

@@ -10,6 +10,7 @@ from debate_orchestrator.core.events import BudgetChanged, Event, RetryForChange
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine import rejudge as rejudging
@@ -31,7 +32,7 @@ from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.review_files import gather_reviews
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.settings import Settings, format_of, settings_from
+from debate_orchestrator.setup.answers import format_of, settings_from
 from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec

@@ -11,6 +11,7 @@ import secrets
 from typing import NamedTuple
 
 from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine.estimate import expected
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief
@@ -18,7 +19,6 @@ from debate_orchestrator.prompting.replies import parse_structured
 from debate_orchestrator.providers.registry import Provider, call_provider
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import Propose, SetupProgress, SetupState
-from debate_orchestrator.setup.settings import Settings
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import (
     BadReply,

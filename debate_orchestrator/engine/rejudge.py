@@ -36,7 +36,7 @@ from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, Tra
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
-from debate_orchestrator.setup import risks, settings
+from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files
 from debate_orchestrator.util import model_spec
@@ -392,7 +392,7 @@ def _mode_errors(strictness: str, format: Format) -> list[str]:
 def _voting(given: Mapping[str, Any], format: Format, judges: Sequence[str], errors: list[str]) -> dict[str, Any]:
     """How a panel votes; what is wrong with that goes into `errors`."""
     try:
-        settled = settings.judging_settings(given, format, len(judges))
+        settled = answers.judging_settings(given, format, len(judges))
         return {name: getattr(settled, name) for name in VOTING}
     except BadSettings as error:
         errors += error.complaints

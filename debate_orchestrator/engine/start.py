@@ -23,9 +23,9 @@ from debate_orchestrator.engine.moderator import derive_positions
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
+from debate_orchestrator.setup.answers import host_problem, without_stand_in_rapporteur
 from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.questions import Questionnaire, question_texts
-from debate_orchestrator.setup.settings import host_problem, without_stand_in_rapporteur
 from debate_orchestrator.storage.journal import SCHEMA, must_be_new
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec

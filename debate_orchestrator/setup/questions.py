@@ -18,7 +18,7 @@ from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
 from debate_orchestrator.core.schema import ShapeContext, check, json_schema
 from debate_orchestrator.core.settings import DECLARED, Source, default_of, duplicate_positions, unwanted
 from debate_orchestrator.prompting.normalize import normalize
-from debate_orchestrator.setup import risks, settings
+from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.setup.session import (
     Ask,
     Propose,
@@ -107,7 +107,7 @@ class Questionnaire:
         if limits.insist > 1:
             yield "rounds", "rounds" in settled
         number = settled.get("rounds", 1)
-        if number != settings.AUTO and number > limits.most:
+        if number != answers.AUTO and number > limits.most:
             yield "insist", bool(settled.get("insist"))
         yield from ((key, key in settled) for key in self.plain_settings if len(self._choices(key)) != 1)
 
@@ -120,7 +120,7 @@ class Questionnaire:
         choices = {value: about.format(**filled) for value, about in self._choices(key).items()}
         options = {label.format(**filled): about.format(**filled) for label, about in wording.options.items()}
         if key == "rounds" and not self.format.can_run_dry:
-            options.pop(settings.AUTO, None)
+            options.pop(answers.AUTO, None)
         return Ask(
             key=key,
             header=wording.header,
@@ -155,12 +155,12 @@ class Questionnaire:
                 keys = " or ".join(f"position_{side}=..." for side in self.format.sides)
                 return {"argued": " ".join(self.argued(draft)), "keys": keys}
             case "rounds":
-                auto = f", or {settings.AUTO}" if self.format.can_run_dry else ""
+                auto = f", or {answers.AUTO}" if self.format.can_run_dry else ""
                 return {"default": limits.default, "most": limits.most, "auto": auto, "about": self._about_rounds()}
             case "insist":
                 cap = "4 or 5" if limits.most > 4 else limits.most
                 return {"rounds": draft.given.get("rounds", ""), "cap": cap}
-        return {"default": settings.typed(self.default(key))} if key in self.plain_settings else {}
+        return {"default": answers.typed(self.default(key))} if key in self.plain_settings else {}
 
     def standing_answer(self, draft: SetupState, key: str) -> str:
         """What stands as the answer to a question, or stood before others were wanted; empty if nothing does."""
@@ -178,7 +178,7 @@ class Questionnaire:
             case "position_a" | "position_b":
                 side = key.removeprefix("position_")
                 return str(settled.get("positions", {}).get(side) or progress.own.get(side, ""))
-        return settings.typed(settled.get(key))
+        return answers.typed(settled.get(key))
 
     def confirmed(self, settled: dict[str, Any]) -> str:
         """The block that says what was settled."""
@@ -192,10 +192,10 @@ class Questionnaire:
             "strictness": settled.get("strictness", tuple(format.rubric.strictness)[-1]),
             "output": settled["output"],
         }
-        if shown_values["rounds"] == settings.AUTO:
-            shown_values["rounds"] = f"{settings.AUTO}, at most {format.rounds.most}"
+        if shown_values["rounds"] == answers.AUTO:
+            shown_values["rounds"] = f"{answers.AUTO}, at most {format.rounds.most}"
         flat = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
-        beyond = "".join(f"\n{line}" for line in (*settings.block_lines(settled, format), *self.beyond(settled)))
+        beyond = "".join(f"\n{line}" for line in (*answers.block_lines(settled, format), *self.beyond(settled)))
         return self.words.confirmed.format(positions="\n".join(lines), beyond=beyond, **flat)
 
     def beyond(self, settled: dict[str, Any]) -> list[str]:
@@ -234,7 +234,7 @@ class Questionnaire:
         for key in ("rounds", *self.plain_settings):
             if key in draft.given:
                 try:
-                    draft = self._take(draft, key, settings.typed(draft.given[key]), draft.sources.get(key, "file"))
+                    draft = self._take(draft, key, answers.typed(draft.given[key]), draft.sources.get(key, "file"))
                 except BadSettings as error:
                     errors += error.complaints
                     draft = without_answers(draft, key)
@@ -263,7 +263,7 @@ class Questionnaire:
         if self._choices(key) or wording.default:
             text = _ADDED.sub("", text)
         if text.lower() == "default" and wording.default:
-            text, source = settings.typed(self.default(key)), "default"
+            text, source = answers.typed(self.default(key)), "default"
         after = self._take(draft, key, text, source)
         return with_progress(after, asked={other: put for other, put in after.progress.asked.items() if other != key})
 
@@ -273,7 +273,7 @@ class Questionnaire:
             return self._take_position(draft, text, source, key.removeprefix("position_"))
         if key in self.plain_settings:
             text = text.lower() if text.lower() in self._choices(key) else text
-            return with_answers(draft, source, **{key: settings.setting_of(key, text, self.format)})
+            return with_answers(draft, source, **{key: answers.setting_of(key, text, self.format)})
         taken: SetupState = getattr(self, f"_take_{key}")(draft, text, source)
         return taken
 
@@ -304,7 +304,7 @@ class Questionnaire:
         return draft if same else self.as_stated(self._correct(draft, text.strip()))
 
     def _take_topic(self, draft: SetupState, text: str, source: Source) -> SetupState:
-        line = settings.message_line("topic", text)
+        line = answers.message_line("topic", text)
         if draft.progress.topics and line in (self.standing_answer(draft, "topic"), draft.progress.topics[-1]):
             return draft
         return with_progress(self._unsettled(draft), topics=(line,))
@@ -340,7 +340,7 @@ class Questionnaire:
         return with_progress(draft, proposal=proposal, topic_ok=False, positions_ok=False, rejected=())
 
     def _correct(self, draft: SetupState, text: str) -> SetupState:
-        topics = (*draft.progress.topics, settings.message_line("topic", text))
+        topics = (*draft.progress.topics, answers.message_line("topic", text))
         return with_progress(self._unsettled(draft), topics=topics)
 
     def _take_positions(self, draft: SetupState, text: str, source: Source) -> SetupState:
@@ -357,7 +357,7 @@ class Questionnaire:
 
     def _take_position(self, draft: SetupState, text: str, source: Source, side: str) -> SetupState:
         before = draft.given.get("positions", {})
-        if before.get(side) == (line := settings.message_line(f"position_{side}", text)):
+        if before.get(side) == (line := answers.message_line(f"position_{side}", text)):
             return draft
         after = with_answers(draft, source, positions={**before, side: line})
         return with_progress(after, positions="own", positions_ok=False)
@@ -372,9 +372,9 @@ class Questionnaire:
         return with_progress(after, positions=None, own={}, positions_ok=False, rejected=rejected)
 
     def _take_rounds(self, draft: SetupState, text: str, source: Source) -> SetupState:
-        if text.lower() == settings.AUTO and self.format.can_run_dry:
-            return with_answers(without_answers(draft, "insist"), source, rounds=settings.AUTO)
-        number = settings.rounds(text, self.format.rounds.insist)
+        if text.lower() == answers.AUTO and self.format.can_run_dry:
+            return with_answers(without_answers(draft, "insist"), source, rounds=answers.AUTO)
+        number = answers.rounds(text, self.format.rounds.insist)
         if number is None:
             raise BadSettings(unwanted("rounds", text, self.format))
         same = draft.given.get("rounds") == number

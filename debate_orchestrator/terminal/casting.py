@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR
-from debate_orchestrator.core.settings import ESTIMATED, MOST_JUDGES
+from debate_orchestrator.core.settings import ESTIMATED, MODERATOR, MOST_JUDGES
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate
 from debate_orchestrator.providers import discovery, pricing, registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
-from debate_orchestrator.setup.settings import MODERATOR, host_problem, settings_from
+from debate_orchestrator.setup.answers import host_problem, settings_from
 from debate_orchestrator.storage.paths import REPORT
 from debate_orchestrator.terminal.prompt import Question
 from debate_orchestrator.util import model_spec

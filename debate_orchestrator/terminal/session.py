@@ -15,13 +15,14 @@ from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine import moderator, start
 from debate_orchestrator.providers import registry
+from debate_orchestrator.setup.answers import format_of, settings_from
 from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import QuestionText, SetupState, with_progress, without_answers
-from debate_orchestrator.setup.settings import MODERATOR, Settings, format_of, settings_from
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.terminal.casting import Estimates, Found, cost_line, is_free, seats
 from debate_orchestrator.terminal.prompt import Leave, Prompter, Question, Status, unknown_choice

@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator.core.phases import RAPPORTEUR
-from debate_orchestrator.core.settings import ESTIMATED
+from debate_orchestrator.core.settings import ESTIMATED, MODERATOR, Settings
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup import kept_answers
+from debate_orchestrator.setup.answers import rapporteur_note, typed
 from debate_orchestrator.setup.kept_answers import KeptAnswers
 from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.session import Ask, Propose, SetupState, with_answers
-from debate_orchestrator.setup.settings import MODERATOR, Settings, rapporteur_note, typed
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.casting import Casting, in_words, seats, shown, stand_ins
 from debate_orchestrator.terminal.prompt import Question, unknown_choice

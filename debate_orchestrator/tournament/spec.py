@@ -17,7 +17,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import pricing
-from debate_orchestrator.setup.settings import settings_from
+from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.tournament.topics import Topic
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, suggest, with_hint

@@ -11,9 +11,8 @@ from debate_orchestrator.core.settings import SOURCED, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers import discovery, pricing
+from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, settings_from, types_of
 from debate_orchestrator.setup.plain_positions import worded_positions
-from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
-from debate_orchestrator.setup.settings import from_text, settings_from, types_of
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
-from debate_orchestrator.setup.settings import number
+from debate_orchestrator.setup.answers import number
 from debate_orchestrator.util.messages import command
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import exit_code, flags
+from debate_orchestrator.cli.answers_and_flags import cap
 from debate_orchestrator.cli.interrupts import STOPPING, stopped_in_order
 from debate_orchestrator.cli.output import print_errors, print_json, remark, say
-from debate_orchestrator.cli.settings import cap
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal_retry import UnsavedEvents

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.cli import consent, flags
-from debate_orchestrator.cli.settings import cap
+from debate_orchestrator.cli.answers_and_flags import cap
 from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.risks import Risk

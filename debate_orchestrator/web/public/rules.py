@@ -15,8 +15,8 @@ from debate_orchestrator.engine import budget, format_check
 from debate_orchestrator.engine.api import DEFAULT_FORMAT
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.providers import pricing, registry
+from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.setup.risks import Risk, of_settings
-from debate_orchestrator.setup.settings import settings_from
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadSettings, DebateError, short_repr, suggest

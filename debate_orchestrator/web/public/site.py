@@ -16,11 +16,12 @@ from functools import partial
 from typing import Any
 
 from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.api import find_risks, open_debate
+from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.setup.plain_positions import worded_positions
-from debate_orchestrator.setup.settings import Settings, settings_from
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link

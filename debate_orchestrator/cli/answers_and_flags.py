@@ -18,16 +18,16 @@ from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import EVERYBODY, JUDGE
-from debate_orchestrator.core.settings import DECLARED, LARGEST_COST, SOURCED
+from debate_orchestrator.core.settings import DECLARED, LARGEST_COST, SOURCED, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import Permissions
 from debate_orchestrator.setup import risks
+from debate_orchestrator.setup.answers import format_of, number, rapporteur_note, settings_from
 from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.setup.session import Propose, Ready, load
-from debate_orchestrator.setup.settings import Settings, format_of, number, rapporteur_note, settings_from
 from debate_orchestrator.storage.paths import REPORT, DebateFiles, free_report
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import (
