@@ -19,8 +19,18 @@ Functions:
     find_risks              what settings or a journal would do beyond the debate
 
 docs/library.md shows each of them. Importing this package loads none of its modules; each name is loaded on first use.
-The way through the code: `core.settings`, `engine.start`, `engine.loop`, `engine.turn`, `prompting.briefs`,
-`core.state`, `core.fold`, `reports.model`; for `debate run`, `cli.run` and `cli.driving` stand before `engine.start`.
+The way through the code, from `debate run` to its report:
+
+    cli.run                 the verb; `run` below begins in engine.api instead
+    cli.answers_and_flags   settings from an answers file and flags; setup.answers makes them of a mapping
+    core.settings           the settings
+    engine.start            settings into the first event
+    engine.debate           the journal is created or continued, the debate driven, the report written
+    cli.driving             what the command line shows meanwhile; cli.controls has its keys and interrupts
+    engine.loop             the turns that are due, until none is
+    engine.turn             one turn: prompting.briefs, a provider, prompting.replies, an event
+    core.fold, core.state   what the events add up to; core.schedule says which turns are due
+    reports.model           the journal made ready for every form of report
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -214,6 +215,19 @@ def documented_question(setup: str) -> str:
     indented = "".join(f"{line[2:]}\n" for line in shown.split("\n"))
     assert setup.count("\n  output:\n") == 1
     return setup.replace("\n  output:\n", f"\n{indented}  output:\n")
+
+
+def test_where_settings_take_effect() -> None:
+    """The table in docs/development.md names every setting once, with a module that reads it."""
+    text = (ROOT / "docs/development.md").read_text(encoding="utf-8")
+    table = text[text.index("| setting | read in |") : text.index("### A setting that is asked")]
+    rows = re.findall(r"^\| (`.*?) \| `(\S+\.py)`", table, re.MULTILINE)
+    read_in = [(name, module) for names, module in rows for name in re.findall(r"`(\w+)`", names)]
+
+    assert sorted(name for name, _ in read_in) == sorted(SETTING_TEXTS)
+    for name, module in read_in:
+        source = (ROOT / "debate_orchestrator" / module).read_text(encoding="utf-8")
+        assert re.search(rf"\.{name}\b|others\.get\(\"{name}\"\)", source), (name, module)
 
 
 RESTATED = {"ambiguous": False, "recommended": None, "alternative": None}

@@ -6,6 +6,7 @@ import asyncio
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,15 @@ def test_public_names_are_loaded_on_first_use() -> None:
     assert all(getattr(debate_orchestrator, name) is not None for name in debate_orchestrator.__all__)
     with pytest.raises(AttributeError):
         debate_orchestrator.nothing_of_that_name  # noqa: B018
+
+
+def test_the_way_through_the_code() -> None:
+    """Every module that the package's docstring names is there."""
+    text = debate_orchestrator.__doc__ or ""
+    named = set(re.findall(r"\b(?:cli|setup|core|engine|prompting|reports)\.\w+", text))
+
+    assert len(named) > 12
+    assert [name for name in sorted(named) if find_spec(f"debate_orchestrator.{name}") is None] == []
 
 
 def test_a_finished_debate_is_judged_again_and_reported_again(here: Path) -> None:

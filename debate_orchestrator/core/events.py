@@ -214,6 +214,7 @@ class Opened(Value):
     version: str
     """The version of this package that opened it."""
     setup: Settings
+    """The settings of the debate."""
     context: tuple[Context, ...] = ()
     """The files of the setup's `context`, with their text."""
     format: Format

@@ -1,9 +1,10 @@
 """The settings of a debate: everything that a user may choose, each declared once.
 
 A field of `Settings` with its `Setting` says what may be chosen; `setup/answers.py` says how flags, the sample of
-an answers file and the block that confirms a setup show it. Whatever a user chooses is validated with the format in the
-context, as `Settings.model_validate(values, context=format)`. Code reads a setting where it takes effect, as
-`debate.opened.setup.NAME`. A journal is read without one, since it may have been written under other limits.
+an answers file and the block that confirms a setup show it, and makes settings of a mapping. Whatever a user chooses is
+validated with the format in the context, as `Settings.model_validate(values, context=format)`. A journal is read
+without one, since it may have been written under other limits. Code reads a setting where it takes effect, as
+`debate.opened.setup.NAME`; docs/development.md says where that is.
 """
 
 from __future__ import annotations
