@@ -15,11 +15,10 @@ from collections.abc import Iterator, Mapping
 
 from debate_orchestrator.storage.files import Ours, make_folder, must_begin, write_bytes_atomic
 from debate_orchestrator.tournament import page, plots
-from debate_orchestrator.tournament.analysis import all_tables
 from debate_orchestrator.tournament.folder import CHECKSUMS, PAGE, PLOTS, RATINGS, TABLES
 from debate_orchestrator.tournament.journal_rows import read_rows, title
 from debate_orchestrator.tournament.ratings import MIN_GAMES, Ratings, full_json, rate
-from debate_orchestrator.tournament.tables import to_csv
+from debate_orchestrator.tournament.tables import all_tables, to_csv
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.garbage import collection_paused
 
