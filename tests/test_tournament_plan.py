@@ -11,8 +11,7 @@ import contests
 import pytest
 from contests import HAIKU, JUDGES, OPUS, SONNET, given
 
-from debate_orchestrator.tournament.forecast import forecast
-from debate_orchestrator.tournament.plan import make_schedule
+from debate_orchestrator.tournament.plan import forecast, make_schedule
 from debate_orchestrator.tournament.spec_file import parse_spec, sample
 from debate_orchestrator.util.data import parse_mapping
 from debate_orchestrator.util.errors import BadSettings

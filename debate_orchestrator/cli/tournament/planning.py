@@ -16,8 +16,7 @@ from debate_orchestrator.setup.settings import number
 from debate_orchestrator.util.commands import command
 
 if TYPE_CHECKING:
-    from debate_orchestrator.tournament.forecast import Forecast
-    from debate_orchestrator.tournament.plan import ScheduledDebate
+    from debate_orchestrator.tournament.plan import Forecast, ScheduledDebate
     from debate_orchestrator.tournament.spec import Spec
 
 _FILE = "tournament.yaml"
@@ -54,8 +53,7 @@ def plan(arguments: argparse.Namespace) -> int:
     """Prints the plan. Nothing is called."""
     from debate_orchestrator.storage.files import write_over
     from debate_orchestrator.tournament import folder
-    from debate_orchestrator.tournament.forecast import forecast
-    from debate_orchestrator.tournament.plan import make_schedule
+    from debate_orchestrator.tournament.plan import forecast, make_schedule
     from debate_orchestrator.tournament.spec import unlisted
 
     at_once = specs.at_once(arguments.at_once)
@@ -120,8 +118,8 @@ def _schedule_lines(schedule: Sequence[ScheduledDebate], file: str | None) -> It
 
 def _forecast_lines(spec: Spec, schedule: Sequence[ScheduledDebate], expected: Forecast) -> Iterator[str]:
     """What a schedule takes, in words."""
+    from debate_orchestrator.cli.tournament.progress import duration
     from debate_orchestrator.providers import pricing
-    from debate_orchestrator.tournament.progress import duration
 
     topics = len({debate.topic for debate in schedule})
     yield (
