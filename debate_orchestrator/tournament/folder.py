@@ -10,8 +10,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.phases import JUDGE
@@ -21,9 +19,8 @@ from debate_orchestrator.storage.journal import Entry, JournalWriter, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled, topics_by_id
 from debate_orchestrator.tournament.rows import ROWS
-from debate_orchestrator.tournament.spec import Model, Spec, check
-from debate_orchestrator.tournament.spec_file import frozen_problems
-from debate_orchestrator.tournament.topics import Topic
+from debate_orchestrator.tournament.spec import Model, Spec, Topic, check, spec_of
+from debate_orchestrator.tournament.spec_file import read_topics
 from debate_orchestrator.util.data import MOST, error_text, is_link, name_of, read_text, regular_file, strict_json
 from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, short_repr
 
@@ -204,21 +201,17 @@ def frozen(spec: Spec) -> dict[str, Any]:
 
 
 def thawed(data: Any, name: str) -> Spec:
-    """The spec that was frozen so; `name` says where it was read. BadFile or BadSettings if it can't be used."""
+    """The spec that was frozen so; `name` says where it was read. BadFile with every problem if it can't be used."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         found = data.get("schema") if isinstance(data, dict) else data
         problem = f"{name} has schema {short_repr(found)}, and this program reads {SCHEMA}."
         raise BadFile(problem, hint="upgrade debate-orchestrator, or restore the file from a copy")
+    topics = data.get("topics")
+    values = {key: value for key, value in data.items() if key not in ("schema", "version")}
     try:
-        spec = Spec.model_validate({key: value for key, value in data.items() if key not in ("schema", "version")})
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        problem = f"{name} can't be used: {place}: {short_repr(first['msg'], 120)}."
-        raise BadFile(problem, hint="restore it from a copy") from None
-    if problems := frozen_problems(spec):
-        raise BadSettings([f"{name}: {problem}" for problem in problems], hint="restore it from a copy")
-    return spec
+        return spec_of(values, read_topics(topics, "")[1] if isinstance(topics, list) else ())
+    except BadSettings as error:
+        raise BadFile([f"{name}: {problem}" for problem in error.complaints], hint="restore it from a copy") from None
 
 
 def original(spec: Spec) -> Spec:

@@ -17,8 +17,7 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.registry import takes_batches
-from debate_orchestrator.tournament.spec import Limits, Model, Spec, debate_settings, eligible
-from debate_orchestrator.tournament.topics import Topic
+from debate_orchestrator.tournament.spec import Limits, Model, Spec, Topic, debate_settings, eligible
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 

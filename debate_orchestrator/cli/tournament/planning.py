@@ -164,8 +164,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add(arguments: argparse.Namespace) -> int:
     """Adds its debates to the schedule, and runs none."""
     from debate_orchestrator.tournament import folder
-    from debate_orchestrator.tournament.spec_file import model_of
-    from debate_orchestrator.util import model_spec
+    from debate_orchestrator.tournament.spec import model_of, stand_in
 
     tournament = folder.load(arguments.folder)
     specs.agree_to_folder(tournament, trusted=arguments.trust)
@@ -175,8 +174,8 @@ def add(arguments: argparse.Namespace) -> int:
     if arguments.price is not None:
         given["price"] = _price(arguments.price)
     model = model_of(given)
-    if arguments.rehearse and not model_spec.is_stand_in(model.spec):
-        model = model.model_copy(update={"spec": model_spec.stand_in(model.spec)})
+    if arguments.rehearse:
+        model = stand_in(model)
     before = len(tournament.schedule)
     tournament = folder.add_model(tournament, model)
     specs.remember_folder(tournament)
