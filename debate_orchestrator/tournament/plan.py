@@ -181,31 +181,31 @@ BRIEF_ANSWERS, LONG_ANSWERS = 0.5, 2.0
 """The range of the cost: answers half as long as expected, and answers twice as long with nothing read from a cache."""
 
 
-class Load(Value):
+class Load(NamedTuple):
     """What one model has to do."""
 
     spec: str
-    calls: float = 0.0
-    usage: Usage = Usage()
-    cost: float | None = 0.0
+    calls: float
+    usage: Usage
+    cost: float | None
     """US dollars; None if the price is unknown."""
-    low: float | None = 0.0
-    high: float | None = 0.0
+    low: float | None
+    high: float | None
 
 
-class Forecast(Value):
+class Forecast(NamedTuple):
     """What a schedule will take."""
 
     debates: int
     loads: tuple[Load, ...]
     """One for each model, by its spec."""
+    sampled: bool
+    """Whether only some of the casts were estimated."""
     seconds: float | None
     """The time at the limits, or the time of the calls with so many debates at once if that is longer; None if the
     calls go into batches, which take as long as the provider takes."""
     bound: str
     """What decides on the time, in words."""
-    sampled: bool = False
-    """Whether only some of the casts were estimated."""
 
     @property
     def calls(self) -> int:
@@ -218,8 +218,8 @@ class Forecast(Value):
 
     def cost(self) -> tuple[float, float, float]:
         """US dollars of the models whose price is known: as expected, at least, at most."""
-        priced = [(load.cost, load.low or 0.0, load.high or 0.0) for load in self.loads if load.cost is not None]
-        expected, low, high = (sum(column) for column in zip(*priced, strict=True)) if priced else (0.0, 0.0, 0.0)
+        priced = [load for load in self.loads if load.cost is not None]
+        expected, low, high = (sum(getattr(load, name) or 0.0 for load in priced) for name in ("cost", "low", "high"))
         return expected, low, high
 
     @property
@@ -228,42 +228,38 @@ class Forecast(Value):
         return [load.spec for load in self.loads if load.cost is None]
 
 
-class _Sum(NamedTuple):
-    """The calls of one model in some debates."""
-
-    calls: float
-    fresh: float
-    cached: float
-    written: float
-    output: float
-
-
 def forecast(spec: Spec, debates: Sequence[ScheduledDebate], at_once: int, *, batch: bool = False) -> Forecast:
     """What these debates will take, with so many at once; with `batch`, in batches where the vendor takes them."""
-    casts = Counter((debate.pro, debate.con, tuple(sorted(debate.judges))) for debate in debates)
-    first = {(debate.pro, debate.con, tuple(sorted(debate.judges))): debate for debate in reversed(debates)}
-    chosen = list(casts)[:: max(1, -(-len(casts) // MOST_CASTS))]
-    scale = len(debates) / max(1, sum(casts[cast] for cast in chosen))
+    by_cast: dict[tuple[object, ...], list[ScheduledDebate]] = {}
+    for debate in debates:
+        by_cast.setdefault((debate.pro, debate.con, *sorted(debate.judges)), []).append(debate)
+    chosen = list(by_cast.values())[:: max(1, -(-len(by_cast) // MOST_CASTS))]
+    scale = len(debates) / max(1, sum(map(len, chosen)))
     topics = topics_by_id(spec.topics)
-    sums: dict[str, _Sum] = {}
+    amounts: dict[str, dict[str, float]] = {}
     seconds = 0.0
-    for cast in chosen:
-        opened = open_scheduled(spec, first[cast], topics)
+    for same in chosen:
+        opened = open_scheduled(spec, same[0], topics)
         batch = batch and not opened.setup.search  # searches are made alone
-        expected = estimate(opened)
-        seconds += expected.seconds * casts[cast] * scale
+        expected, times = estimate(opened), len(same) * scale
+        seconds += expected.seconds * times
         for model, line in _by_model(expected, opened.cast):
-            sums[model] = _added(sums.get(model), line, casts[cast] * scale)
-    loads = tuple(_load(model, amount, batch=batch) for model, amount in sums.items())
-    if batch and any(takes_batches(load.spec) for load in loads):
-        return Forecast(
-            debates=len(debates), loads=loads, seconds=None, bound="batches", sampled=len(chosen) < len(casts)
-        )
-    needed, bound = _time(spec.limits, loads, spec)
+            usage = {name: getattr(line.usage, name) for name in Usage.model_fields}
+            total = amounts.setdefault(model, {})
+            for name, amount in {"calls": line.calls, **usage}.items():
+                total[name] = total.get(name, 0.0) + amount * times
+    loads = tuple(_load(model, total, batch=batch) for model, total in amounts.items())
     side_by_side = max(1, min(at_once, len(debates)))
-    if (running := seconds / side_by_side) >= needed:
-        needed, bound = running, f"{side_by_side} debates at once"
-    return Forecast(debates=len(debates), loads=loads, seconds=needed, bound=bound, sampled=len(chosen) < len(casts))
+    running = seconds / side_by_side, f"{side_by_side} debates at once"
+    needed, bound = max(_time(spec.limits, loads, spec), running, key=lambda time: time[0])
+    in_batches = batch and any(takes_batches(load.spec) for load in loads)
+    return Forecast(
+        debates=len(debates),
+        loads=loads,
+        sampled=len(chosen) < len(by_cast),
+        seconds=None if in_batches else needed,
+        bound="batches" if in_batches else bound,
+    )
 
 
 def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, CostLine]]:
@@ -275,26 +271,15 @@ def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> It
         yield model_spec.real(seats[line.seat]), line
 
 
-def _added(before: _Sum | None, line: CostLine, times: float) -> _Sum:
-    usage = line.usage
-    written = usage.written + usage.written_hour
-    line_sum = _Sum(line.calls, usage.fresh, usage.cached, written, usage.output)
-    scaled = _Sum(*(amount * times for amount in line_sum))
-    return scaled if before is None else _Sum(*(one + other for one, other in zip(before, scaled, strict=True)))
-
-
-def _load(model: str, amount: _Sum, *, batch: bool) -> Load:
-    usage = Usage.model_construct(
-        fresh=round(amount.fresh), cached=round(amount.cached), written=round(amount.written), written_hour=0,
-        output=round(amount.output), searches=0,
-    )  # fmt: skip
-    low = usage.model_copy(update={"output": round(amount.output * BRIEF_ANSWERS)})
+def _load(model: str, amounts: Mapping[str, float], *, batch: bool) -> Load:
+    usage = Usage.model_construct(**{name: round(amounts[name]) for name in Usage.model_fields})
+    low = usage.model_copy(update={"output": round(amounts["output"] * BRIEF_ANSWERS)})
     # Longer answers are also longer input of the calls that follow.
-    update = {"fresh": round((usage.input) * LONG_ANSWERS), "cached": 0, "written": 0}
-    high = usage.model_copy(update={**update, "output": round(amount.output * LONG_ANSWERS)})
+    longer = {"fresh": round(usage.input * LONG_ANSWERS), "output": round(amounts["output"] * LONG_ANSWERS)}
+    high = usage.model_copy(update={"cached": 0, "written": 0, "written_hour": 0, **longer})
     batch = batch and takes_batches(model)
-    costs = [_per_call(model, size, amount.calls, batch=batch) for size in (usage, low, high)]
-    return Load(spec=model, calls=amount.calls, usage=usage, cost=costs[0], low=costs[1], high=costs[2])
+    costs = [_per_call(model, size, amounts["calls"], batch=batch) for size in (usage, low, high)]
+    return Load(model, amounts["calls"], usage, *costs)
 
 
 def _per_call(model: str, usage: Usage, calls: float, *, batch: bool) -> float | None:
