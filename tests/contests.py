@@ -12,11 +12,10 @@ from zlib import crc32
 from messages_server import schema_of
 
 from debate_orchestrator.tournament import folder
-from debate_orchestrator.tournament.folder import DEBATES, Tournament
+from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.run import TournamentRun
 from debate_orchestrator.tournament.spec import Spec
 from debate_orchestrator.tournament.spec_file import parse_spec
-from debate_orchestrator.tournament.stores import FileJournals
 
 OPUS, SONNET, HAIKU = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5", "anthropic:claude-haiku-5-5"
 JUDGES = ["anthropic:claude-opus-5", "anthropic:claude-sonnet-5", "anthropic:claude-sonnet-4-6"]
@@ -40,7 +39,7 @@ def tournament(path: str | Path = "held", **changes: Any) -> Tournament:
 
 def runner(held: Tournament, **options: Any) -> TournamentRun:
     """A run that has looked at the journals."""
-    run = TournamentRun(held, FileJournals(f"{held.folder}/{DEBATES}"), **options)
+    run = TournamentRun(held, **options)
     run.look()
     return run
 

@@ -17,7 +17,7 @@ from started import started
 from debate_orchestrator.core.events import Asked, Spoke, Voted
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament import folder
-from debate_orchestrator.tournament.spec_file import model_of
+from debate_orchestrator.tournament.spec import model_of
 from debate_orchestrator.util.data import to_yaml
 
 pytestmark = pytest.mark.usefixtures("few_draws")
@@ -87,7 +87,7 @@ def test_a_misspelt_model_is_noted(debate: Run, spec: Path) -> None:
         ("run nowhere.yaml", "nowhere.yaml"),
         ("resume nowhere", "holds no tournament.json"),
         ("run spec.yaml --rehearse --at-once 0", "--at-once"),
-        ("run spec.yaml --rehearse --sides both", "sides: 'both' is none of"),
+        ("run spec.yaml --rehearse --sides both", "sides: 'both' should be"),
         ("run spec.yaml --max-cost much", "--max-cost"),
         ("run spec.yaml", "set ANTHROPIC_API_KEY"),
     ],

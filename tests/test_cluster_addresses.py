@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from debate_orchestrator.tournament.cluster.database import shown
+from debate_orchestrator.tournament.cluster.database import shown_address
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.redact import redact
 
@@ -28,7 +28,7 @@ conninfo = pytest.importorskip("psycopg.conninfo")
 )
 def test_an_address_is_shown_without_its_passwords(url: str, expected: str) -> None:
     """All else is shown, so that a command with the address that is shown reaches the same database the same way."""
-    assert shown(url) == expected
+    assert shown_address(url) == expected
 
     said, kept = (conninfo.conninfo_to_dict(address) for address in (url, expected))
     lost = {name for name in said if said[name] != kept.get(name)}
@@ -41,7 +41,7 @@ def test_an_address_is_shown_without_its_passwords(url: str, expected: str) -> N
 def test_a_password_that_ends_too_early_is_not_shown(address: str) -> None:
     """With an @ or a / in a password the rest of it would be taken for a host or a database: it is refused untold."""
     with pytest.raises(BadSettings, match="%40 for @ and %2F for /") as refused:
-        shown(f"postgresql://{address}")
+        shown_address(f"postgresql://{address}")
     assert not [part for part in ("hunter22", "1234", "secret") if part in str(refused.value)]
 
 
@@ -49,11 +49,11 @@ def test_a_password_that_ends_too_early_is_not_shown(address: str) -> None:
 def test_what_is_no_address_is_told(url: str) -> None:
     """The error says what an address looks like, and quotes nothing of this one."""
     with pytest.raises(BadSettings, match="postgresql://USER@HOST/DATABASE") as refused:
-        shown(url)
+        shown_address(url)
     assert url not in str(refused.value) and "pass%" not in str(refused.value)
 
 
 def test_a_password_of_an_address_is_redacted() -> None:
     """What the database or its library says is quoted without the password, even one with characters of addresses."""
-    shown("postgresql://ada:correct?horse#staple@db/x")
+    shown_address("postgresql://ada:correct?horse#staple@db/x")
     assert redact("no entry for correct?horse#staple") == "no entry for [key]"

@@ -13,7 +13,7 @@ from postgres import Postgres
 from started import started
 
 from debate_orchestrator.tournament import folder
-from debate_orchestrator.tournament.spec_file import model_of
+from debate_orchestrator.tournament.spec import model_of
 from debate_orchestrator.util.data import to_yaml
 
 RUN = ("tournament", "run", "spec.yaml", "--rehearse", "--no-reports", "--to")

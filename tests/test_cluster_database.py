@@ -16,8 +16,7 @@ from postgres import Postgres
 from debate_orchestrator.core.events import Asked, Event, Opened
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament.cluster.database import Database, opened
-from debate_orchestrator.tournament.cluster.exchange import Exchange
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, Exchange
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import enqueue
 from debate_orchestrator.tournament.cluster.worker import Worker

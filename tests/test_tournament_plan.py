@@ -11,8 +11,7 @@ import contests
 import pytest
 from contests import HAIKU, JUDGES, OPUS, SONNET, given
 
-from debate_orchestrator.tournament.forecast import forecast
-from debate_orchestrator.tournament.plan import make_schedule
+from debate_orchestrator.tournament.plan import forecast, make_schedule
 from debate_orchestrator.tournament.spec_file import parse_spec, sample
 from debate_orchestrator.util.data import parse_mapping
 from debate_orchestrator.util.errors import BadSettings
@@ -124,8 +123,8 @@ def test_everything_wrong_is_said_at_once() -> None:
 
     for expected in (
         "'modles' is no key of a tournament. Did you mean 'models'?", "'claude' is not a model spec",
-        f"{OPUS} stands twice", "'host' can't take part", "Did you mean 'panel'?", "Did you mean 'swapped'?",
-        "Did you mean 'anthropic'?", "Did you mean 'opening'?", "repetitions: 0 is not", "max_cost: -1 is not",
+        f"'{OPUS}' stands twice", "'host' can't take part", "Did you mean 'panel'?", "Did you mean 'swapped'?",
+        "Did you mean 'anthropic'?", "Did you mean 'opening'?", "repetitions: 0 should be", "max_cost: -1 should be",
     ):  # fmt: skip
         assert expected in said
 

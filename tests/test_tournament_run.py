@@ -23,7 +23,7 @@ from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import Standing
-from debate_orchestrator.tournament.spec_file import model_of
+from debate_orchestrator.tournament.spec import model_of
 from debate_orchestrator.util.errors import BadFile, BadSettings
 
 PAIR: dict[str, Any] = {"topics": 1, "pairs": [contests.given()["models"][:2]], "sides": "fixed", "rehearse": False}
@@ -270,7 +270,7 @@ def test_a_strangers_seat_is_refused(here: Path) -> None:
         ("tournament.json", "{", "not valid JSON"),
         ("tournament.json", '{"schema": 2}', "has schema 2"),
         ("tournament.json", '{"schema": 1, "imported": {}}', "imported results"),
-        ("tournament.json", '{"schema": 1, "tag": 5}', "can't be used: tag"),
+        ("tournament.json", '{"schema": 1, "tag": 5}', "tag: 5 should be text"),
         ("schedule.json", "[]", "not the schedule that tournament.json makes"),
     ],
 )

@@ -14,7 +14,7 @@ from tournaments import imported, row
 from web_visitor import Visitor, plain, visiting
 
 from debate_orchestrator.tournament.journal_rows import read_rows
-from debate_orchestrator.tournament.selection import Filters, debates, games, standings
+from debate_orchestrator.web.tournaments import Filters, chosen_debates, games, standings
 
 ROWS = [
     row("d1", "one", "two", "pro", topic="tea", category="food"),
@@ -68,7 +68,7 @@ def test_every_number_leads_to_its_debates(desk: Visitor) -> None:
 )
 def test_filters_choose_debates(desk: Visitor, filters: Filters, expected: dict[str, tuple[int, int, int]]) -> None:
     """Topic, category, judge, model and side say which games count; a judge's votes decide alone."""
-    chosen = debates(read_rows("t"), filters)
+    chosen = chosen_debates(read_rows("t"), filters)
     found = standings(chosen, games(chosen, filters))
 
     assert {one.model: (one.won, one.lost, one.tied) for one in found} == expected

@@ -11,10 +11,9 @@ from typing import Any
 
 from conftest import Run
 
-from debate_orchestrator.tournament.analysis import all_tables
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.ratings import Ratings, elo
-from debate_orchestrator.tournament.tables import to_csv
+from debate_orchestrator.tournament.tables import all_tables, to_csv
 
 COLUMNS = ("id", "when", "topic", "category", "pro", "con", "first", "judge", "winner")
 MAP = {

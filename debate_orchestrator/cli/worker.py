@@ -14,8 +14,8 @@ from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
+    from debate_orchestrator.cli.tournament.progress import Progress
     from debate_orchestrator.tournament.folder import Tournament
-    from debate_orchestrator.tournament.progress import Progress
 
 EXAMPLE = "debate worker postgresql://debates@db.example/debates"
 _LINE = 15.0
@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Works until it is interrupted, or no debates are left."""
+    from debate_orchestrator.cli.tournament.progress import Progress
     from debate_orchestrator.tournament.cluster.database import must_be_installed
-    from debate_orchestrator.tournament.progress import Progress
 
     must_be_installed()
     progress = Progress()

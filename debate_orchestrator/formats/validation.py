@@ -12,6 +12,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from debate_orchestrator.core.format import InvalidFormat
 from debate_orchestrator.util.errors import short_repr, suggest
@@ -139,15 +140,19 @@ def _keys_to(data: Any, loc: Sequence[str | int]) -> Keys:
 
 def _known(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
     """The keys that a mapping at that place may have."""
-    kind = _kind(model, loc)
-    return list(kind.model_fields) if isinstance(kind, type) and issubclass(kind, BaseModel) else []
+    return list(_fields(_kind(model, loc)))
 
 
 def _required(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
     """The keys that a mapping at that place must have."""
-    kind = _kind(model, loc)
-    fields = kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else {}
-    return [name for name, field in fields.items() if field.is_required()]
+    return [key for key, field in _fields(_kind(model, loc)).items() if field.is_required()]
+
+
+def _fields(kind: Any) -> dict[str, FieldInfo]:
+    """The fields of a model by the keys that data has for them; empty for another type."""
+    if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
+        return {}
+    return {field.alias or name: field for name, field in kind.model_fields.items()}
 
 
 def _kind(kind: Any, loc: Sequence[str | int]) -> Any:
@@ -155,7 +160,7 @@ def _kind(kind: Any, loc: Sequence[str | int]) -> Any:
     for key in loc:
         kind = _plain(kind)
         if isinstance(kind, type) and issubclass(kind, BaseModel):
-            field = kind.model_fields.get(str(key))
+            field = _fields(kind).get(str(key))
             kind = field.annotation if field else None
         elif get_origin(kind) in (dict, tuple, list):
             kind = get_args(kind)[1 if get_origin(kind) is dict else 0]

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
-
-from pydantic import ValidationError
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
-from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.storage.journal import Entry, JournalWriter, read
+from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled, topics_by_id
 from debate_orchestrator.tournament.rows import ROWS
-from debate_orchestrator.tournament.spec import Model, Spec, check
-from debate_orchestrator.tournament.spec_file import frozen_problems
-from debate_orchestrator.tournament.topics import Topic
-from debate_orchestrator.util.data import MOST, error_text, is_link, name_of, read_text, strict_json
-from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
+from debate_orchestrator.tournament.spec import Model, Spec, Topic, check, spec_of
+from debate_orchestrator.tournament.spec_file import read_topics
+from debate_orchestrator.util.data import MOST, error_text, is_link, name_of, read_text, regular_file, strict_json
+from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, short_repr
 
 SPEC, SCHEDULE, DEBATES = "tournament.json", "schedule.json", "debates"
 """The files of a tournament's folder, and the folder of its journals."""
@@ -68,6 +68,43 @@ class Tournament(NamedTuple):
         if not known or any(event.seat != JUDGE or not pool.issuperset(event.who) for event in recast):
             problem = f"{name_of(self.journal(debate))} is the journal of another debate than the schedule's."
             raise BadFile(problem, hint="move it away, and the debate is held again; or restore the folder from a copy")
+
+
+class FileJournals:
+    """The journals of a tournament as files in its folder."""
+
+    def __init__(self, tournament: Tournament):
+        self._path = tournament.journal_of
+
+    @asynccontextmanager
+    async def open(self, debate: str, opening: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
+        path = self._path(debate)
+        if is_begun(path):
+            journal = await asyncio.to_thread(JournalWriter, path)
+        else:
+            journal = await asyncio.to_thread(JournalWriter.create, path, opening())
+        with journal:
+            yield journal
+
+    def archive(self, debate: str) -> str | None:
+        return DebateFiles.of_journal(self._path(debate)).evidence
+
+
+def read_begun(path: str) -> list[Entry] | None:
+    """The verified entries of a journal; None if there is none yet. BadJournal if it can't be read."""
+    return read(path).entries if is_begun(path) else None
+
+
+def is_begun(path: str) -> bool:
+    """Whether a file holds a complete line: a crash may have left less of its first. BadJournal for a link, a pipe and
+    what else can't be read."""
+    if not os.path.lexists(path):
+        return False
+    try:
+        with open(path, "rb", opener=regular_file) as file:
+            return b"\n" in file.readline()
+    except OSError as error:
+        raise BadJournal(f"Can't read the journal {path} ({error_text(error)}).") from None
 
 
 def create(folder: str, spec: Spec) -> Tournament:
@@ -164,21 +201,17 @@ def frozen(spec: Spec) -> dict[str, Any]:
 
 
 def thawed(data: Any, name: str) -> Spec:
-    """The spec that was frozen so; `name` says where it was read. BadFile or BadSettings if it can't be used."""
+    """The spec that was frozen so; `name` says where it was read. BadFile with every problem if it can't be used."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         found = data.get("schema") if isinstance(data, dict) else data
         problem = f"{name} has schema {short_repr(found)}, and this program reads {SCHEMA}."
         raise BadFile(problem, hint="upgrade debate-orchestrator, or restore the file from a copy")
+    topics = data.get("topics")
+    values = {key: value for key, value in data.items() if key not in ("schema", "version")}
     try:
-        spec = Spec.model_validate({key: value for key, value in data.items() if key not in ("schema", "version")})
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        problem = f"{name} can't be used: {place}: {short_repr(first['msg'], 120)}."
-        raise BadFile(problem, hint="restore it from a copy") from None
-    if problems := frozen_problems(spec):
-        raise BadSettings([f"{name}: {problem}" for problem in problems], hint="restore it from a copy")
-    return spec
+        return spec_of(values, read_topics(topics, "")[1] if isinstance(topics, list) else ())
+    except BadSettings as error:
+        raise BadFile([f"{name}: {problem}" for problem in error.complaints], hint="restore it from a copy") from None
 
 
 def original(spec: Spec) -> Spec:

@@ -87,7 +87,7 @@ class JudgeRow(NamedTuple):
     work: dict[Any, Work]
 
 
-class _Complaints:
+class _Unread:
     """What could not be read, by kind: how often, and the first case."""
 
     def __init__(self) -> None:
@@ -146,18 +146,17 @@ def _read_map(path: str) -> ColumnMap:
 @collection_paused()
 def read_debates(text: str, where: str, columns: ColumnMap | None) -> Rows:
     """The rows in a text of CSV or JSON lines; without a map, JSON lines as DebateBench writes them."""
-    lines = text.lstrip().startswith("{")
-    if columns is None and not lines:
+    is_json = text.lstrip().startswith("{")
+    if columns is None and not is_json:
         raise BadFile(f"{where} needs a map of its columns.", hint="--map MAP.yaml")
-    complaints = _Complaints()
+    found = _Collector(has_time=columns is None or columns.created is not None)
     if columns is None:
-        read = _debatebench(_json_lines(text, where), where)
-    elif lines:
-        read = _mapped_json(_json_lines(text, where), columns, where)
+        rows_read = _debatebench(_json_lines(text, where), where)
+    elif is_json:
+        rows_read = _mapped(_json_lines(text, where), columns, where)
     else:
-        read = _mapped_csv(text, columns, where)
-    found = _Collector(complaints, has_time=columns is None or columns.created is not None)
-    for row in read:
+        rows_read = _mapped(_csv_lines(text, columns, where), columns, where)
+    for row in rows_read:
         found.take(row)
     return found.rows(where)
 
@@ -174,37 +173,29 @@ def _json_lines(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, value
 
 
-def _mapped_csv(text: str, columns: ColumnMap, where: str) -> Iterator[JudgeRow]:
+def _csv_lines(text: str, columns: ColumnMap, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(MOST)
-    header_line = text.partition("\n")[0]
-    delimiter = max(",;\t", key=header_line.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restval="")
     try:
-        header = next(reader, [])
+        header = reader.fieldnames or ()
         if missing := [name for name in columns.columns() if name not in header]:
             raise BadFile([f"{where} has no column `{name}`. {suggest(name, header)}".rstrip() for name in missing])
-        at = {name: n for n, name in enumerate(header)}
-        own = {key: at[name] for key, name in columns if key != "scores" and name is not None}
-        scores = {name: (at[pro], at[con]) for name, (pro, con) in columns.scores.items()}
         for cells in reader:
-            if not cells:
-                continue
-            cells.extend([""] * (len(header) - len(cells)))
-            values = {key: cells[n] for key, n in own.items()}
-            points = {name: (cells[pro], cells[con]) for name, (pro, con) in scores.items()}
-            yield JudgeRow(reader.line_num, values, points, {})
+            yield reader.line_num, cells
     except csv.Error as error:
         raise BadFile(f"{where}:{reader.line_num}: not valid CSV ({error}).") from None
 
 
-def _mapped_json(lines: Iterable[tuple[int, Any]], columns: ColumnMap, where: str) -> Iterator[JudgeRow]:
-    seen: set[str] = set()
-    for number, value in lines:
-        own = {key: _at(value, name) for key, name in columns if key != "scores" and name is not None}
-        points = {name: (_at(value, pro), _at(value, con)) for name, (pro, con) in columns.scores.items()}
-        seen |= {key for key in ("debate", "pro", "con", "judge") if own[key] is not None}
-        yield JudgeRow(number, own, points, {})
-    if absent := {"debate", "pro", "con", "judge"} - seen:
+def _mapped(lines: Iterable[tuple[int, dict[str, Any]]], columns: ColumnMap, where: str) -> Iterator[JudgeRow]:
+    named = {key: name for key, name in columns if key != "scores" and name is not None}
+    absent = {"debate", "pro", "con", "judge"}
+    for number, record in lines:
+        values = {key: _at(record, name) for key, name in named.items()}
+        scores = {name: (_at(record, pro), _at(record, con)) for name, (pro, con) in columns.scores.items()}
+        absent = {key for key in absent if values[key] is None}
+        yield JudgeRow(number, values, scores, {})
+    if absent:
         raise BadFile([f"{where} has no `{getattr(columns, key)}` in any row." for key in sorted(absent)])
 
 
@@ -281,8 +272,8 @@ def _side_work(turns: list[dict[str, Any]]) -> Work:
 class _Collector:
     """Puts rows of judges together into debates and ballots."""
 
-    def __init__(self, complaints: _Complaints, *, has_time: bool):
-        self._complaints, self._has_time = complaints, has_time
+    def __init__(self, *, has_time: bool):
+        self._unread, self._has_time = _Unread(), has_time
         self._debates: dict[str, dict[str, Any]] = {}
         self._ballots: dict[tuple[Any, ...], BallotRow] = {}
         self._seen: dict[tuple[Any, ...], tuple[Any, ...]] = {}
@@ -292,12 +283,12 @@ class _Collector:
     def take(self, row: JudgeRow) -> None:
         debate_id = _text(row.values.get("debate"))
         if not debate_id:
-            self._complaints.add("Rows without a debate, left out", f"line {row.line}")
+            self._unread.add("Rows without a debate, left out", f"line {row.line}")
             return
         debate = self._debate(debate_id, row)
         judge = _text(row.values.get("judge"))
         if not judge:
-            self._complaints.add("Rows without a judge, which cast no vote", f"line {row.line}")
+            self._unread.add("Rows without a judge, which cast no vote", f"line {row.line}")
             return
         turn = self._number(row, "turn")
         mirrored = _text(row.values.get("mirrored")).casefold() in _TRUE
@@ -305,7 +296,7 @@ class _Collector:
         content = (tuple(row.values.items()), tuple(row.scores.items()))
         if key in self._seen:
             kind = _TWICE if self._seen[key] == content else _DIFFERENT
-            self._complaints.add(kind, f"line {row.line}, debate {short_repr(debate_id)}")
+            self._unread.add(kind, f"line {row.line}, debate {short_repr(debate_id)}")
             return
         self._seen[key] = content
         scores = self._scores(row)
@@ -351,7 +342,7 @@ class _Collector:
                 moment = datetime.fromisoformat(text)
                 moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         except (ValueError, OverflowError):
-            self._complaints.add("Times that can't be read, taken as unknown", f"{short_repr(text)}, line {row.line}")
+            self._unread.add("Times that can't be read, taken as unknown", f"{short_repr(text)}, line {row.line}")
             return ""
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
@@ -359,7 +350,7 @@ class _Collector:
         value = row.values.get(key)
         number = _finite(value)
         if number is None and _text(value).casefold() not in _MISSING:
-            self._complaints.add(f"`{key}` that is no number", f"{short_repr(_text(value))}, line {row.line}")
+            self._unread.add(f"`{key}` that is no number", f"{short_repr(_text(value))}, line {row.line}")
         return number
 
     def _scores(self, row: JudgeRow) -> dict[str, tuple[float, float]]:
@@ -374,7 +365,7 @@ class _Collector:
             empty = all(_text(value).casefold() in _MISSING for value in given)
             kind = "Scores that are missing" if empty else "Scores that are no numbers"
             value = "" if empty else f"{short_repr(_text(given[0]))}, "
-            self._complaints.add(f"{kind}, whose dimension is left out of their ballot", f"{value}line {row.line}")
+            self._unread.add(f"{kind}, whose dimension is left out of their ballot", f"{value}line {row.line}")
         return found
 
     def _winner(
@@ -387,19 +378,19 @@ class _Collector:
         if found := _WINNERS.get(text.casefold()):
             return found
         if text.casefold() not in _MISSING:
-            self._complaints.add(
+            self._unread.add(
                 "Winners that are neither pro, con, tie nor a side's model, taken as missing",
                 f"{short_repr(text)}, line {row.line}",
             )
             return None
         by_scores = rows.winner_by_scores(scores.values())
         if by_scores is None:
-            self._complaints.add("Missing votes", f"line {row.line}")
+            self._unread.add("Missing votes", f"line {row.line}")
         return by_scores
 
     def rows(self, where: str) -> Rows:
         """All of it. Raises BadFile if a debate contradicts itself, or no winner at all could be read."""
-        notes = self._complaints.notes()
+        notes = self._unread.notes()
         if self._conflicts:
             more = [f"There are {len(self._conflicts):,} such rows."] if len(self._conflicts) > 3 else []
             problems = [f"{where}: {problem}" for problem in self._conflicts[:3]] + more
@@ -420,18 +411,10 @@ class _Collector:
 
     def _row(self, debate_id: str, winner: Winner | None) -> DebateRow:
         debate = self._debates[debate_id]
-        return DebateRow(
-            id=debate_id,
-            created=debate.get("created", ""),
-            topic=debate.get("topic", ""),
-            motion=debate.get("motion", ""),
-            category=debate.get("category", ""),
-            pro=debate.get("pro"),
-            con=debate.get("con"),
-            first=_SIDES.get(debate.get("first", "").casefold()),
-            winner=winner,
-            work=debate["work"],
-        )
+        texts = {key: debate.get(key, "") for key in ("created", "topic", "motion", "category")}
+        first = _SIDES.get(debate.get("first", "").casefold())
+        models = {side: debate.get(side) for side in rows.SIDES}
+        return DebateRow(id=debate_id, **texts, **models, first=first, winner=winner, work=debate["work"])
 
 
 def _finals(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:

@@ -1,18 +1,24 @@
-"""The schedule of a tournament: every debate with its sides, judges and seed, the same from the same spec anywhere."""
+"""The plan of a tournament: every debate with its sides, judges and seed, the same from the same spec anywhere; and the
+calls, tokens, cost and time that they will take. Nothing is called."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
 
-from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.costs import CostLine
+from debate_orchestrator.core.events import Opened, Usage
+from debate_orchestrator.core.phases import JUDGE, judges
 from debate_orchestrator.core.values import Text, Value
 from debate_orchestrator.engine import start
-from debate_orchestrator.tournament.spec import Model, Spec, debate_settings, eligible
-from debate_orchestrator.tournament.topics import Topic
+from debate_orchestrator.engine.estimate import CostEstimate, estimate
+from debate_orchestrator.providers import pricing
+from debate_orchestrator.providers.registry import takes_batches
+from debate_orchestrator.tournament.spec import Limits, Model, Spec, Topic, debate_settings, eligible
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 
 MOST_DEBATES = 200_000
@@ -167,3 +173,142 @@ def _hash(*parts: object) -> int:
 
 def topics_by_id(topics: Sequence[Topic]) -> dict[str, Topic]:
     return {topic.id: topic for topic in topics}
+
+
+MOST_CASTS = 150
+"""Casts that are estimated one by one. Of more, so many are, spread evenly, and the rest follows from them."""
+BRIEF_ANSWERS, LONG_ANSWERS = 0.5, 2.0
+"""The range of the cost: answers half as long as expected, and answers twice as long with nothing read from a cache."""
+
+
+class Load(NamedTuple):
+    """What one model has to do."""
+
+    spec: str
+    calls: float
+    usage: Usage
+    cost: float | None
+    """US dollars; None if the price is unknown."""
+    low: float | None
+    high: float | None
+
+
+class Forecast(NamedTuple):
+    """What a schedule will take."""
+
+    debates: int
+    loads: tuple[Load, ...]
+    """One for each model, by its spec."""
+    sampled: bool
+    """Whether only some of the casts were estimated."""
+    seconds: float | None
+    """The time at the limits, or the time of the calls with so many debates at once if that is longer; None if the
+    calls go into batches, which take as long as the provider takes."""
+    bound: str
+    """What decides on the time, in words."""
+
+    @property
+    def calls(self) -> int:
+        return round(sum(load.calls for load in self.loads))
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Input and output."""
+        return sum(load.usage.input for load in self.loads), sum(load.usage.output for load in self.loads)
+
+    def cost(self) -> tuple[float, float, float]:
+        """US dollars of the models whose price is known: as expected, at least, at most."""
+        priced = [load for load in self.loads if load.cost is not None]
+        expected, low, high = (sum(getattr(load, name) or 0.0 for load in priced) for name in ("cost", "low", "high"))
+        return expected, low, high
+
+    @property
+    def unknown(self) -> list[str]:
+        """The models whose price is unknown."""
+        return [load.spec for load in self.loads if load.cost is None]
+
+
+def forecast(spec: Spec, debates: Sequence[ScheduledDebate], at_once: int, *, batch: bool = False) -> Forecast:
+    """What these debates will take, with so many at once; with `batch`, in batches where the vendor takes them."""
+    by_cast: dict[tuple[object, ...], list[ScheduledDebate]] = {}
+    for debate in debates:
+        by_cast.setdefault((debate.pro, debate.con, *sorted(debate.judges)), []).append(debate)
+    chosen = list(by_cast.values())[:: max(1, -(-len(by_cast) // MOST_CASTS))]
+    scale = len(debates) / max(1, sum(map(len, chosen)))
+    topics = topics_by_id(spec.topics)
+    amounts: dict[str, dict[str, float]] = {}
+    seconds = 0.0
+    for same in chosen:
+        opened = open_scheduled(spec, same[0], topics)
+        batch = batch and not opened.setup.search  # searches are made alone
+        expected, times = estimate(opened), len(same) * scale
+        seconds += expected.seconds * times
+        for model, line in _by_model(expected, opened.cast):
+            usage = {name: getattr(line.usage, name) for name in Usage.model_fields}
+            total = amounts.setdefault(model, {})
+            for name, amount in {"calls": line.calls, **usage}.items():
+                total[name] = total.get(name, 0.0) + amount * times
+    loads = tuple(_load(model, total, batch=batch) for model, total in amounts.items())
+    side_by_side = max(1, min(at_once, len(debates)))
+    running = seconds / side_by_side, f"{side_by_side} debates at once"
+    needed, bound = max(_time(spec.limits, loads, spec), running, key=lambda time: time[0])
+    in_batches = batch and any(takes_batches(load.spec) for load in loads)
+    return Forecast(
+        debates=len(debates),
+        loads=loads,
+        sampled=len(chosen) < len(by_cast),
+        seconds=None if in_batches else needed,
+        bound="batches" if in_batches else bound,
+    )
+
+
+def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, CostLine]]:
+    """The lines of an estimate, each with the model that it is of."""
+    seats = {seat: specs[0] for seat, specs in cast.items() if seat != JUDGE}
+    panel = cast.get(JUDGE, ())
+    seats |= dict(zip(judges(len(panel)), panel, strict=True))
+    for line in expected.bill.lines:
+        yield model_spec.real(seats[line.seat]), line
+
+
+def _load(model: str, amounts: Mapping[str, float], *, batch: bool) -> Load:
+    usage = Usage.model_construct(**{name: round(amounts[name]) for name in Usage.model_fields})
+    low = usage.model_copy(update={"output": round(amounts["output"] * BRIEF_ANSWERS)})
+    # Longer answers are also longer input of the calls that follow.
+    longer = {"fresh": round(usage.input * LONG_ANSWERS), "output": round(amounts["output"] * LONG_ANSWERS)}
+    high = usage.model_copy(update={"cached": 0, "written": 0, "written_hour": 0, **longer})
+    batch = batch and takes_batches(model)
+    costs = [_per_call(model, size, amounts["calls"], batch=batch) for size in (usage, low, high)]
+    return Load(model, amounts["calls"], usage, *costs)
+
+
+def _per_call(model: str, usage: Usage, calls: float, *, batch: bool) -> float | None:
+    """The price of all calls, from that of a call of average size: prices may depend on the size of a request."""
+    if calls <= 0:
+        return 0.0
+    average = {name: round(getattr(usage, name) / calls) for name in Usage.model_fields}
+    cost = pricing.cost(model, Usage.model_construct(**average), batch=batch)
+    return None if cost is None else cost * calls
+
+
+def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: Spec) -> tuple[float, str]:
+    """Seconds that the strictest limit asks for, and which one that is."""
+    needs = [(0.0, "")]
+    for key, limit in limits.items():
+        own = [load for load in loads if _is_limited(key, load.spec, spec)]
+        wanted = {
+            "requests": sum(load.calls for load in own),
+            "input_tokens": sum(load.usage.input - load.usage.cached for load in own),
+            "output_tokens": sum(load.usage.output for load in own),
+            "tokens": sum(load.usage.input + load.usage.output for load in own),
+        }
+        for name, amount in wanted.items():
+            if (a_minute := getattr(limit, name)) is not None:
+                needs.append((amount / a_minute * 60, f"{key}: {a_minute:,} {name.replace('_', ' ')} a minute"))
+    return max(needs)
+
+
+def _is_limited(key: str, model: str, spec: Spec) -> bool:
+    """Whether a limit counts for a model: it names its provider, its spec or its name."""
+    names = {one.name for one in (*spec.models, *spec.judges.pool) if model_spec.real(one.spec) == model}
+    return key in (model_spec.kind(model), model) or key in names

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal, NamedTuple, Protocol
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import CallFailed, Event, Opened, Reassigned, Reopened
@@ -24,10 +25,9 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.tournament.batches import Batches, in_batches
-from debate_orchestrator.tournament.folder import Tournament
+from debate_orchestrator.tournament.folder import FileJournals, Tournament, read_begun
 from debate_orchestrator.tournament.limits import Limiters
 from debate_orchestrator.tournament.plan import ScheduledDebate
-from debate_orchestrator.tournament.stores import JournalStore, read_begun
 from debate_orchestrator.util.errors import (
     AnswerPending,
     BadFile,
@@ -64,6 +64,48 @@ class Standing(NamedTuple):
     """Whether it would stop again for that, in the same run."""
 
 
+class Numbers(NamedTuple):
+    """How far a run is, as `--json` and `--events` have it."""
+
+    debates: int
+    complete: int = 0
+    """Those that are undecided count too."""
+    undecided: int = 0
+    running: int = 0
+    stopped: int = 0
+    unusable: int = 0
+    calls: int = 0
+    in_flight: int = 0
+    failed_calls: int = 0
+    throttled: int = 0
+    """Refusals because of load."""
+    calls_a_minute: float = 0.0
+    usd: float = 0.0
+    max_cost: float | None = None
+    seconds: float = 0.0
+    seconds_left: int | None = None
+    workers: int | None = None
+    """The workers that run debates; None where this process does."""
+
+    def json(self) -> dict[str, Any]:
+        """The numbers as plain data; `workers` where there are any."""
+        found = self._asdict()
+        return found if self.workers is not None else {name: found[name] for name in found if name != "workers"}
+
+
+class JournalStore(Protocol):
+    """Where the journals of debates are written: files, or a database that machines share."""
+
+    def open(self, debate: str, opening: Callable[[], Opened]) -> AbstractAsyncContextManager[JournalWriter]:
+        """The one writer of a journal, which is begun with `opening` if there is none. LockedJournal if another
+        process has it; BadJournal if it can't be read."""
+        ...
+
+    def archive(self, debate: str) -> str | None:
+        """The folder for pages that a clerk fetches; None if they are not kept."""
+        ...
+
+
 OnChange = Callable[[ScheduledDebate, Standing, Event | None], None]
 """Called with each event of a debate, and without one when its standing changes."""
 
@@ -74,7 +116,7 @@ class TournamentRun:
     def __init__(
         self,
         tournament: Tournament,
-        store: JournalStore,
+        store: JournalStore | None = None,
         *,
         limiters: Limiters | None = None,
         permissions: registry.Permissions = registry.NO_PERMISSIONS,
@@ -84,8 +126,8 @@ class TournamentRun:
         unsaved: UnsavedEvents | None = None,
         batches: Batches | None = None,
     ):
-        """`batches` are closed at the end of `run`."""
-        self.tournament, self._store = tournament, store
+        """Without a `store` journals are files in the folder. `batches` are closed at the end of `run`."""
+        self.tournament, self._store = tournament, store or FileJournals(tournament)
         self._permissions, self._at_once, self._retry_failed = permissions, at_once, retry_failed
         self._on_change, self._unsaved = on_change, unsaved or UnsavedEvents()
         self._batches = batches

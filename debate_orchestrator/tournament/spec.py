@@ -1,82 +1,102 @@
-"""The spec of a tournament as data: who debates what, who judges, and what that takes; and what can be wrong with it.
-
-`spec_file` makes it of a YAML file.
-"""
+"""The spec of a tournament: who debates what and who judges, and what can be wrong with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MOST_WORDS
-from debate_orchestrator.core.settings import LARGEST_COST, MOST_JUDGES, Settings
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.settings import DECLARED, LARGEST_COST, LARGEST_COUNT, MOST_JUDGES, Settings
+from debate_orchestrator.core.values import Text, Value
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.formats import loader
-from debate_orchestrator.providers import pricing
+from debate_orchestrator.formats.validation import key_path, validate
+from debate_orchestrator.providers import pricing, registry
 from debate_orchestrator.setup.answers import settings_from
-from debate_orchestrator.tournament.topics import Topic
 from debate_orchestrator.util import model_spec, resources
-from debate_orchestrator.util.errors import BadSettings, suggest, with_hint
+from debate_orchestrator.util.errors import BadSettings, short_repr, suggest, with_hint
 
 Sides = Literal["balanced", "swapped", "random", "fixed"]
 First = Literal["pro", "con", "balanced", "random", "both"]
 Sample = Literal["balanced", "first"]
 Exclude = Literal["none", "models", "vendor"]
-MOST_REPETITIONS = 1_000
+MOST_MODELS, MOST_REPETITIONS, MOST_TOKENS, LARGEST_SEED = 200, 1_000, 128_000, 2**53
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_NO_NAME = "is no name: letters, digits, dots, - and _, at most 64"
+_OWN = ("topic", "positions", "output", "context", "cast", "sources", "first", "format", "max_cost", "insist",
+        "one_agent", "mirror")  # fmt: skip
+DEBATE_SETTINGS = tuple(name for name in DECLARED if name not in _OWN)
+"""Settings of a debate that a spec may have too."""
 
 
 class Price(Value):
     """US dollars per million tokens."""
 
-    input: float = Field(ge=0, le=LARGEST_COST)
-    output: float = Field(ge=0, le=LARGEST_COST)
+    input: float = Field(ge=0, lt=LARGEST_COST, strict=True)
+    output: float = Field(ge=0, lt=LARGEST_COST, strict=True)
 
 
 class Model(Value):
     """A model that debates or judges."""
 
     name: str
+    """Its spec, where it has no name of its own; that of the real model, if a stand-in took its place."""
     spec: str
     price: Price | None = None
     """For models that are not in the price table."""
 
 
+_Amount = Annotated[int | None, Field(ge=1, le=LARGEST_COUNT, strict=True)]
+
+
 class Limits(Value):
     """What a provider allows. None where it is not known; then what its responses say counts."""
 
-    requests: int | None = Field(default=None, ge=1)
+    requests: _Amount = None
     """Requests a minute."""
-    input_tokens: int | None = Field(default=None, ge=1)
+    input_tokens: _Amount = None
     """Tokens a minute, without those read from a cache."""
-    output_tokens: int | None = Field(default=None, ge=1)
-    tokens: int | None = Field(default=None, ge=1)
+    output_tokens: _Amount = None
+    tokens: _Amount = None
     """Tokens a minute of both kinds together."""
-    at_once: int | None = Field(default=None, ge=1)
+    at_once: _Amount = None
     """Calls at the same time."""
+
+
+class Topic(Value):
+    """A motion that is debated by every pair of models."""
+
+    id: str
+    motion: Text
+    category: str
+    position_a: Text
+    """What the pro side argues."""
+    position_b: Text
 
 
 class StageBudget(Value):
     """How long the speeches of one phase may be."""
 
-    words: int | None = Field(default=None, ge=1, le=MOST_WORDS)
-    most_words: int | None = Field(default=None, ge=1, le=MOST_WORDS)
-    tokens: int | None = Field(default=None, ge=1)
+    words: int | None = Field(default=None, ge=1, le=MOST_WORDS, strict=True)
+    most_words: int | None = Field(default=None, ge=1, le=MOST_WORDS, strict=True)
+    tokens: int | None = Field(default=None, ge=1, le=MOST_TOKENS, strict=True)
 
 
 class Judges(Value):
-    """The pool of judges and how panels are drawn from it."""
+    """The pool of judges and how panels are drawn from it; the pool is empty where the format has no judge."""
 
     pool: tuple[Model, ...] = Field(default=(), alias="from")
-    panel: int = Field(ge=0, le=MOST_JUDGES)
+    panel: int = Field(ge=0, le=MOST_JUDGES, strict=True)
     sample: Sample = "balanced"
     """`balanced` spreads judges over topics, pairs and debates; `first` takes the first of the pool that may judge."""
     exclude: Exclude = "models"
     """Who may not judge: the debaters' own models, or all models of their vendors."""
-    mirror: bool = False
+    mirror: bool = Field(default=False, strict=True)
     """Whether every judge also votes with the sides exchanged."""
 
 
@@ -92,11 +112,13 @@ class Spec(Value):
     sides: Sides = "swapped"
     first: First = "pro"
     format: str
-    repetitions: int = Field(default=1, ge=1, le=MOST_REPETITIONS)
-    seed: int = 0
-    max_cost: float | None = None
+    repetitions: int = Field(default=1, ge=1, le=MOST_REPETITIONS, strict=True)
+    seed: int = Field(default=0, ge=-LARGEST_SEED, le=LARGEST_SEED, strict=True)
+    max_cost: float | None = Field(default=None, gt=0, lt=LARGEST_COST, strict=True)
     limits: dict[str, Limits] = {}
+    """By the kind of provider, or by the name or spec of a model."""
     budgets: dict[str, StageBudget] = {}
+    """By phase."""
     settings: dict[str, Any] = {}
     """Settings of every debate."""
     added: tuple[str, ...] = ()
@@ -115,6 +137,129 @@ class Spec(Value):
         """All model specs, as a cast."""
         found = {"models": tuple(model.spec for model in self.models)}
         return found | {"judges": tuple(model.spec for model in self.judges.pool)}
+
+
+def spec_of(data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: bool = False) -> Spec:
+    """The spec that the values of a `tournament.json` make, with stand-ins for all models if it is to `rehearse`.
+
+    The values come from a user's file, or from a folder that may be a stranger's. BadSettings with every problem, after
+    those that are known already.
+    """
+    spec, found = validate(Spec, data, lambda keys: key_path(keys) or "spec")
+    rules = spec.rules if spec else data.get("rules")
+    found = [*problems, *found, *_model_problems(data), *_name_problems(data)]
+    if isinstance(rules, Format):
+        found += _format_problems(data, rules)
+    if spec is not None and not found:
+        update: dict[str, Any] = {"rules": with_budgets(spec.rules, spec.budgets)}
+        if rehearse:
+            judges = spec.judges.model_copy(update={"pool": tuple(map(stand_in, spec.judges.pool))})
+            update |= {"models": tuple(map(stand_in, spec.models)), "judges": judges}
+        spec = spec.model_copy(update=update)
+        found = check(spec)
+    if spec is None or found:
+        raise BadSettings(list(dict.fromkeys(found)))
+    return spec
+
+
+def model_of(given: Any) -> Model:
+    """The model that a line of a spec names. BadSettings with every problem."""
+    data = as_model(given)
+    if not isinstance(data, dict):
+        raise BadSettings(f"models: {short_repr(given)} is no model spec, and no mapping with name and spec.")
+    model, problems = validate(Model, data, lambda keys: f"models: {key_path(keys)}")
+    problems += _problems_of(data) if model else []
+    if model is None or problems:
+        raise BadSettings(problems)
+    return model
+
+
+def as_model(given: Any) -> Any:
+    """A model as `tournament.json` has it, from the line of a spec; what is neither text nor a mapping as it is."""
+    if isinstance(given, str):
+        return {"name": given, "spec": given}
+    return {"name": given.get("spec", ""), **given} if isinstance(given, dict) else given
+
+
+def stand_in(model: Model) -> Model:
+    """The same with a stand-in that calls no model."""
+    is_one = model_spec.is_stand_in(model.spec)
+    return model if is_one else model.model_copy(update={"spec": model_spec.stand_in(model.spec)})
+
+
+def _models(given: Any) -> list[dict[str, Any]]:
+    """The models of a list that have a name and a spec, whatever else is in it."""
+    models = [model for model in given if isinstance(model, dict)] if isinstance(given, list) else []
+    return [model for model in models if isinstance(model.get("name"), str) and isinstance(model.get("spec"), str)]
+
+
+def _pool(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    judges = data.get("judges")
+    return _models(judges.get("from")) if isinstance(judges, dict) else []
+
+
+def _problems_of(model: Mapping[str, str]) -> list[str]:
+    """What is wrong with a model that has a name and a spec."""
+    name, spec = model["name"], model["spec"]
+    problems = []
+    if name not in (spec, model_spec.real(spec)) and not _NAME.fullmatch(name):
+        problems.append(f"{short_repr(name)} {_NO_NAME}.")
+    if model_spec.kind(spec) in (model_spec.HOST, model_spec.HUMAN, model_spec.FETCH, model_spec.OFFLINE):
+        return [*problems, f"{short_repr(spec)} can't take part, since a tournament calls its models."]
+    return problems + [problem.removeprefix("cast: a: ") for problem in registry.cast_problems({"a": (spec,)})]
+
+
+def _model_problems(data: Mapping[str, Any]) -> Iterator[str]:
+    """Models that can't take part, and too few or too many of them."""
+    pools = {"models": _models(data.get("models")), "judges": _pool(data)}
+    if not isinstance(given := data.get("models"), list) or len(given) < 2:
+        yield with_hint("models: there are fewer than two.", "[anthropic:claude-sonnet-5-5, openai:gpt-5.1]")
+    for where, models in pools.items():
+        if len(models) > MOST_MODELS:
+            yield f"{where}: {len(models):,} are too many; at most {MOST_MODELS} are allowed."
+        for model in models[:MOST_MODELS]:
+            yield from (f"{where}: {problem}" for problem in _problems_of(model))
+        counts = Counter(model["name"] for model in models)
+        yield from (f"{where}: {short_repr(name)} stands twice." for name, count in counts.items() if count > 1)
+
+
+def _name_problems(data: Mapping[str, Any]) -> Iterator[str]:
+    """Names that can't be used, or that name nothing."""
+    if isinstance(tag := data.get("tag"), str) and not _NAME.fullmatch(tag):
+        yield f"tag: {short_repr(tag)} {_NO_NAME}."
+    models, pairs = _models(data.get("models")), data.get("pairs")
+    names = [model["name"] for model in models]
+    pairs = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2] if isinstance(pairs, list) else []
+    yield from _unknown("pairs", [name for pair in pairs for name in pair], names, "no name in models")
+    yield from (f"pairs: {short_repr(one)} can't debate itself." for one, other in pairs if one == other)
+    if len({frozenset(map(str, pair)) for pair in pairs}) < len(pairs):
+        yield "pairs: a pair stands twice. (x, y) and (y, x) are the same pair; `sides` decides who is pro."
+    yield from _unknown("added", data.get("added"), names, "no name in models")
+    everyone = [*models, *_pool(data)]
+    limited = [*registry.ENTRIES, *(model["name"] for model in everyone)]
+    limited += [model_spec.real(model["spec"]) for model in everyone]
+    yield from _unknown("limits", data.get("limits"), limited, "no provider and no model here")
+    yield from _unknown("settings", data.get("settings"), DEBATE_SETTINGS, "no setting of a tournament")
+
+
+def _format_problems(data: Mapping[str, Any], rules: Format) -> Iterator[str]:
+    """What does not fit the format."""
+    phases = dict.fromkeys(phase.name for phase in (*rules.before, *rules.round, *rules.after))
+    yield from _unknown("budgets", data.get("budgets"), phases, f"no phase of the format {rules.name}")
+    if JUDGE not in rules.seats and _pool(data):
+        yield f"judges: the format {rules.name} has no judge. Leave this key out."
+    judges = data.get("judges")
+    if JUDGE in rules.seats and isinstance(judges, dict) and not (judges.get("from") and judges.get("panel") != 0):
+        yield with_hint("judges: there are none.", "judges: {from: [anthropic:claude-opus-5-5], panel: 1}")
+
+
+def _unknown(where: str, given: Any, known: Iterable[str], what: str) -> Iterator[str]:
+    """A sentence on each name that is not known, with the nearest that is."""
+    names = list(dict.fromkeys(known))
+    for name in dict.fromkeys(map(str, given)) if isinstance(given, list | dict) else ():
+        if name not in names:
+            near = suggest(name, names) or (f"Known: {', '.join(names[:20])}." if names else "")
+            yield f"{where}: {short_repr(name)} is {what}. {near}".rstrip()
 
 
 def check(spec: Spec) -> list[str]:

@@ -1,12 +1,25 @@
-"""Tables as plain values, with the little statistics that they share."""
+"""The tables of a tournament: the queries of `tables.yaml`, on a SQLite database in memory that holds its rows.
+
+In SQLite `avg(x = y)` is a share, and aggregates leave NULL out.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+import sqlite3
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from debate_orchestrator.tournament.ratings import Ratings
+from debate_orchestrator.tournament.rows import Rows, Work
+from debate_orchestrator.util import yaml
+from debate_orchestrator.util.numbers import wilson_interval
 
 Cell = str | int | float | None
 
@@ -22,45 +35,182 @@ class Table(NamedTuple):
     rows: tuple[tuple[Cell, ...], ...]
 
 
+def all_tables(rows: Rows, ratings: Ratings) -> list[Table]:
+    """Every table of a tournament, those without any row included."""
+    queries = (Path(__file__).parent / "tables.yaml").read_text(encoding="utf-8")
+    tables = list(_rating_tables(ratings))
+    with closing(_database(rows)) as database:
+        for name, query in yaml.load(queries).items():
+            found = database.execute(query["sql"])
+            columns = tuple(column[0] for column in found.description)
+            tables.append(Table(name, query["title"], query["about"], columns, tuple(found)))
+    return tables
+
+
 def to_csv(table: Table) -> str:
     """The table as CSV with a header; an unknown figure is an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.columns)
-    writer.writerows([[_written(cell) for cell in row] for row in table.rows])
+    writer.writerows([[_csv_cell(cell) for cell in row] for row in table.rows])
     return text.getvalue()
 
 
-def _written(cell: Cell) -> str | int:
+def _csv_cell(cell: Cell) -> str | int:
     if isinstance(cell, float):
         return f"{cell:.6f}".rstrip("0").rstrip(".") if math.isfinite(cell) else ""
     return "" if cell is None else cell
 
 
-def rate(part: float, total: float) -> float | None:
-    """A share; None of nothing."""
-    return part / total if total else None
+def _rating_tables(ratings: Ratings) -> Iterator[Table]:
+    """Elo, strengths, and what the fit says of judges."""
+    yield Table(
+        "elo",
+        "Elo",
+        "A replay of the results in the order of time, from 400 with K 32. It has no interval, depends on the order, "
+        "and says nothing about how sure it is.",
+        ("model", "rating", "games", "won", "lost", "tied"),
+        tuple(tuple(row) for row in ratings.elo),
+    )
+    fit = ratings.fit
+    yield Table(
+        "bradley_terry",
+        "Bradley-Terry strengths",
+        "Strengths from every judge's vote, in log odds, without what side, order and judge add; 95 % intervals over "
+        "topics. Models that the intervals do not separate share a rank.",
+        ("rank", "model", "strength", "low", "high", "votes", "group"),
+        tuple((one.rank, one.model, *one.strength, one.votes, one.group) for one in (fit.strengths if fit else ())),
+    )
+    yield Table(
+        "judge_effects",
+        "What each judge adds",
+        "Bias: log odds that a judge adds to pro, against the mean of the judges. Reliability: how strongly its votes "
+        "follow the strengths, as a factor; a judge who tosses a coin is near 0.",
+        ("judge", "votes", "bias", "bias_low", "bias_high", "reliability", "reliability_low", "reliability_high"),
+        tuple((one.judge, one.votes, *one.bias, *one.reliability) for one in (fit.judges if fit else ())),
+    )
 
 
-def mean(values: Iterable[float]) -> float | None:
-    """The mean; None of nothing."""
-    known = list(values)
-    return math.fsum(known) / len(known) if known else None
+_SCHEMA = """
+CREATE TABLE debates (place INTEGER PRIMARY KEY, debate UNIQUE, created, topic, category, pro, con, first, winner,
+    complete);
+CREATE TABLE ballots (debate, judge, winner, lead, score, label, turn, final, mirrored, repeat, is_vote);
+CREATE TABLE points (debate, dimension, pro, con);  -- of votes
+CREATE TABLE work (debate, role, calls, input, output, cost, seconds, words, refusals);
+
+CREATE VIEW decided AS SELECT * FROM debates WHERE complete AND winner IS NOT NULL;
+
+-- Every debate once for each of its sides; `result` is NULL where it was not decided.
+CREATE VIEW sides AS SELECT debate, side, model, opponent, category,
+    CASE WHEN NOT complete THEN NULL WHEN winner = 'tie' THEN 'tie' WHEN winner = side THEN 'won'
+        WHEN winner IS NOT NULL THEN 'lost' END AS result
+FROM (
+    SELECT *, 'pro' AS side, pro AS model, con AS opponent FROM debates
+    UNION ALL SELECT *, 'con' AS side, con AS model, pro AS opponent FROM debates
+);
+
+CREATE VIEW votes AS SELECT debate, judge, winner, lead FROM ballots WHERE is_vote AND winner IS NOT NULL;
+
+-- The means of a panel.
+CREATE VIEW panel_points AS SELECT debate, dimension, avg(pro) AS pro, avg(con) AS con, min(rowid) AS place
+FROM points GROUP BY debate, dimension;
+
+-- The panel counts as one model.
+CREATE VIEW worked AS SELECT work.*, complete, winner,
+    CASE role WHEN 'pro' THEN pro WHEN 'con' THEN con ELSE 'all judges' END AS model
+FROM work JOIN debates USING (debate);
+"""
 
 
-def deviation(values: Sequence[float]) -> float | None:
-    """The standard deviation of a sample; None of fewer than two values."""
-    if len(values) < 2:
-        return None
-    middle = math.fsum(values) / len(values)
-    return math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1))
+def _database(rows: Rows) -> sqlite3.Connection:
+    """The rows as SQL tables, with the statistics that SQLite lacks."""
+    database = sqlite3.connect(":memory:")
+    database.executescript(_SCHEMA)
+    database.executemany(
+        "INSERT INTO debates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (n, row.id, row.created, row.topic, row.category, row.pro, row.con, row.first, row.winner, row.complete)
+            for n, row in enumerate(rows.debates)
+        ),
+    )
+    database.executemany(
+        "INSERT INTO ballots VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                *(row.debate, row.judge, row.winner, row.lead, row.score, row.label),
+                *(row.turn, row.final, row.mirrored, row.repeat, row.votes),
+            )
+            for row in rows.ballots
+        ),
+    )
+    points = ((row.debate, *pair) for row in rows.ballots if row.votes for pair in row.scores.items())
+    database.executemany(
+        "INSERT INTO points VALUES (?, ?, ?, ?)", ((debate, name, *pair) for debate, name, pair in points)
+    )
+    work = ((row.id, role, *(value for _, value in done)) for row in rows.debates for role, done in row.work.items())
+    database.executemany(f"INSERT INTO work VALUES (?, ?{', ?' * len(Work.model_fields)})", work)
+    database.create_function("wilson_low", 2, lambda part, total: wilson_interval(part, total)[0])
+    database.create_function("wilson_high", 2, lambda part, total: wilson_interval(part, total)[1])
+    for name, arguments, function in (
+        ("pearson", 2, pearson),
+        ("deviation", 1, deviation),
+        ("cohen_kappa", 2, cohen_kappa),
+        ("fleiss_kappa", 3, fleiss_kappa),
+    ):
+        database.create_aggregate(name, arguments, _aggregate(function))
+    return database
+
+
+def _aggregate(function: Callable[[list[Any]], float | None]) -> type:
+    """An aggregate of SQLite: a function of the list of all arguments without a NULL, each a tuple."""
+
+    class Aggregate:
+        def __init__(self) -> None:
+            self.given: list[Any] = []
+
+        def step(self, *values: Any) -> None:
+            if None not in values:
+                self.given.append(values)
+
+        def finalize(self) -> float | None:
+            return function(self.given)
+
+    return Aggregate
 
 
 def pearson(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Pearson's correlation; None of fewer than two pairs, or where one side does not vary."""
-    if len(pairs) < 2:
+    try:
+        return statistics.correlation(*zip(*pairs, strict=True)) if pairs else None
+    except statistics.StatisticsError:
         return None
-    left, right = (math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True))
-    shared = math.fsum((x - left) * (y - right) for x, y in pairs)
-    spread = math.fsum((x - left) ** 2 for x, _ in pairs) * math.fsum((y - right) ** 2 for _, y in pairs)
-    return shared / math.sqrt(spread) if spread > 0 else None
+
+
+def deviation(values: Sequence[tuple[float]]) -> float | None:
+    """The standard deviation of a sample; None of fewer than two values."""
+    return statistics.stdev(value for (value,) in values) if len(values) > 1 else None
+
+
+def cohen_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
+    """Cohen's kappa of two judges, from the labels that each gave; None where chance alone would agree always.
+    Source: J. Cohen, A Coefficient of Agreement for Nominal Scales, 1960."""
+    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    chance = sum(first[label] * second[label] for label in first)  # of total ** 2
+    total = len(pairs)
+    if not total or chance == total * total:
+        return None
+    agree = sum(one == other for one, other in pairs)
+    return (agree * total - chance) / (total * total - chance)
+
+
+def fleiss_kappa(panels: Sequence[Sequence[int]]) -> float | None:
+    """Fleiss' kappa of panels of two judges or more, which may differ in size, from how many of a panel gave each
+    label; None without a panel, or where only one label occurs.
+    Source: J. L. Fleiss, Measuring Nominal Scale Agreement among Many Raters, 1971."""
+    labels = [sum(counts) for counts in zip(*panels, strict=True)]
+    if sum(count > 0 for count in labels) < 2:
+        return None
+    total = sum(labels)
+    agreed = [sum(count * (count - 1) for count in panel) / (sum(panel) * (sum(panel) - 1)) for panel in panels]
+    chance = sum(count * count for count in labels) / (total * total)
+    return (sum(agreed) / len(agreed) - chance) / (1 - chance)

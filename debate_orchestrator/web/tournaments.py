@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
@@ -14,15 +16,144 @@ from starlette.responses import Response
 
 from debate_orchestrator.engine.api import render
 from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.tournament import selection
 from debate_orchestrator.tournament.folder import DEBATES, PAGE, SPEC, linked_parts
 from debate_orchestrator.tournament.journal_rows import read_rows, title
-from debate_orchestrator.tournament.rows import ROWS, Rows
-from debate_orchestrator.tournament.selection import Filters
+from debate_orchestrator.tournament.ratings import elo
+from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, Winner, panel_winner
 from debate_orchestrator.util.data import is_link, read_text
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web.guard import desk_of
 from debate_orchestrator.web.pages import html_response, own_page
+
+Result = Literal["won", "lost", "tied"]
+RESULTS: tuple[Result, ...] = ("won", "lost", "tied")
+_Key = TypeVar("_Key")
+
+
+class Filters(NamedTuple):
+    """What is chosen; an empty text chooses everything."""
+
+    topic: str = ""
+    category: str = ""
+    judge: str = ""
+    """Only debates that this judge voted on, decided by this judge alone."""
+    model: str = ""
+    opponent: str = ""
+    side: str = ""
+    """`pro` or `con`: the side that the model argued."""
+    result: str = ""
+    """What came of it for the model: one of RESULTS."""
+
+
+class Game(NamedTuple):
+    """A debate as one of its two models sees it."""
+
+    debate: DebateRow
+    model: str
+    opponent: str
+    side: Side
+    result: Result | None
+    """None where it was not decided."""
+
+
+class Standing(NamedTuple):
+    """How a model did in the chosen debates."""
+
+    model: str
+    rating: float | None
+    """Elo over all decided debates that topic, category and judge choose; None where it has none."""
+    won: int
+    lost: int
+    tied: int
+
+    @property
+    def games(self) -> int:
+        return self.won + self.lost + self.tied
+
+    @property
+    def rate(self) -> float | None:
+        """The share of games won, a tie being half of one."""
+        return (self.won + self.tied / 2) / self.games if self.games else None
+
+
+def chosen_debates(rows: Rows, filters: Filters) -> list[DebateRow]:
+    """The debates that topic, category and judge choose, with the winner by that judge's vote."""
+    found = [
+        debate
+        for debate in rows.debates
+        if filters.topic in ("", debate.topic) and filters.category in ("", debate.category)
+    ]
+    if not filters.judge:
+        return found
+    return [
+        debate.model_copy(update={"winner": winner})
+        for debate in found
+        if (winner := _vote(rows, debate, filters.judge)) is not None
+    ]
+
+
+def _vote(rows: Rows, debate: DebateRow, judge: str) -> Winner | None:
+    return panel_winner(vote.winner for vote in rows.votes[debate.id] if vote.judge == judge)
+
+
+def games(chosen: Iterable[DebateRow], filters: Filters) -> Iterator[Game]:
+    """The games of these debates that the other filters choose, each debate once for each of its models."""
+    for debate in chosen:
+        if debate.pro is None or debate.con is None or debate.pro == debate.con:
+            continue
+        for model, opponent, side in ((debate.pro, debate.con, "pro"), (debate.con, debate.pro, "con")):
+            result = _result(debate, side)
+            if (
+                filters.model in ("", model)
+                and filters.opponent in ("", opponent)
+                and filters.side in ("", side)
+                and filters.result in ("", result)
+            ):
+                yield Game(debate, model, opponent, "pro" if side == "pro" else "con", result)
+
+
+def _result(debate: DebateRow, side: str) -> Result | None:
+    if not debate.complete or debate.winner is None:
+        return None
+    return "tied" if debate.winner == "tie" else "won" if debate.winner == side else "lost"
+
+
+def standings(chosen: Sequence[DebateRow], played: Iterable[Game]) -> list[Standing]:
+    """The models of these games, the best first by Elo over the chosen debates."""
+    ratings = {row.model: row.rating for row in elo(chosen)}
+    results = _results((game.model, game) for game in played)
+    found = [Standing(model, ratings.get(model), *counts) for model, counts in results.items()]
+    return sorted(found, key=lambda standing: (-(standing.rating or 0.0), -(standing.rate or 0.0), standing.model))
+
+
+def head_to_head(played: Iterable[Game]) -> dict[tuple[str, str], Standing]:
+    """Model and opponent to how the model did against it."""
+    results = _results(((game.model, game.opponent), game) for game in played)
+    return {pair: Standing(pair[0], None, *counts) for pair, counts in results.items()}
+
+
+def _results(keyed: Iterable[tuple[_Key, Game]]) -> dict[_Key, list[int]]:
+    """How many games of each key were won, lost and tied."""
+    counts: dict[_Key, Counter[Result | None]] = defaultdict(Counter)
+    for key, game in keyed:
+        counts[key][game.result] += 1
+    return {key: [count[result] for result in RESULTS] for key, count in counts.items()}
+
+
+def choices(rows: Rows) -> dict[str, list[str]]:
+    """What each filter can be set to, in the order of the alphabet."""
+    models = {model for debate in rows.debates for model in (debate.pro, debate.con) if model is not None}
+    found: dict[str, Iterable[str]] = {
+        "topic": {debate.topic for debate in rows.debates},
+        "category": {debate.category for debate in rows.debates if debate.category},
+        "judge": {ballot.judge for ballot in rows.ballots if ballot.votes},
+        "model": models,
+        "opponent": models,
+        "side": {"pro", "con"},
+        "result": RESULTS,
+    }
+    return {name: sorted(values) for name, values in found.items()}
+
 
 _LISTED = 200
 """Debates of a page."""
@@ -88,18 +219,15 @@ async def tournament(request: Request) -> Response:
 
 def _values(folder: str, filters: Filters) -> dict[str, Any]:
     rows = _rows(folder)
-    chosen = selection.debates(rows, filters)
-    every = filters._replace(result="")  # the numbers stay when one of them is followed to its debates
-    played = list(selection.games(chosen, every))
-    pairs = selection.head_to_head(played)
-    standings = selection.standings(chosen, played)
-    models = [standing.model for standing in standings]
+    chosen = chosen_debates(rows, filters)
+    played = list(games(chosen, filters._replace(result="")))  # a link from a number to its debates keeps the numbers
+    ranking = standings(chosen, played)
+    models = [standing.model for standing in ranking]
     by_game = bool(filters.model or filters.opponent or filters.side or filters.result)
-    found = selection.games(chosen, filters) if by_game else ()
+    found = games(chosen, filters) if by_game else ()
     debates = list({game.debate.id: game.debate for game in found}.values()) if by_game else chosen
-
-    choices = selection.choices(rows)
-    choices["opponent"] = [model for model in choices["opponent"] if model != filters.model]
+    offered = choices(rows)
+    offered["opponent"] = [model for model in offered["opponent"] if model != filters.model]
 
     def link(**changes: str) -> str:
         given = {name: value for name, value in filters._replace(**changes)._asdict().items() if value}
@@ -108,11 +236,11 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
     return {
         "title": title(folder),
         "filters": filters._asdict(),
-        "choices": choices,
-        "standings": standings,
+        "choices": offered,
+        "standings": ranking,
         "rated": not (filters.side or filters.model or filters.opponent),
         "models": models if len(models) <= _MOST_MODELS else [],
-        "pairs": pairs,
+        "pairs": head_to_head(played),
         "debates": debates[:_LISTED],
         "count": len(debates),
         "known": {debate.id for debate in rows.debates if _journal(folder, debate.id)},

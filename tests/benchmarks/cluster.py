@@ -29,8 +29,7 @@ from postgres import Postgres, binaries, running
 
 from debate_orchestrator.core.events import CallFailed, Reply
 from debate_orchestrator.tournament.cluster.database import opened
-from debate_orchestrator.tournament.cluster.exchange import Exchange
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournal, DatabaseJournals, Line
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournal, DatabaseJournals, Exchange, Line
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.limits import Admission

@@ -16,8 +16,7 @@ from debate_orchestrator.setup.answers import number
 from debate_orchestrator.util.messages import command
 
 if TYPE_CHECKING:
-    from debate_orchestrator.tournament.forecast import Forecast
-    from debate_orchestrator.tournament.plan import ScheduledDebate
+    from debate_orchestrator.tournament.plan import Forecast, ScheduledDebate
     from debate_orchestrator.tournament.spec import Spec
 
 _FILE = "tournament.yaml"
@@ -54,8 +53,7 @@ def plan(arguments: argparse.Namespace) -> int:
     """Prints the plan. Nothing is called."""
     from debate_orchestrator.storage.files import write_over
     from debate_orchestrator.tournament import folder
-    from debate_orchestrator.tournament.forecast import forecast
-    from debate_orchestrator.tournament.plan import make_schedule
+    from debate_orchestrator.tournament.plan import forecast, make_schedule
     from debate_orchestrator.tournament.spec import unlisted
 
     at_once = specs.at_once(arguments.at_once)
@@ -120,8 +118,8 @@ def _schedule_lines(schedule: Sequence[ScheduledDebate], file: str | None) -> It
 
 def _forecast_lines(spec: Spec, schedule: Sequence[ScheduledDebate], expected: Forecast) -> Iterator[str]:
     """What a schedule takes, in words."""
+    from debate_orchestrator.cli.tournament.progress import duration
     from debate_orchestrator.providers import pricing
-    from debate_orchestrator.tournament.progress import duration
 
     topics = len({debate.topic for debate in schedule})
     yield (
@@ -166,8 +164,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add(arguments: argparse.Namespace) -> int:
     """Adds its debates to the schedule, and runs none."""
     from debate_orchestrator.tournament import folder
-    from debate_orchestrator.tournament.spec_file import model_of
-    from debate_orchestrator.util import model_spec
+    from debate_orchestrator.tournament.spec import model_of, stand_in
 
     tournament = folder.load(arguments.folder)
     specs.agree_to_folder(tournament, trusted=arguments.trust)
@@ -177,8 +174,8 @@ def add(arguments: argparse.Namespace) -> int:
     if arguments.price is not None:
         given["price"] = _price(arguments.price)
     model = model_of(given)
-    if arguments.rehearse and not model_spec.is_stand_in(model.spec):
-        model = model.model_copy(update={"spec": model_spec.stand_in(model.spec)})
+    if arguments.rehearse:
+        model = stand_in(model)
     before = len(tournament.schedule)
     tournament = folder.add_model(tournament, model)
     specs.remember_folder(tournament)

@@ -1,21 +1,21 @@
-"""`run` and `resume` of tournaments: what is shown meanwhile, how it is interrupted, how it ends."""
+"""`run` and `resume` of tournaments, in this process or by workers: how they begin, are interrupted, and end."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
-import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+import shlex
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.answers_and_flags import cap
-from debate_orchestrator.cli.interrupts import STOPPING, stopped_in_order
+from debate_orchestrator.cli.interrupts import STOPPING, handled_signals, stopped_in_order
 from debate_orchestrator.cli.output import print_errors, print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
+from debate_orchestrator.cli.tournament.progress import Progress, details, print_line, shown, status_line
 from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
@@ -25,15 +25,13 @@ from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
-    from debate_orchestrator.terminal.display import Display
     from debate_orchestrator.tournament.batches import Batches
     from debate_orchestrator.tournament.folder import Tournament
     from debate_orchestrator.tournament.plan import ScheduledDebate
-    from debate_orchestrator.tournament.progress import Progress
-    from debate_orchestrator.tournament.run import Standing, TournamentRun
+    from debate_orchestrator.tournament.run import Numbers, Standing, TournamentRun
 
-PAINT, LINE = 0.5, 15.0
-"""Seconds between two pictures at a terminal, and between two lines in a pipe."""
+_FETCH = 10.0
+"""Seconds for fetching the rest when a run by workers is interrupted."""
 _SHOWN = 5
 """Debates that stopped of which is told why."""
 
@@ -137,18 +135,11 @@ class Options(NamedTuple):
 def run_tournament(tournament: Tournament, options: Options) -> int:
     """Runs the debates that are left, writes their reports and says how it went; returns the exit code. Paused or
     ProviderFailed if debates are left."""
-    if options.cluster is not None:
-        from debate_orchestrator.cli.tournament.cluster import run_on_cluster
-        from debate_orchestrator.tournament.batches import has_batches
-
-        if has_batches(tournament.folder):
-            problem = "calls of this tournament are in batches, and workers would pay for them again."
-            raise BadSettings(problem, hint=f"`{command('tournament resume', tournament.folder)}`, which takes them")
-        return run_on_cluster(tournament, options, options.cluster)
-    from debate_orchestrator.tournament.folder import DEBATES, changed_prompts
-    from debate_orchestrator.tournament.progress import Progress
     from debate_orchestrator.tournament.run import TournamentRun
-    from debate_orchestrator.tournament.stores import FileJournals
+
+    if options.cluster is not None:
+        return _run_by_workers(TournamentRun(tournament), options, options.cluster)
+    from debate_orchestrator.tournament.folder import changed_prompts
 
     if missing := registry.missing(tournament.spec.everyone, options.permissions):
         raise BadSettings(missing)
@@ -165,7 +156,6 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
 
     run = TournamentRun(
         tournament,
-        FileJournals(os.path.join(tournament.folder, DEBATES)),
         permissions=options.permissions,
         at_once=options.at_once,
         retry_failed=options.retry_failed,
@@ -179,10 +169,8 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
     if not options.quiet:
         remark(f"{len(tournament.schedule) - left:,} of {plural(len(tournament.schedule), 'debate')} complete.")
     interrupted = asyncio.run(_run(run, progress, unsaved, options))
-    if options.reports:
-        write_reports(run, quiet=options.quiet)
     resume = command("tournament resume", tournament.folder) + (" --batch" if options.batch else "")
-    return end(run, progress.numbers(run), options, resume, interrupted=interrupted)
+    return _end(run, progress.numbers(run), options, resume, interrupted=interrupted)
 
 
 def _batches(tournament: Tournament, options: Options) -> Batches | None:
@@ -197,8 +185,6 @@ def _batches(tournament: Tournament, options: Options) -> Batches | None:
 
 async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, options: Options) -> bool:
     """Runs until done or interrupted; whether it was interrupted."""
-    from debate_orchestrator.tournament.progress import status_line, view
-
     stopping, task = asyncio.Event(), asyncio.current_task()
 
     def stop() -> None:
@@ -211,73 +197,73 @@ async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, o
             task.cancel()
 
     said = f"{STOPPING} Batches under way are left to `resume`." if options.batch else STOPPING
-    picture = Picture(lambda: progress.numbers(run), status_line, lambda numbers: view(numbers, run, progress))
     with stopped_in_order(stop, leave, said) as interruption, suppress(asyncio.CancelledError):
-        async with shown(picture, options):
+        async with shown(
+            lambda: progress.numbers(run), lambda: details(run, progress), quiet=options.quiet, events=options.events
+        ):
             await run.run(stopping)
     return interruption.came
 
 
-class Picture(NamedTuple):
-    """How far a run is."""
+def _run_by_workers(run: TournamentRun, options: Options, url: str) -> int:
+    """The same with workers: queues the debates, shows how far they are, and fetches their journals."""
+    from debate_orchestrator.tournament.batches import has_batches
+    from debate_orchestrator.tournament.cluster.database import must_be_installed, shown_address
 
-    numbers: Callable[[], dict[str, Any]]
-    line: Callable[[dict[str, Any]], str]
-    """The numbers in a line, for a pipe."""
-    rows: Callable[[dict[str, Any]], list[str]]
-    """The numbers as a terminal shows them."""
-
-
-@asynccontextmanager
-async def shown(picture: Picture, options: Options) -> AsyncIterator[None]:
-    """Shows how far a run is while it runs."""
-    if options.quiet and not options.events:
-        yield
-        return
-    display = None if options.events else _overwritable()
-    showing = asyncio.create_task(_show(picture, display, events=options.events))
-    try:
-        yield
-    finally:
-        showing.cancel()
-        with suppress(asyncio.CancelledError):
-            await showing
-        if display is not None:
-            display.release()
+    folder = run.tournament.folder
+    if has_batches(folder):
+        problem = "calls of this tournament are in batches, and workers would pay for them again."
+        raise BadSettings(problem, hint=f"`{command('tournament resume', folder)}`, which takes them")
+    must_be_installed()
+    run.look()
+    numbers, interrupted = asyncio.run(_queue_and_watch(run, options, url))
+    resume = f"{command('tournament resume', folder)} --cluster {shlex.quote(shown_address(url))}"
+    return _end(run, numbers, options, resume, interrupted=interrupted)
 
 
-def _overwritable() -> Display | None:
-    """The terminal behind stderr, if it can be written over."""
-    try:
-        descriptor = sys.stderr.fileno()
-    except (OSError, ValueError):
-        return None
-    if not sys.stderr.isatty():
-        return None
-    from debate_orchestrator.terminal.display import Display
-    from debate_orchestrator.terminal.keys import in_foreground
+async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tuple[Numbers, bool]:
+    """Runs until no more can be done or the user interrupts; the numbers at the end, and whether it was interrupted."""
+    from debate_orchestrator.tournament.cluster.database import opened
+    from debate_orchestrator.tournament.cluster.journals import Exchange
+    from debate_orchestrator.tournament.cluster.queue import Rounds
 
-    display = Display(sys.stderr, os.environ)
-    if not display.moves or not in_foreground(descriptor):
-        return None
-    display.hold()
-    return display
+    def on_fetched(debate: str) -> None:
+        if options.events:
+            print_line({"debate": debate, "fetched": True})
 
+    async with opened(url, remark) as database:
+        exchange = Exchange(database, run.tournament, options.lease)
+        await exchange.bring(run.standings, retry_failed=options.retry_failed)
+        fetched = await exchange.fetch(everything=True)
+        rounds = Rounds(exchange, retry_failed=options.retry_failed, on_fetched=on_fetched)
+        if not options.quiet:
+            remark(f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine.")
+            if fetched:
+                remark(f"{plural(len(fetched), 'journal')} fetched.")
+        task = asyncio.create_task(rounds.run())
 
-async def _show(picture: Picture, display: Display | None, *, events: bool) -> None:
-    while True:
-        await asyncio.sleep(PAINT if display else LINE)
-        numbers = picture.numbers()
-        if events:
-            print_line({"progress": numbers})
-        elif display is None:
-            remark(picture.line(numbers))
-        else:
-            from debate_orchestrator.terminal.display import paragraph
+        def leave() -> None:
+            task.cancel()
 
-            columns, rows = display.size()
-            lines = [row for line in picture.rows(numbers) for row in paragraph(line, max(20, columns - 1))]
-            display.paint([], lines[: max(1, rows - 1)])
+        with handled_signals(leave, leave), suppress(asyncio.CancelledError):
+            async with shown(lambda: rounds.numbers, list, quiet=options.quiet, events=options.events):
+                await task
+        interrupted = task.cancelled()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_FETCH if interrupted else None):
+                await database.persistent(lambda: exchange.fetch(everything=True))
+    if interrupted and not options.quiet:
+        remark("Workers go on with the debates that are queued. To end that too, end the workers.")
+    run.look()
+    for debate, standing in rounds.standings.items():
+        if debate in run.standings and run.standings[debate].status not in ("complete", "undecided"):
+            run.standings[debate] = run.standings[debate]._replace(why=standing.why)
+    for debate, problem in exchange.unusable.items():
+        run.standings[debate] = run.standings[debate]._replace(status="unusable", why=(problem,))
+    counts = Counter(standing.status for standing in run.standings.values())
+    complete, undecided = counts["complete"] + counts["undecided"], counts["undecided"]
+    final = {"complete": complete, "undecided": undecided, "running": 0, "unusable": counts["unusable"]}
+    return rounds.numbers._replace(**final), interrupted
 
 
 def _print_event(debate: ScheduledDebate, standing: Standing, event: Event | None) -> None:
@@ -291,12 +277,7 @@ def _print_event(debate: ScheduledDebate, standing: Standing, event: Event | Non
     print_line({"debate": debate.id, "event": fields | cost})
 
 
-def print_line(value: dict[str, object]) -> None:
-    with suppress(OSError):  # stderr was closed; the run goes on
-        print(json.dumps({"schema": 1, **value}), file=sys.stderr, flush=True)
-
-
-def write_reports(run: TournamentRun, *, quiet: bool) -> None:
+def _write_reports(run: TournamentRun, *, quiet: bool) -> None:
     """Writes the report and the page of every complete debate that has none."""
     from debate_orchestrator.reports import forms
     from debate_orchestrator.reports.model import build_report
@@ -314,17 +295,17 @@ def write_reports(run: TournamentRun, *, quiet: bool) -> None:
         forms.write_both(build_report(read(files.journal).entries), files.report, files.page, lambda message: None)
 
 
-def end(run: TournamentRun, numbers: dict[str, Any], options: Options, resume: str, *, interrupted: bool) -> int:
-    """Says how a run ended, and what to do next; `resume` is the command that continues."""
-    from debate_orchestrator.tournament.progress import status_line
-
+def _end(run: TournamentRun, numbers: Numbers, options: Options, resume: str, *, interrupted: bool) -> int:
+    """Writes reports, and says how a run ended and what to do next; `resume` is the command that continues."""
+    if options.reports:
+        _write_reports(run, quiet=options.quiet)
     folder = run.tournament.folder
-    left = numbers["debates"] - numbers["complete"]
+    left = numbers.debates - numbers.complete
     stopped = _left_over(run, left, resume) if left and not interrupted else None
     if options.json:
         status = "done" if not left else "interrupted" if interrupted else "stopped"
         problems = {key: list(standing.why) for key, standing in run.standings.items() if standing.why}
-        print_json({"status": status, "folder": folder, **numbers, "problems": problems})
+        print_json({"status": status, "folder": folder, **numbers.json(), "problems": problems})
     if not options.quiet:
         remark(status_line(numbers))
     if interrupted and left:
@@ -335,8 +316,8 @@ def end(run: TournamentRun, numbers: dict[str, Any], options: Options, resume: s
     if stopped is not None:
         raise stopped
     if not options.json:
-        undecided = f", {numbers['undecided']:,} undecided" if numbers["undecided"] else ""
-        say(f"{plural(numbers['complete'], 'debate')} complete{undecided}: {folder}")
+        undecided = f", {numbers.undecided:,} undecided" if numbers.undecided else ""
+        say(f"{plural(numbers.complete, 'debate')} complete{undecided}: {folder}")
     if not options.quiet:
         remark(
             f"Ratings: `{command('tournament rate', folder)}`; "

@@ -1,4 +1,4 @@
-"""Connections to the PostgreSQL database that machines share, and what is said when it can't be reached."""
+"""The PostgreSQL database that machines share: its tables, connections, and what is said when it can't be reached."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode
 
-from debate_orchestrator.tournament.cluster import schema
 from debate_orchestrator.util.errors import BadSettings, Paused
 from debate_orchestrator.util.redact import add_secret, redact
 from debate_orchestrator.util.sanitize import one_line
@@ -20,6 +19,104 @@ from debate_orchestrator.util.sanitize import one_line
 if TYPE_CHECKING:
     from procrastinate import App
     from psycopg import AsyncConnection
+
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+SCHEMA = "debate_orchestrator"
+"""The PostgreSQL schema. Procrastinate's tables are in it too, so that another program may use its own."""
+VERSION = 2
+"""The version of the tables below."""
+_LOCK = 0x64656261
+"""The advisory lock under which the tables are created."""
+
+_TABLES = """
+CREATE TABLE layout (version int NOT NULL, procrastinate text NOT NULL);
+
+CREATE TABLE tournaments (
+    id text PRIMARY KEY,
+    tag text NOT NULL,
+    spec text NOT NULL,                                -- as tournament.json
+    round int NOT NULL DEFAULT 0,                      -- how often debates were queued
+    retry_failed boolean NOT NULL DEFAULT false,       -- whether undecided debates are judged again in this round
+    max_cost double precision,                         -- US dollars
+    committed double precision NOT NULL DEFAULT 0,     -- US dollars spent, and expected of calls under way
+    calls bigint NOT NULL DEFAULT 0,
+    failed_calls bigint NOT NULL DEFAULT 0,
+    throttled bigint NOT NULL DEFAULT 0,               -- refusals because of load
+    lease double precision NOT NULL                    -- seconds without a heartbeat until a worker is taken for dead
+);
+
+CREATE TABLE journals (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    tournament text NOT NULL REFERENCES tournaments,
+    debate text NOT NULL,
+    lines int NOT NULL DEFAULT 0,
+    token bigint NOT NULL DEFAULT 0,                   -- one more each time that a worker takes the journal
+    holder bigint,                                     -- the worker that has it, while its heartbeat is fresh
+    status text,                                       -- of a debate that no worker has
+    winner text,
+    cost double precision NOT NULL DEFAULT 0,
+    why text[] NOT NULL DEFAULT '{}',
+    for_good boolean NOT NULL DEFAULT false,
+    settled timestamptz,                               -- when that was noted
+    UNIQUE (tournament, debate)
+);
+
+CREATE TABLE lines (
+    journal bigint NOT NULL REFERENCES journals,
+    n int NOT NULL,
+    line bytea NOT NULL,                               -- as in a file, with its newline
+    PRIMARY KEY (journal, n)
+);
+
+CREATE TABLE limiters (key text PRIMARY KEY, state jsonb NOT NULL DEFAULT '{}');
+"""
+
+
+async def _create_tables(connection: AsyncConnection, where: str) -> None:
+    """Creates the tables, unless they are there. BadSettings if those that are there are of another version."""
+    from procrastinate.schema import SchemaManager
+    from psycopg import errors
+
+    newest = max(name for name in os.listdir(SchemaManager.get_migrations_path()) if name.endswith(".sql"))
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            found = await (await connection.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.layout",))).fetchone()
+            if found is None or found[0] is None:
+                await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}".encode())
+                await connection.execute(SchemaManager.get_schema().encode())
+                await connection.execute(_TABLES.encode())
+                await connection.execute("INSERT INTO layout VALUES (%s, %s)", (VERSION, newest))
+                return
+            layout = await (await connection.execute("SELECT version, procrastinate FROM layout")).fetchone()
+    except errors.InsufficientPrivilege as error:
+        problem = f"This user may not create tables in {where} ({error.diag.message_primary})."
+        raise BadSettings(
+            problem, hint=f"let its owner run the tournament first, or grant it the schema {SCHEMA}"
+        ) from None
+    _must_match(layout, newest, where)
+
+
+def _must_match(layout: tuple[object, ...] | None, newest: str, where: str) -> None:
+    version, procrastinate = layout or (None, None)
+    if isinstance(version, int) and version > VERSION:
+        problem = f"{where} has tables of version {version}, and this program uses version {VERSION}."
+        raise BadSettings(problem, hint="upgrade debate-orchestrator on this machine")
+    if version != VERSION:
+        problem = f"{where} has tables of version {version}, and this program uses version {VERSION}."
+        raise BadSettings(problem, hint="name an empty database; the folder brings along what was recorded")
+    if procrastinate != newest:
+        problem = f"{where} was set up by a version of procrastinate with other tables ({procrastinate}, not {newest})."
+        raise BadSettings(
+            problem, hint="install the same version of procrastinate on all machines, or name an empty database"
+        )
+
 
 Result = TypeVar("Result")
 RETRY = 1.0
@@ -54,7 +151,7 @@ def must_be_installed() -> None:
         raise BadSettings(problem, hint='pip install "debate-orchestrator[cluster]"')
 
 
-def shown(url: str) -> str:
+def shown_address(url: str) -> str:
     """An address of a database without its passwords. BadSettings if it can't be read."""
     known = _parameters(url)
     hosts, ports = known.pop("host", "").split(","), known.pop("port", "").split(",")
@@ -160,7 +257,7 @@ async def opened(url: str, tell: Callable[[str], None]) -> AsyncIterator[Databas
     database can't be reached."""
     must_be_installed()
     conninfo = _conninfo(url)
-    await _prepare(conninfo, shown(url))
+    await _prepare(conninfo, shown_address(url))
     import procrastinate
 
     for name in ("psycopg.pool", "procrastinate"):  # what they would say is told in one sentence by `lost`
@@ -170,9 +267,9 @@ async def opened(url: str, tell: Callable[[str], None]) -> AsyncIterator[Databas
     try:
         await app.open_async()
     except out_of_reach() as error:
-        raise _unreachable(shown(url), error) from None
+        raise _unreachable(shown_address(url), error) from None
     try:
-        yield Database(app, shown(url), tell)
+        yield Database(app, shown_address(url), tell)
     finally:
         with suppress(*out_of_reach()):
             await app.close_async()
@@ -184,7 +281,7 @@ def _conninfo(url: str) -> str:
 
     known: dict[str, Any] = {"connect_timeout": _CONNECT, "keepalives_idle": 10, **_parameters(url)}
     # A worker that is frozen in a transaction would keep what the transaction has locked from all others.
-    options = f"-c search_path={schema.SCHEMA} -c idle_in_transaction_session_timeout={_IDLE * 1000}"
+    options = f"-c search_path={SCHEMA} -c idle_in_transaction_session_timeout={_IDLE * 1000}"
     return make_conninfo(**{**known, "options": f"{known.get('options', '')} {options}".strip()})
 
 
@@ -194,7 +291,7 @@ async def _prepare(conninfo: str, where: str) -> None:
     try:
         connection = await AsyncConnection.connect(conninfo)
         async with connection:
-            await schema.prepare(connection, where)
+            await _create_tables(connection, where)
     except OperationalError as error:
         raise _unreachable(where, error) from None
     except Error as error:

@@ -1,4 +1,5 @@
-"""Journals in the database: the same lines as in files, appended by the one worker that holds the journal.
+"""Journals in the database: the same lines as in files, appended by the one worker that holds the journal, and
+exchanged with a tournament's folder in both directions.
 
 A worker that takes a journal gets a new token, and every append must bring it. A worker that was frozen and wakes up
 brings an old one: its append is refused, and what it had asked for is lost. A journal can be taken when its holder has
@@ -6,19 +7,27 @@ closed it, or has not been heard of for the time of a lease.
 
 Lines of all debates of a process that wait to be written are written by one statement, in which each journal's are
 written or refused together.
+
+Where both a folder and the database have a journal, one must be the beginning of the other.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import itertools
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import Opened
+from debate_orchestrator.storage.files import write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter, now, parse
 from debate_orchestrator.tournament.cluster.database import LIVE, Database, fetched
-from debate_orchestrator.util.errors import LockedJournal
+from debate_orchestrator.tournament.folder import Tournament, frozen, identity, is_begun
+from debate_orchestrator.tournament.run import Standing
+from debate_orchestrator.util.data import name_of, read_regular, strict_json
+from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJournal
 
 _AT_THE_END = 5.0
 """Seconds for what waits to be written when a debate is given up."""
@@ -185,3 +194,178 @@ class DatabaseJournal(JournalWriter):
 
     def close(self) -> None:
         """Does nothing: `DatabaseJournals.open` closes."""
+
+
+LEASE = 30.0
+"""Seconds without a heartbeat after which a worker is taken for dead, unless the tournament has another number."""
+_AT_ONCE = 100
+"""Journals that are compared or read by one statement."""
+
+_REGISTER = """
+INSERT INTO tournaments (id, tag, spec, max_cost, retry_failed, lease) VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s,
+    %(retry_failed)s, coalesce(%(lease)s, %(default_lease)s))
+ON CONFLICT (id) DO UPDATE SET spec = excluded.spec, max_cost = excluded.max_cost, round = tournaments.round + 1,
+    retry_failed = excluded.retry_failed, lease = coalesce(%(lease)s, tournaments.lease)
+"""
+_COUNTS = """
+SELECT debate, lines FROM journals
+WHERE tournament = %(id)s AND lines > 0 AND (%(since)s::float IS NULL OR settled > to_timestamp(%(since)s))
+"""
+_LINE = """
+SELECT debate, line FROM unnest(%(debates)s::text[], %(numbers)s::int[]) AS asked (debate, number)
+    JOIN journals USING (debate) JOIN lines ON lines.journal = journals.id AND lines.n = asked.number
+WHERE tournament = %(id)s
+"""
+_LINES = """
+SELECT debate, string_agg(line, '' ORDER BY n) FROM journals JOIN lines ON lines.journal = journals.id
+WHERE tournament = %(id)s AND debate = ANY(%(debates)s::text[]) GROUP BY debate
+"""
+_BRING = f"""
+INSERT INTO journals (tournament, debate, lines, status, winner, cost)
+VALUES (%(id)s, %(debate)s, %(count)s, %(status)s, %(winner)s, %(cost)s)
+ON CONFLICT (tournament, debate) DO UPDATE SET lines = excluded.lines, token = journals.token + 1,
+    status = excluded.status, winner = excluded.winner, cost = excluded.cost
+WHERE journals.lines = %(before)s AND (journals.holder IS NULL OR journals.holder NOT IN ({LIVE}))
+RETURNING id
+"""
+_ADD = b"""
+INSERT INTO lines SELECT %(journal)s, n, line FROM unnest(%(n)s::int[], %(lines)s::bytea[]) AS new (n, line)
+"""
+_OVERLAP = 60.0
+"""Seconds for which is looked again at what was settled lately: a transaction may be seen late."""
+
+
+class Exchange:
+    """What a folder and the database exchange about one tournament."""
+
+    def __init__(self, database: Database, tournament: Tournament, lease: float | None = None):
+        """`lease` replaces the one that the tournament has in the database, in seconds."""
+        self.database, self.tournament, self._lease = database, tournament, lease
+        self.id = identity(tournament.spec)
+        self._scheduled = {debate.id for debate in tournament.schedule}
+        self._have: dict[str, int] = {}
+        """Lines of the journals in the folder, by debate."""
+        self._since: float | None = 0.0
+        self.unusable: dict[str, str] = {}
+        """Debates of the database that can't be fetched, and why."""
+
+    async def bring(self, standings: Mapping[str, Standing], *, retry_failed: bool) -> None:
+        """Brings the spec, and of every journal what only the folder has. BadFile, with nothing brought, if the folder
+        lacks models that the database has, or has other journals."""
+        for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
+            self._must_have_models(self._read_spec(text))
+        known = await self._counts(None)
+        others = []
+        usable = [debate for debate, standing in standings.items() if standing.status not in ("waiting", "unusable")]
+        for debates in _batches(usable):
+            others += await self._different(debates, known)
+        if others:
+            folder, where = name_of(self.tournament.folder), self.database.where
+            problem = f"{folder} has other journals than {where}, of {len(others):,} debates such as {others[0]}."
+            hint = "name a new folder with --to, into which they are fetched; another run of the spec needs another tag"
+            raise BadFile(problem, hint=hint)
+        await self.register(retry_failed=retry_failed)
+        for debate in usable:
+            if self._have[debate] > known.get(debate, 0):
+                await self._bring_one(debate, known.get(debate, 0), standings[debate])
+
+    def _read_spec(self, text: str) -> dict[str, Any]:
+        """The spec of the tournament in the database. Raises BadFile if it is none."""
+        name = f"The tournament {self.id} in {self.database.where}"
+        try:
+            spec = strict_json(text)
+        except ValueError as error:
+            raise BadFile(f"{name}: its spec is not JSON ({error}).", hint="restore the database") from None
+        if not isinstance(spec, dict) or not isinstance(spec.get("added", []), list):
+            raise BadFile(f"{name}: its spec is not one that this program wrote.", hint="restore the database")
+        return spec
+
+    def _must_have_models(self, known: dict[str, Any]) -> None:
+        lacking = [name for name in known.get("added", []) if name not in self.tournament.spec.added]
+        if lacking:
+            folder, where = name_of(self.tournament.folder), self.database.where
+            problem = f"{where} has models in this tournament that {folder} lacks: {', '.join(lacking)}."
+            raise BadFile(problem, hint="`debate tournament add` adds them here too")
+
+    async def register(self, *, retry_failed: bool) -> None:
+        """Begins a round: workers read the spec, with its cap and limits, again."""
+        spec = self.tournament.spec
+        text = json.dumps(frozen(spec), ensure_ascii=False)
+        values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_failed": retry_failed}
+        await self.database.execute(_REGISTER, id=self.id, **values, lease=self._lease, default_lease=LEASE)
+
+    async def _counts(self, since: float | None) -> dict[str, int]:
+        """Lines of the journals in the database, of all debates or of those that were settled lately."""
+        return dict(await self.database.rows(_COUNTS, id=self.id, since=since))
+
+    async def _different(self, debates: list[str], known: Mapping[str, int]) -> list[str]:
+        """The debates whose journals don't begin alike. Lines are chained: the last one that both have tells."""
+        last: dict[str, bytes] = {}
+        for debate in debates:
+            lines = self._lines(debate)
+            self._have[debate] = len(lines)
+            if count := min(len(lines), known.get(debate, 0)):
+                last[debate] = lines[count - 1]
+        numbers = [min(self._have[debate], known[debate]) for debate in last]
+        theirs = dict(await self.database.rows(_LINE, id=self.id, debates=list(last), numbers=numbers))
+        return [debate for debate, line in last.items() if bytes(theirs[debate]) != line]
+
+    def _path(self, debate: str) -> str:
+        return self.tournament.journal_of(debate)
+
+    def _lines(self, debate: str) -> list[bytes]:
+        """The complete lines of a journal in the folder, each with its newline."""
+        data = read_regular(self._path(debate))
+        return data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
+
+    async def _bring_one(self, debate: str, before: int, standing: Standing) -> None:
+        """Brings what only the folder has of a journal, unless a worker has it meanwhile."""
+        lines = self._lines(debate)
+        values = {"status": standing.status, "winner": standing.winner, "cost": standing.cost, "before": before}
+        names = {"id": self.id, "debate": debate}
+        async with self.database.transaction() as connection:
+            cost = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
+            spent = sum(float(known) for (known,) in await fetched(connection, cost, **names))
+            brought = await fetched(connection, _BRING, **names, **values, count=len(lines))
+            for (journal,) in brought:
+                numbers = list(range(before + 1, len(lines) + 1))
+                await connection.execute(_ADD, {"journal": journal, "n": numbers, "lines": lines[before:]})
+                commit = b"UPDATE tournaments SET committed = committed + %(cost)s WHERE id = %(id)s"
+                await connection.execute(commit, {"cost": standing.cost - spent, "id": self.id})
+
+    async def fetch(self, *, everything: bool = False) -> list[str]:
+        """Fetches journals of which the database has more: of debates that were settled lately, or of all. Returns
+        their ids. What can't be fetched is in `unusable`."""
+        ((now,),) = await self.database.rows("SELECT extract(epoch FROM now())::float")
+        known = await self._counts(None if everything else self._since)
+        self._since = now - _OVERLAP
+        # An id becomes the name of a file: one that the schedule lacks could lead out of the folder.
+        behind = [id for id, count in known.items() if id in self._scheduled and count > self._have.get(id, 0)]
+        for debates in _batches(behind):
+            for debate, data in await self.database.rows(_LINES, id=self.id, debates=debates):
+                self._write(debate, bytes(data))
+        return [debate for debate in behind if debate not in self.unusable]
+
+    def _write(self, debate: str, data: bytes) -> None:
+        """Writes a journal whose chain is whole, and which goes on where the one in the folder ends."""
+        path = self._path(debate)
+        try:
+            parse(f"{self.database.where}: {debate}", data)
+            if is_begun(path):
+                with JournalWriter(path):  # its lock keeps other writers out
+                    if not data.startswith(b"".join(self._lines(debate))):
+                        raise DamagedJournal(f"{name_of(path)} has other lines than {self.database.where}.")
+                    write_bytes_atomic(path, data)
+            else:
+                write_bytes_atomic(path, data)
+        except (BadFile, DamagedJournal) as error:
+            self.unusable[debate] = error.complaints[0]
+        else:
+            self._have[debate] = data.count(b"\n")
+            self.unusable.pop(debate, None)
+
+
+def _batches(debates: Iterable[str]) -> Iterator[list[str]]:
+    left = iter(debates)
+    while batch := list(itertools.islice(left, _AT_ONCE)):
+        yield batch

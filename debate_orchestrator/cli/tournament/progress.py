@@ -1,0 +1,213 @@
+"""How far a tournament is: counted while it runs, and shown at a terminal, in a pipe and as lines of JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+from debate_orchestrator.cli.output import remark
+from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event
+from debate_orchestrator.tournament.plan import ScheduledDebate
+from debate_orchestrator.tournament.run import Numbers, Standing, TournamentRun
+from debate_orchestrator.util.numbers import plural
+
+if TYPE_CHECKING:
+    from debate_orchestrator.terminal.display import Display
+
+PAINT, LINE = 0.5, 15.0
+"""Seconds between two pictures at a terminal, and between two lines in a pipe."""
+LAST = 5
+"""Debates whose winners are shown."""
+_RATE = 60.0
+"""Seconds over which the rate is measured."""
+
+
+class Progress:
+    """Counts what happens in a run. It is the run's `on_change`."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Forgets what was seen so far: the run begins now."""
+        self._began = time.monotonic()
+        self._asked: deque[float] = deque()
+        self.in_flight = self.calls = self.failed_calls = 0
+        self.completed = 0
+        """Debates completed in this run."""
+        self.last: deque[tuple[ScheduledDebate, Standing]] = deque(maxlen=LAST)
+
+    def __call__(self, debate: ScheduledDebate, standing: Standing, event: Event | None) -> None:
+        if event is None:
+            if standing.status in ("complete", "undecided"):
+                self.completed += 1
+                self.last.append((debate, standing))
+            return
+        if isinstance(event, Asked):
+            self.in_flight += 1
+            self.calls += 1
+            self._asked.append(time.monotonic())
+        elif isinstance(event, Answer | CallFailed):
+            self.in_flight -= 1
+            self.failed_calls += isinstance(event, CallFailed)
+
+    def rate(self) -> float:
+        """Calls begun in the last minute, or as many as that would be."""
+        now = time.monotonic()
+        while self._asked and self._asked[0] < now - _RATE:
+            self._asked.popleft()
+        return len(self._asked) * 60 / max(1.0, min(_RATE, now - self._began))
+
+    def numbers(self, run: TournamentRun) -> Numbers:
+        """How far a run is, by its standings and what was counted."""
+        counts = Counter(standing.status for standing in run.standings.values())
+        left = counts["waiting"] + counts["running"] + counts["stopped"]
+        seconds = time.monotonic() - self._began
+        return Numbers(
+            debates=len(run.standings),
+            complete=counts["complete"] + counts["undecided"],
+            undecided=counts["undecided"],
+            running=counts["running"],
+            stopped=counts["stopped"],
+            unusable=counts["unusable"] + counts["elsewhere"],
+            calls=self.calls,
+            in_flight=self.in_flight,
+            failed_calls=self.failed_calls,
+            throttled=run.limiters.throttled,
+            calls_a_minute=round(self.rate(), 1),
+            usd=round(run.budget.committed(), 6),
+            max_cost=run.budget.cap,
+            seconds=round(seconds, 1),
+            seconds_left=round(seconds / self.completed * left) if self.completed else None,
+        )
+
+
+def status_line(numbers: Numbers) -> str:
+    """One line on how far a run is."""
+    parts = [f"{numbers.complete:,} of {numbers.debates:,} debates"]
+    parts.append(f"{numbers.in_flight:,} calls in flight, {numbers.calls_a_minute:,.0f} a minute")
+    cap = f" of ${numbers.max_cost:.2f}" if numbers.max_cost is not None else ""
+    if numbers.usd or cap:
+        parts.append(f"${numbers.usd:.2f}{cap}")
+    if trouble := _trouble(numbers):
+        parts.append(trouble)
+    if numbers.seconds_left is not None and numbers.complete < numbers.debates:
+        parts.append(f"about {duration(numbers.seconds_left)} left")
+    if numbers.workers is not None:
+        parts.append(plural(numbers.workers, "worker"))
+    return " · ".join(parts)
+
+
+def _trouble(numbers: Numbers) -> str:
+    found = {
+        "throttled": "refused for load",
+        "failed_calls": "calls failed",
+        "stopped": "stopped",
+        "undecided": "undecided",
+        "unusable": "unusable",
+    }
+    return ", ".join(f"{getattr(numbers, key):,} {words}" for key, words in found.items() if getattr(numbers, key))
+
+
+def details(run: TournamentRun, progress: Progress) -> list[str]:
+    """The limits that are known and the last winners, for the live view."""
+    limits = [
+        f"{key}: {amount:,.0f} {name.replace('_', ' ')} a minute" for key, name, amount in run.limiters.tightest()
+    ]
+    lines = [f"limits: {'; '.join(limits[:4])}"] if limits else []
+    return lines + [f"  {debate.topic}: {outcome(debate, standing)}" for debate, standing in progress.last]
+
+
+def bar(numbers: Numbers) -> str:
+    """The share of debates that are complete, as a bar."""
+    done, total, width = numbers.complete, max(1, numbers.debates), 40
+    filled = round(width * done / total)
+    return f"{'█' * filled}{'░' * (width - filled)} {done / total:.0%}"
+
+
+def outcome(debate: ScheduledDebate, standing: Standing) -> str:
+    """Who argued and who has won, in a line."""
+    sides = f"{debate.pro} (pro) against {debate.con} (con)"
+    match standing.winner:
+        case "pro" | "con":
+            winner = debate.pro if standing.winner == "pro" else debate.con
+            return f"{sides}: {winner} wins"
+        case None:
+            return f"{sides}: no decision" if standing.status == "undecided" else sides
+    return f"{sides}: {standing.winner}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words: 40 s, 12 min, 3.5 h."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+
+
+@asynccontextmanager
+async def shown(
+    numbers: Callable[[], Numbers], details: Callable[[], list[str]], *, quiet: bool, events: bool
+) -> AsyncIterator[None]:
+    """Shows how far a run is while it runs; at a terminal with the lines of `details`."""
+    if quiet and not events:
+        yield
+        return
+    display = None if events else _overwritable()
+    showing = asyncio.create_task(_show(numbers, details, display, events=events))
+    try:
+        yield
+    finally:
+        showing.cancel()
+        with suppress(asyncio.CancelledError):
+            await showing
+        if display is not None:
+            display.release()
+
+
+def _overwritable() -> Display | None:
+    """The terminal behind stderr, if it can be written over."""
+    try:
+        descriptor = sys.stderr.fileno()
+    except (OSError, ValueError):
+        return None
+    if not sys.stderr.isatty():
+        return None
+    from debate_orchestrator.terminal.display import Display
+    from debate_orchestrator.terminal.keys import in_foreground
+
+    display = Display(sys.stderr, os.environ)
+    if not display.moves or not in_foreground(descriptor):
+        return None
+    display.hold()
+    return display
+
+
+async def _show(
+    numbers: Callable[[], Numbers], details: Callable[[], list[str]], display: Display | None, *, events: bool
+) -> None:
+    from debate_orchestrator.terminal.display import paragraph
+
+    while True:
+        await asyncio.sleep(PAINT if display else LINE)
+        now = numbers()
+        if events:
+            print_line({"progress": now.json()})
+        elif display is None:
+            remark(status_line(now))
+        else:
+            columns, rows = display.size()
+            lines = [bar(now), status_line(now), *details()]
+            wrapped = [row for line in lines for row in paragraph(line, max(20, columns - 1))]
+            display.paint([], wrapped[: max(1, rows - 1)])
+
+
+def print_line(value: dict[str, object]) -> None:
+    with suppress(OSError):  # stderr was closed; the run goes on
+        print(json.dumps({"schema": 1, **value}), file=sys.stderr, flush=True)
