@@ -36,6 +36,8 @@ class Ran(NamedTuple):
 
 
 Run = Callable[..., Ran]
+STATED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--no-issues", "--no-brief")
+"""Flags of a debate in which nothing is to be settled before the first speech."""
 
 
 @pytest.fixture(autouse=True)

@@ -72,7 +72,7 @@ def test_its_mistakes_are_told(debate: Run, here: Path) -> None:
         (["./mine", "--rounds", "9"], "--rounds must be from 1 to 3"),
         (["./mine", "--strictness", "soft"], "--strictness must be plain"),
         (["./nowhere"], "a folder with a format.yaml in it. `debate formats new NAME` makes one"),
-        (["mine"], "format: there is no format 'mine'"),
+        (["mine"], "Try: ./mine for the folder here"),
     ],
 )
 def test_what_formats_does_not_take(debate: Run, mine: Path, given: list[str], said: str) -> None:

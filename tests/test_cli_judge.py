@@ -184,14 +184,6 @@ def test_a_judge_that_fails_leaves_it_resumable(debate: Run, recorded: Path) -> 
     assert fold(read("old.judged.journal.jsonl").events).complete
 
 
-def test_other_topics_have_other_recordings(debate: Run, recorded: Path) -> None:
-    """A recorded judge of another debate judges nothing here."""
-    written(recorded / "vim.journal.jsonl", played(rounds=2, topic="Vim or Emacs?"))
-    ran = debate("judge", OLD, "--judge", "replay:vim.journal.jsonl")
-
-    assert ran.code == 2 and "a recording of another debate" in ran.err
-
-
 def test_journals_under_other_names(debate: Run, recorded: Path) -> None:
     """A journal that is called something else is known by how it begins."""
     Path("record").write_bytes(Path(OLD).read_bytes())
