@@ -1,4 +1,4 @@
-"""One entry and one short module make a provider: shown with a toy API that is discovered, priced, called and bound."""
+"""One entry and one short module make a provider, shown with a toy API; misspelt specs are told what was meant."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers import discovery, pricing, registry
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.registry import ENTRIES, Permissions
+from debate_orchestrator.providers.spelling import misspelt
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, ProviderFailed, TransientError
 from debate_orchestrator.util.redact import redact
@@ -161,3 +162,41 @@ def test_entries_agree_with_the_words_of_a_cast() -> None:
     assert {kind for kind, entry in ENTRIES.items() if entry.api or kind == "command"} == {
         kind for kind in ENTRIES if model_spec.is_called(f"{kind}:x")
     }
+
+
+@pytest.mark.parametrize(
+    ("spec", "asked"),
+    [
+        ("anthropic:claude-opsu-5-5", ["anthropic:claude-opus-5-5"]),
+        ("rehearse:anthropic:claude-opsu-5-5", ["anthropic:claude-opus-5-5"]),
+        ("anthropic:claude-opus-5-5", []),
+        ("anthropic:claude-opus-5-9", []),
+        ("anthropic:claude-verse-7", []),
+        ("anthropic:claude-opsu-5-5@https://models.example", []),
+        ("command:claude-opsu-5-5", []),
+    ],
+)
+def test_a_near_miss(spec: str, asked: list[str]) -> None:
+    """A vendor's model that is nearly a known one is asked about, once; a new version or family is not."""
+    questions = misspelt({"a": (spec,), "judge": (spec, spec)})
+
+    assert [question.rpartition("Did you mean ")[2].rstrip("?") for question in questions] == asked
+
+
+@pytest.mark.parametrize(
+    ("spec", "meant"),
+    [
+        ("antropic:x", "Try: anthropic:x."),
+        ("opus", "Try: anthropic:claude-opus-5-5."),
+        ("gpt-5", "Try: openai:gpt-5."),
+        ("claude-x", "Try: anthropic:claude-x."),
+        ("claude-sonet-5-5", "Try: anthropic:claude-sonnet-5-5."),
+        ("claude-sonnet-9", "Try: anthropic:claude-sonnet-9."),
+        ("martian:x", "Try: `debate models` lists what is reachable."),
+    ],
+)
+def test_what_was_meant(spec: str, meant: str) -> None:
+    """A spec of no known kind is refused with the one that was probably meant, once for all its seats."""
+    (problem,) = registry.cast_problems({"a": (spec,), "b": (spec,)})
+
+    assert problem.startswith("cast: a, b: ") and problem.endswith(meant)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from debates import NONCE, opening, played
 from human_turns import due
@@ -130,13 +128,3 @@ def test_limits() -> None:
     """The limits of a turn are told in a line; where there are none, nothing is."""
     assert brief_pieces.limits(schedule.turn(due("1.opening.a"), "1.opening.a")).startswith("about 550 words")
     assert brief_pieces.limits(schedule.turn(due("1.verdict.judge"), "1.verdict.judge")) == ""
-
-
-def test_the_brief_is_what_others_get(here: Path) -> None:
-    """Reading it changes nothing: a brief is the same bytes for a person and for a model."""
-    human, host = due("1.challenge.a"), due("1.challenge.a", cast=None)
-    turn = schedule.turn(human, "1.challenge.a")
-    before = brief(human, turn)
-    shown(human, turn.id)
-
-    assert before.digest == brief(human, turn).digest == brief(host, schedule.turn(host, turn.id)).digest
