@@ -186,15 +186,6 @@ def test_the_systems_own_places_are_no_output(debate: Run, output: str) -> None:
     assert not os.path.lexists(output)
 
 
-def test_a_recording_from_outside(debate: Run, here: Path, outside: Path) -> None:
-    """A recording outside the working folder is not read without consent."""
-    answers(f"cast: replay:{outside}/private.journal.jsonl\n")
-    ran = debate("run", "--answers", "a.yaml")
-
-    assert ran.code == 2
-    assert f"{outside}/private.journal.jsonl" in ran.err and "--trust" in ran.err
-
-
 def test_a_typed_format_whose_clerk_reads_pages(debate: Run, here: Path) -> None:
     """The recordings of a file cite pages that a clerk looks up: that is asked for, also where the format was typed."""
     Path("x.journal.jsonl").write_text("", encoding="utf-8")

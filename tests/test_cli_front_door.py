@@ -15,15 +15,7 @@ from conftest import Run
 
 TOPIC = "Should we use Rust for the gateway?"
 ONE = ("--rounds", "1", "--rehearse")
-
-
-@pytest.fixture(autouse=True)
-def no_key(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENROUTER_API_KEY", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(here / "nothing"))
-    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
-    monkeypatch.setenv("PATH", str(here / "no programs"))
+pytestmark = pytest.mark.usefixtures("no_models")
 
 
 @pytest.fixture

@@ -44,12 +44,8 @@ def test_a_journal_is_judged_again(debate: Run, recorded: Path) -> None:
     assert debate("check", "old.judged.journal.jsonl").code == 0
 
 
-def test_without_a_judge(debate: Run, recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_judge(debate: Run, recorded: Path, no_models: None) -> None:
     """Where no questions can be asked, the flags that this verb has are named, and no others."""
-    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENROUTER_API_KEY", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(recorded))
-    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
     ran = debate("judge", OLD)
 
     assert ran.code == 2

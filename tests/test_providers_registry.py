@@ -6,11 +6,10 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
+import local_http
 import pytest
 import toy_provider
 from conftest import Run
@@ -40,31 +39,14 @@ def toy_server(answer: Callable[[], tuple[int, bytes]]) -> Iterator[tuple[str, l
     """A server that lists one model and gives this answer to each call; its address, and the keys it was sent."""
     keys: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def respond(self) -> None:
-            keys.append(self.headers["authorization"])
-            self.rfile.read(int(self.headers.get("content-length", 0)))
-            listed = json.dumps({"data": [{"id": "small"}]}).encode()
-            status, body = (200, listed) if self.command == "GET" else answer()
-            self.send_response(status)
-            self.end_headers()
-            try:
-                self.wfile.write(body)
-            except OSError:
-                """The client has heard enough."""
+    def respond(asked: local_http.Asked) -> local_http.Answer:
+        keys.append(asked.headers.get("authorization", ""))
+        listed = json.dumps({"data": [{"id": "small"}]}).encode()
+        status, body = (200, listed) if asked.method == "GET" else answer()
+        return status, {}, [body]
 
-        do_GET = do_POST = respond
-
-        def log_message(self, *_: Any) -> None:
-            """Prints nothing."""
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{http.server_address[1]}", keys
-    finally:
-        http.shutdown()
-        http.server_close()
+    with local_http.answering(respond) as url:
+        yield url, keys
 
 
 @pytest.fixture

@@ -77,8 +77,9 @@ def test_it_goes_through_a_whole_debate(tmp_path: Path, rounds: int, strictness:
 
 
 def test_it_says_what_it_is(tmp_path: Path) -> None:
-    """Each speech says in its first sentence that it is a rehearsal of that turn, and is about as long as asked."""
-    debate = rehearsed(tmp_path / "j", rounds=2)
+    """Each speech says in its first sentence that it is a rehearsal of that turn, and is about as long as asked. It
+    depends on the turn alone."""
+    debate, again = (rehearsed(tmp_path / name, rounds=2) for name in ("one", "two"))
     speeches = [turn for turn in schedule.settled(debate) if turn.phase.words]
     texts = [debate.reply(turn).text for turn in speeches]
 
@@ -88,13 +89,7 @@ def test_it_says_what_it_is(tmp_path: Path) -> None:
         assert turn.id in first
         assert 0.9 * (turn.phase.words or 0) <= len(text.split()) <= (turn.phase.words or 0)
     assert len(set(texts)) == len(texts)
-
-
-def test_it_depends_on_the_turn_alone(tmp_path: Path) -> None:
-    """The same debate is rehearsed the same way again."""
-    one, two = (rehearsed(tmp_path / name, rounds=1) for name in ("one", "two"))
-
-    assert {t: a.reply.text for t, a in one.answers.items()} == {t: a.reply.text for t, a in two.answers.items()}
+    assert texts == [again.reply(turn).text for turn in speeches]
 
 
 def test_marks_vary_and_agree(tmp_path: Path) -> None:
@@ -288,6 +283,9 @@ def test_a_debate_among_people(here: Path) -> None:
         ("human", None, None, 0.0, False)
     }
     assert costs_of(debate).lines == ()
+    others = fold([opening(rounds=2)])
+    same = brief(others, schedule.turn(others, "1.opening.a")).digest  # that any other provider would get
+    assert debate.asked["1.opening.a"][0].brief == debate.reply(schedule.turn(debate, "1.opening.a")).brief == same
 
 
 def test_a_person_who_leaves(here: Path) -> None:
@@ -296,16 +294,6 @@ def test_a_person_who_leaves(here: Path) -> None:
 
     assert [turn.id for turn in debate.due] == ["1.challenge.b"]
     assert not debate.failed["1.challenge.b"][0].unsure
-
-
-def test_the_brief_is_that_of_any_model(here: Path) -> None:
-    """A reply is on record with the digest of the same brief that any other provider would get."""
-    debate = held(here, StandIn())
-    others = fold([opening(rounds=2)])
-    turn = schedule.turn(others, "1.opening.a")
-
-    assert debate.asked["1.opening.a"][0].brief == brief(others, turn).digest
-    assert debate.reply(schedule.turn(debate, "1.opening.a")).brief == brief(others, turn).digest
 
 
 def test_no_terminal() -> None:

@@ -136,14 +136,10 @@ def test_material_is_read_where_the_command_runs(here: Path) -> None:
 # Prompts that changed
 
 
-def test_prompts_that_did_not_change() -> None:
-    """There is nothing to note while the prompts are those that opened the debate."""
-    assert start.changed_prompts(fold([start.make_opening(settled())])) is None
-
-
 def test_prompts_that_changed_are_noted_once() -> None:
     """Templates that were changed, added or dropped since are named in order, until that is on record."""
     opened = start.make_opening(settled())
+    assert start.changed_prompts(fold([opened])) is None
     first, second, *_ = sorted(opened.prompts)
     then = {name: digest for name, digest in opened.prompts.items() if name != second} | {
         first: "0" * 64,
