@@ -22,8 +22,8 @@ from debate_orchestrator.cli.progress import ProgressLines
 from debate_orchestrator.core.events import Asked, CallFailed
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import must_be_new
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadJournal
+from debate_orchestrator.util.messages import command
 
 
 def test_every_verb_has_help_with_an_example(debate: Run) -> None:

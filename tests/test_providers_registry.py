@@ -20,9 +20,9 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers import discovery, pricing, registry
+from debate_orchestrator.providers.discovery import misspelt
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.registry import ENTRIES, Permissions
-from debate_orchestrator.providers.spelling import misspelt
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, ProviderFailed, TransientError
 from debate_orchestrator.util.redact import redact
