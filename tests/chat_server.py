@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from contextlib import contextmanager
 from typing import Any
+
+import local_http
+
+ELSEWHERE = "http://127.0.0.1:9/elsewhere"
+"""Where a redirect leads."""
 
 Answer = bytes | tuple[int, str] | Iterator[bytes]
 """The stream of an answer, whole or piece by piece; or a status and the body of an error."""
@@ -47,29 +50,14 @@ def answering(answer: Callable[[dict[str, Any]], Answer]) -> Iterator[Scripted]:
     """A server that makes each answer from the request, in threads of its own."""
     server = Scripted(answer)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            server.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            server.headers.append({name.lower(): value for name, value in self.headers.items()})
-            answer = server.answer(server.bodies[-1])
-            status, body = (answer[0], [answer[1].encode()]) if isinstance(answer, tuple) else (200, answer)
-            body = [body] if isinstance(body, bytes) else body
-            self.send_response(status)
-            self.send_header("content-type", "text/event-stream" if status == 200 else "application/json")
-            self.send_header("location", "http://127.0.0.1:9/elsewhere")
-            self.end_headers()
-            with suppress(OSError):  # the client has closed the stream
-                for piece in body:
-                    self.wfile.write(piece)
+    def respond(asked: local_http.Asked) -> local_http.Answer:
+        server.bodies.append(json.loads(asked.body))
+        server.headers.append(asked.headers)
+        made = server.answer(server.bodies[-1])
+        if isinstance(made, tuple):
+            return made[0], {"content-type": "application/json", "location": ELSEWHERE}, [made[1].encode()]
+        return 200, {"content-type": "text/event-stream"}, [made] if isinstance(made, bytes) else made
 
-        def log_message(self, *told: Any) -> None:
-            """Keeps quiet."""
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.url = f"http://127.0.0.1:{http.server_address[1]}/v1"
-    Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    try:
+    with local_http.answering(respond) as url:
+        server.url = f"{url}/v1"
         yield server
-    finally:
-        http.shutdown()
-        http.server_close()

@@ -36,6 +36,12 @@ class Ran(NamedTuple):
 
 
 Run = Callable[..., Ran]
+MODEL_VARIABLES = {
+    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID",
+    "ANTHROPIC_BASE_URL", "OPENROUTER_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
+}  # fmt: skip
+STATED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--no-issues", "--no-brief")
+"""Flags of a debate in which nothing is to be settled before the first speech."""
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +55,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def no_models(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key, profile, server or program by which a model could be called."""
+    for name in os.environ.keys() & MODEL_VARIABLES:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(here / "nothing"))
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    monkeypatch.setenv("PATH", str(here / "no programs"))
 
 
 @pytest.fixture

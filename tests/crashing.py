@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from conftest import STATED
 from started import started
 
 from debate_orchestrator.core.events import Answer, Asked, CallFailed
@@ -17,11 +18,7 @@ from debate_orchestrator.util.errors import DebateError
 BEGIN = (
     "run",
     "--output=r.md",
-    "--topic=T",
-    "--position-a=It is so.",
-    "--position-b=It is not so.",
-    "--no-issues",
-    "--no-brief",
+    *STATED,
     "--rounds=2",
     "--judge=anthropic:m",
     "--judge=anthropic:n",

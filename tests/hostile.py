@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+import local_http
 
 KINDS = ("anthropic", "openai")
 """The two APIs whose streams these servers send."""
@@ -33,35 +33,17 @@ def sending(body: Callable[[], Iterable[bytes]], status: int = 200, **headers: s
     """A server that answers every request with this status and these bytes."""
     server = Hostile(body, status, {"content-type": "text/event-stream", **headers})
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
-            self.do_GET()
+    def counted() -> Iterator[bytes]:
+        for piece in server.body():
+            yield piece
+            server.sent += len(piece)
 
-        def do_GET(self) -> None:
-            server.requests += 1
-            self.send_response(server.status)
-            for name, value in server.headers.items():
-                self.send_header(name.replace("_", "-"), value)
-            self.end_headers()
-            try:
-                for piece in server.body():
-                    self.wfile.write(piece)
-                    server.sent += len(piece)
-            except OSError:
-                pass  # the client has hung up
+    def respond(asked: local_http.Asked) -> local_http.Answer:
+        server.requests += 1
+        return server.status, {name.replace("_", "-"): value for name, value in server.headers.items()}, counted()
 
-        def log_message(self, *told: Any) -> None:
-            """Prints nothing."""
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    server.url = f"http://127.0.0.1:{http.server_address[1]}"
-    threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    try:
+    with local_http.answering(respond) as server.url:
         yield server
-    finally:
-        http.shutdown()
 
 
 def begun(kind: str) -> bytes:

@@ -7,21 +7,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Run, finish
+from conftest import STATED, Run
 from debates import opening
 from messages_server import Server, serving
 from own_formats import written
+from pydantic import ValidationError
+from viewer import watching
 from waiting import ended
 
 import debate_orchestrator
 from debate_orchestrator.cli.answers_and_flags import questionnaire as interview
 from debate_orchestrator.core.events import Context, Reassigned
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import session
 from debate_orchestrator.setup.session import SetupProgress, SetupState
-from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.journal import JournalWriter
 
 SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\nissues: false\nbrief: false\n"
-TYPED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--no-issues", "--no-brief", "--rounds=1")
+TYPED = (*STATED, "--rounds=1")
 J = "debate-report.journal.jsonl"
 MARKS = "command:sh -c 'touch marker; exit 1'"
 """A program that leaves a mark where it was run."""
@@ -67,8 +71,7 @@ def test_a_seat_that_the_format_lacks_is_refused_before_any_question(debate: Run
     assert "--trust" not in ran.err and "touch marker" not in ran.err
 
 
-@pytest.mark.parametrize("verb", ["run", "open"])
-@pytest.mark.parametrize("positions", ["", "positions: auto\n"])
+@pytest.mark.parametrize(("verb", "positions"), [("run", "positions: auto\n"), ("open", "")])
 def test_a_program_is_not_run(debate: Run, verb: str, positions: str) -> None:
     """A program in an answers file's cast is not run, not to derive positions either; its whole command line is shown,
     with the flag that agrees to it."""
@@ -95,26 +98,18 @@ def test_nothing_is_sent_elsewhere(debate: Run, server: Server, monkeypatch: pyt
     assert os.listdir() == ["a.yaml"]
 
 
-@pytest.mark.parametrize("how", ["absolute", "dots", "link", "folder", "hidden"])
-def test_material_from_outside(debate: Run, here: Path, outside: Path, how: str) -> None:
+@pytest.mark.parametrize("name", ["../outside/private.md", "notes/private.md", ".env"])
+def test_material_from_outside(debate: Run, here: Path, outside: Path, name: str) -> None:
     """Material that an answers file names must lie in the working folder, wherever links and dots lead, and must not be
     hidden in it; with consent it is read."""
-    (here / "link.md").symlink_to(outside / "private.md")
     (here / "notes").symlink_to(outside)
     (here / ".env").write_text("private words")
-    name = {
-        "absolute": str(outside / "private.md"),
-        "dots": os.path.relpath(outside / "private.md"),
-        "link": "link.md",
-        "folder": "notes/private.md",
-        "hidden": ".env",
-    }[how]
+    name = name.replace("../outside", os.path.relpath(outside))
     answers(f"context: ['{name}']\ncast: rehearse\n")
     refused = debate("run", "--answers", "a.yaml")
-    leads = str(here / ".env" if how == "hidden" else outside / "private.md")
 
     assert refused.code == 2
-    assert leads in refused.err and "--trust" in refused.err
+    assert os.path.realpath(name) in refused.err and "--trust" in refused.err
     assert not list(here.glob("*.jsonl"))
     assert debate("run", "--answers", "a.yaml", "--trust").code == 0
 
@@ -189,15 +184,6 @@ def test_the_systems_own_places_are_no_output(debate: Run, output: str) -> None:
     assert ran.code == 2
     assert f"output: can't write '{output}'" in ran.err
     assert not os.path.lexists(output)
-
-
-def test_a_recording_from_outside(debate: Run, here: Path, outside: Path) -> None:
-    """A recording outside the working folder is not read without consent."""
-    answers(f"cast: replay:{outside}/private.journal.jsonl\n")
-    ran = debate("run", "--answers", "a.yaml")
-
-    assert ran.code == 2
-    assert f"{outside}/private.journal.jsonl" in ran.err and "--trust" in ran.err
 
 
 def test_a_typed_format_whose_clerk_reads_pages(debate: Run, here: Path) -> None:
@@ -423,34 +409,12 @@ def test_answers_of_a_journal_name_no_paths(debate: Run, outside: Path) -> None:
 
 def test_a_format_is_judged_by_a_name(debate: Run) -> None:
     """A journal can't name a folder as the format that its debate is judged by."""
-    from pydantic import ValidationError
-
-    from debate_orchestrator.core.format import Format
-    from debate_orchestrator.formats import loader
-
     with pytest.raises(ValidationError):
         Format.model_validate({**loader.load("conversation").model_dump(), "judged_by": "./elsewhere"})
 
 
-def finished(debate: Run) -> str:
-    """A journal of this user's own debate among hosts."""
-    told = debate("open", *TYPED, "--json").json
-    finish(debate, told, rounds=1)
-    return str(told["journal"])
-
-
-def test_a_plain_journal_asks_nothing(debate: Run) -> None:
-    """A journal with models, hosts and no templates of its own is judged and resumed without a question."""
-    path = finished(debate)
-
-    assert debate("judge", path, "--judge=rehearse").code == 0
-    assert len(read(path).events) > 1
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "line", ["python3 -m bot", "sh -c 'python3 bot.py'", 'python3 "bot.py"', "env python3 -mbot", "cat -u"]
-)
+@pytest.mark.parametrize("line", ["python3 -m bot", "sh -c 'python3 bot.py'", "cat -u"])
 def test_a_program_is_trusted_in_one_folder(
     debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
@@ -496,3 +460,61 @@ def test_no_verb_can_forget_consent() -> None:
     assert users("JournalWriter(", "cli/") | users("JournalWriter.create(", "cli/") == set()
     assert users("continue_debate(", "cli/") == users("create_paid_debate(", "cli/") == {"cli/consent.py"}
     assert users("create_debate(", "cli/") == users("run_loop(", "cli/") == set()
+
+
+@pytest.mark.parametrize("said", ["n", ""])
+def test_consent_is_asked_for_at_a_terminal(debate: Run, here: Path, said: str) -> None:
+    """At a terminal what reaches beyond the debate is shown, and nothing happens unless the user says yes."""
+    answers(f'cast: "{MARKS}"\n')
+    with watching("run", "--answers", "a.yaml", columns=120) as viewer:
+        viewer.see_text("[y/N]")
+        assert "sh -c 'touch marker; exit 1'" in viewer.glass.text
+        viewer.press(f"{said}\r")
+        assert viewer.see_end() == 2
+    assert os.listdir() == ["a.yaml"]
+
+
+def test_consent_given_at_a_terminal(debate: Run, here: Path) -> None:
+    """A yes goes on, and is remembered for that file: the same things are not asked about again, others are."""
+    answers(f'cast: "{MARKS}"\n')
+    with watching("run", "--answers", "a.yaml", columns=120) as viewer:
+        viewer.see_text("[y/N]")
+        viewer.press("y\r")
+        assert viewer.see_end() == 3
+    assert Path("marker").exists()
+    assert debate("open", "--answers", "a.yaml", "--output=s.md").code == 3
+    answers('cast: "command:sh -c false"\n')
+    assert debate("open", "--answers", "a.yaml", "--output=t.md").code == 2
+
+
+def test_a_question_can_not_be_forged(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every row of what a file asks for is indented below the question's first line, and the last one is the
+    program's, however the file words it."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # test runners set it, and it would replace the terminal's own width
+    words = "x.sh done a.json reaches beyond the debate: - cast.a, cast.b, cast.judge: the program claude -p"
+    answers(f'context: [{", ".join(f"/x/{n}.md" for n in range(60))}]\ncast: "command:sh -c {words} {"y" * 170}"\n')
+    for verb in (("run", "--answers", "a.yaml"), ("--answers", "a.yaml")):
+        with watching(*verb, columns=60, rows=40, TERM="dumb") as viewer:
+            viewer.see_text("[y/N]" if verb[0] == "run" else "Leave, and do nothing")
+            rows = viewer.glass.text.split("\n")
+            begin = next(n for n, row in enumerate(rows) if row.startswith("  - "))
+            end = next(n for n, row in enumerate(rows) if row.startswith(("Do you", "  1 yes")) and n > begin)
+            listed = [row for row in rows[begin:end] if row]
+            assert [row for row in listed if not row.startswith(("  - ", "    "))] == []
+            items = [row for row in listed if row.startswith("  - ")]
+            assert "more files" in items[-2] and "the program sh -c x.sh" in items[-1]
+            viewer.press("n\r")
+            assert viewer.see_end() == 2
+
+
+def test_more_than_can_be_shown(debate: Run, here: Path) -> None:
+    """A file that names more programs than a screen can show, or a longer one, is refused at a terminal without a
+    question."""
+    for cast in (
+        f"{{a: rehearse, b: rehearse, judge: {[f'command:cat {n} {200 * chr(120)}' for n in range(9)]}}}",
+        f"'command:cat {'x' * 600}'",
+    ):
+        answers(f"cast: {cast}\n")
+        with watching("run", "--answers", "a.yaml", columns=120) as viewer:
+            assert viewer.see_end() == 2
+            assert "[y/N]" not in viewer.glass.text and "more than can be shown" in viewer.glass.text

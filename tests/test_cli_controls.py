@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import STATED
 from debates import opening
 from human_turns import Script
 from messages_server import Server, serving
@@ -24,17 +25,11 @@ from debate_orchestrator.engine.debate import OpenDebate, create_debate, drive
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal import prompt
+from debate_orchestrator.terminal.issues import changed
+from debate_orchestrator.util.errors import BadSettings
 
 J = "r.journal.jsonl"
-RUN = (
-    "run",
-    "--topic=T",
-    "--position-a=It is so.",
-    "--position-b=It is not so.",
-    "--no-issues",
-    "--no-brief",
-    "--output=r.md",
-)
+RUN = ("run", *STATED, "--output=r.md")
 
 
 @pytest.fixture
@@ -249,3 +244,28 @@ def test_an_early_end(server: Server) -> None:
         server.between = lambda request: 0.0
         assert viewer.see_end() == 0
     assert answers() == ["1.opening.a", "1.opening.b", "final.verdict.judge", "final.dissent.judge"]
+
+
+LISTED = ["What?", "When?", "Who?"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "after"),
+    [
+        ("-2", ["What?", "Who?"]),
+        ("-1, -i3", ["When?"]),
+        ("3>1", ["Who?", "What?", "When?"]),
+        ("I1 > I2", ["When?", "What?", "Who?"]),
+        ("+ Where - 2 or 3>1 of it?", [*LISTED, "Where - 2 or 3>1 of it?"]),
+    ],
+)
+def test_a_change(typed: str, after: list[str]) -> None:
+    """Issues are struck, moved and added."""
+    assert changed(LISTED, typed) == after
+
+
+@pytest.mark.parametrize("typed", ["-4", "0>1", "2", "1 2", "+", "What is this?", "1>2>3"])
+def test_what_is_no_change(typed: str) -> None:
+    """Anything else is refused with what can be typed."""
+    with pytest.raises(BadSettings, match="-4 strikes I4"):
+        changed(LISTED, typed)

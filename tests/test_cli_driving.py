@@ -1,4 +1,4 @@
-"""What a run prints for a program: what was decided, in the terms of its format, and how the votes fell."""
+"""What a run prints for a program, and how a debate without a usable ballot or brief stops and goes on."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from conftest import Run
+from conftest import STATED, Run
 from core.folding import absent
+from debates import played
 from tellings import events, label
 
 from debate_orchestrator.cli import driving
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import Asked, Opened, Rejected, Reopened, Spoke
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.storage.journal import JournalWriter, read
 
 POSITIONS = ("--topic", "Is it so?", "--position-a", "Yes.", "--position-b", "No.", "--no-issues", "--no-brief")
 
@@ -105,3 +109,111 @@ def test_own_briefs_are_replaced_in_silence(debate: Run) -> None:
 
     brief.write_text("My notes.", encoding="utf-8")
     assert "kept as r.turns/1.verdict.judge.brief.edited.md" in debate("resume", "r.journal.jsonl").err
+
+
+J = "r.journal.jsonl"
+STAND_IN = "rehearse:anthropic:claude-opus-5-5"
+
+
+def test_a_debate_stops_and_goes_on_with_another_judge(debate: Run) -> None:
+    """Without a usable ballot a run ends with exit 3 after four calls and without a report; `resume --judge` asks for
+    what is missing and nothing else."""
+    setup = (*STATED, "--rounds=1", "--output=r.md", "--quiet")
+    ran = debate("run", *setup, "--a", STAND_IN, "--b", STAND_IN, "--judge", "command:echo A wins")
+    speeches = [event for event in read(J).events if isinstance(event, Spoke)]
+
+    assert ran.code == 3
+    assert "with another `--judge`" in ran.err and f"debate resume {J}" in ran.err
+    assert sum(isinstance(event, Rejected) for event in read(J).events) == 4
+    assert not Path("r.md").exists()
+    assert debate("resume", J, "--judge", STAND_IN, "--quiet").code == 0
+    assert [event for event in read(J).events if isinstance(event, Spoke)] == speeches
+    assert "**Winner:**" in Path("r.md").read_text(encoding="utf-8")
+
+
+BRIEF = "final.brief.rapporteur"
+SETUP = ("--topic=T", "--position-a=Yes.", "--position-b=No.", "--rounds=1", "--output=r.md")
+
+
+def test_a_debate_without_its_decision_brief_says_so(debate: Run) -> None:
+    """Where no reply of the rapporteur can be used, the run, its closing line and its report say what is missing and
+    why, and the line and `check` name the command that asks again."""
+    seats = ("--a", STAND_IN, "--b", STAND_IN, "--judge", STAND_IN, "--rapporteur", "command:echo no")
+    ran = debate("run", *SETUP, *seats)
+
+    assert ran.code == 0
+    (closing,) = [line for line in ran.out.splitlines() if line.startswith("Debate ")]
+    missing = "No decision brief: each of the 4 replies from Rapporteur was unusable (the reply is not JSON: 'no')."
+    for place in (closing, ran.err, Path("r.md").read_text(encoding="utf-8")):
+        assert missing in place and "No list of issues: each of the 4 replies" in place
+    asks = f"`debate resume {J}` asks for the decision brief again; with `--rapporteur MODEL` it asks another model."
+    assert asks in closing and asks in debate("check", J).err
+    assert missing in debate("check", J).out and missing in debate("check", J, "--json").json["missing"]
+
+
+def test_one_model_that_is_named_replaces_the_judge_that_failed(debate: Run) -> None:
+    """The dissent record of a panel is asked for again with another model for the judge that gave none, as the closing
+    line advises; the other judges keep theirs."""
+    judges = ("--judge", "command:echo no", "--judge", STAND_IN, "--judge", STAND_IN)
+    seats = ("--a", STAND_IN, "--b", STAND_IN, *judges, "--rapporteur", STAND_IN, "--no-issues", "--no-brief")
+    ran = debate("run", *SETUP, *seats)
+    again = debate("resume", J, "--judge", "rehearse", "--json")
+
+    assert "with `--judge MODEL` it asks another model." in ran.out
+    assert again.code == 0, again.err
+    assert fold(read(J).events).cast["judge"] == ("rehearse", STAND_IN, STAND_IN)
+    assert debate("check", J, "--json").json["missing"] == []
+
+
+def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
+    """A stand-in for the rapporteur that gave no usable reply writes the brief, and has it checked; the speeches stay,
+    and the debate can't be reopened after that."""
+    debate("run", *SETUP, "--a", STAND_IN, "--b", STAND_IN, "--judge", STAND_IN, "--rapporteur", "command:echo no")
+    spoken = [event for event in read(J).events if isinstance(event, Spoke)]
+    ran = debate("resume", J, "--rapporteur", STAND_IN, "--json")
+    events = read(J).events
+    asked = [event.turn for event in events if isinstance(event, Asked)]
+
+    assert ran.code == 0 and "No decision brief" not in ran.json["summary"]
+    assert "It is too late for the list of issues and" in ran.json["summary"]
+    assert "in this debate: `debate answers --from" in ran.json["summary"]
+    assert [event for event in events if isinstance(event, Spoke)] == spoken
+    assert schedule.asked_again(fold(events)) == [] and asked[-2:] == [BRIEF, "final.brief-check.rapporteur"]
+    assert "## Decision Brief" in Path("r.md").read_text(encoding="utf-8")
+
+
+def undecided() -> None:
+    """A journal as an older version left it: complete, with no ballot that counts."""
+    cast = {"a": (STAND_IN,), "b": (STAND_IN,), "judge": ("command:echo no",)}
+    opened, *events = played(lambda turn: "A wins." if turn["seat"] == "judge" else None, rounds=1, cast=cast)
+    assert isinstance(opened, Opened)
+    with JournalWriter.create(J, opened) as journal:
+        for event in events:
+            old = event.model_copy(update={"absent": None}) if isinstance(event, Rejected) else event
+            journal.append(old)
+
+
+def test_an_older_debate_is_reopened(debate: Run) -> None:
+    """`resume --judge` on a debate that ended undecided asks for its last ballots again and decides it; one that is
+    decided is only reported again."""
+    undecided()
+    before = len(read(J).events)
+    assert debate("report", J, "--to", "before.md").code == 0
+    ran = debate("resume", J, "--judge", STAND_IN, "--trust", "--json")
+
+    assert ran.code == 0 and ran.json["winner"] in ("a", "b", "tie")
+    added = read(J).events[before:]
+    assert isinstance(added[0], Reopened)
+    assert [event.turn for event in added if isinstance(event, Asked)] == ["final.verdict.judge", "final.dissent.judge"]
+    assert debate("resume", J, "--quiet").code == 0
+    assert len(read(J).events) == before + len(added)
+
+
+def test_reopening_needs_consent(debate: Run) -> None:
+    """A reopened debate runs the programs that its journal names only with consent, and is left as it was without."""
+    undecided()
+    before = Path(J).read_bytes()
+    ran = debate("resume", J)
+
+    assert ran.code == 2 and "needs your consent (cast.judge: the program echo no" in ran.err
+    assert Path(J).read_bytes() == before

@@ -1,15 +1,29 @@
-"""The command line knows every verb from one list, and suggests what was meant by a misspelt one."""
+"""The command line knows every verb from one list, suggests what was meant, and tells of a turn that takes long."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import os
+import re
+import shlex
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 from conftest import Run
+from debates import opening
+from journals import ten_lines
 
+import debate_orchestrator
 from debate_orchestrator.cli.parser import VERBS, parse
+from debate_orchestrator.cli.progress import ProgressLines
+from debate_orchestrator.core.events import Asked, CallFailed
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.storage.journal import must_be_new
+from debate_orchestrator.util.errors import BadJournal
+from debate_orchestrator.util.messages import command
 
 
 def test_every_verb_has_help_with_an_example(debate: Run) -> None:
@@ -86,3 +100,87 @@ def test_permissions() -> None:
         assert (permitted.insecure, permitted.command_env) == (True, ["A", "B"])
         assert (plain.insecure, plain.command_env) == (False, None)
     assert parse(["models", "--insecure"]).insecure
+
+
+@pytest.mark.parametrize(
+    ("model", "silent"), [("openai:x@http://127.0.0.1:9/v1", "reading the prompt"), ("command:cat", "no word yet")]
+)
+def test_a_slow_turn(model: str, silent: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A server is said to read the prompt until its answer begins, and then to think and to write; nothing is said
+    once the call has ended."""
+    cast: dict[str, tuple[str, ...]] = {"a": (model,), "b": (model,), "judge": (model,)}
+    debate = fold([opening(cast=cast)])
+    turn = debate.due[0]
+
+    async def watch() -> None:
+        progress = ProgressLines(debate, signs=(0.1, 0.2))
+        progress(debate, Asked(turn=turn.id, brief="x", by=model))
+        await asyncio.sleep(0.2)
+        progress.on_text(turn, "")
+        await asyncio.sleep(0.2)
+        progress.on_text(turn, "This is what is said. ")
+        await asyncio.sleep(0.2)
+        progress(debate, CallFailed(turn=turn.id, by=model, trouble="It broke."))
+        await asyncio.sleep(0.3)
+
+    asyncio.run(watch())
+    lines = [line.strip() for line in capsys.readouterr().err.splitlines() if turn.id in line]
+
+    assert list(dict.fromkeys(line.partition(",")[0] for line in lines)) == [
+        f"{turn.id}: {silent}",
+        f"{turn.id}: thinking",
+        f"{turn.id}: writing",
+        f"{turn.id}: It broke.",
+    ]
+    assert any("writing, about 5 words so far" in line for line in lines)
+
+
+HOSTILE = "x;touch $(echo y) 'z.journal.jsonl"
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", HOSTILE, "-rf", "~/x", "a\nb"])
+def test_a_name_is_one_word(name: str) -> None:
+    """A shell takes a name as one word, and the command takes it for no flag."""
+    words = shlex.split(command("run --answers", name))
+
+    assert words[:3] == ["debate", "run", "--answers"]
+    assert words[3:] == [f"./{name}" if name.startswith("-") else name]
+
+
+def test_no_command_holds_a_name_as_it_is() -> None:
+    """Commands with a path in them are put together by `command`, or quote it."""
+    folder = Path(debate_orchestrator.__file__).parent
+    unquoted = re.compile(
+        r"debate (?:[a-z]+ )+(?:--[a-z]+ )?\{(?:arguments|files|debate\.files|journal|path|folder|case)\b"
+    )
+    found = [
+        f"{path.name}: {line.strip()}"
+        for path in folder.rglob("*.py")
+        for line in path.read_text("utf-8").splitlines()
+        if unquoted.search(line) and path.name != "formats.py"  # quotes its names
+    ]
+    assert found == []
+
+
+def test_a_suggested_command_can_be_pasted(here: Path) -> None:
+    """The commands that continue a debate name its journal as one word."""
+    ten_lines(here / HOSTILE)
+    with pytest.raises(BadJournal) as refused:
+        must_be_new(HOSTILE)
+
+    suggested = re.findall(r"`(debate .*?)`", str(refused.value))
+    assert [shlex.split(one) for one in suggested] == [["debate", verb, HOSTILE] for verb in ("resume", "step")]
+
+
+def test_only_a_file_is_the_newest_debate(debate: Run, here: Path) -> None:
+    """Links, pipes and folders that are named like journals are passed over, and a name is shown in one line."""
+    os.symlink("nowhere", "dangling.journal.jsonl")
+    os.symlink("loop.journal.jsonl", "loop.journal.jsonl")
+    os.mkfifo("pipe.journal.jsonl")
+    os.mkdir("folder.journal.jsonl")
+    ran = debate("check")
+    assert ran.code == 2 and "There is no debate in this folder." in ran.err
+
+    ten_lines(here / "a\nb.journal.jsonl")
+    os.utime("a\nb.journal.jsonl", (0, 0))
+    assert "Using 'a\\nb.journal.jsonl', the newest debate" in debate("check").err

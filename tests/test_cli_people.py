@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import Run
+from conftest import STATED, Run
 from debates import opening
 from human_turns import PEOPLE, due
 from persons import CTRL_C, TOPIC
@@ -27,14 +27,7 @@ from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import ignore
 
-SETUP = (
-    "--topic=T",
-    "--position-a=It is so.",
-    "--position-b=It is not so.",
-    "--no-issues",
-    "--no-brief",
-    "--output=r.md",
-)
+SETUP = (*STATED, "--output=r.md")
 OTHERS = ("--b=rehearse", "--judge=rehearse")
 
 

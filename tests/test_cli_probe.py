@@ -76,11 +76,6 @@ def test_mistakes(debate: Run, flags: str, problem: str, monkeypatch: pytest.Mon
     assert list(Path().iterdir()) == [Path("taken")]
 
 
-def test_all_mistakes_at_once(debate: Run) -> None:
-    """Everything that is wrong is reported together."""
-    assert debate("probe", "--judge=host", "--judge=crowd", "--times=99", "--max-cost=0").err.count("debate: ") == 4
-
-
 def test_a_scorecard_is_written(debate: Run, few: None, tmp_path_factory: pytest.TempPathFactory) -> None:
     """The scorecard is printed, and written as a document and as data. The second time nothing is asked. A judge's
     arguments are shown nowhere, and the journal of a ballot is one like any other."""

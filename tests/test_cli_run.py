@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Run
+from conftest import STATED, Run
 from messages_server import Server, serving
 
 from debate_orchestrator.core.costs import costs_of
@@ -19,14 +19,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.journal import read
 
 J = "r.journal.jsonl"
-SETUP = (
-    "--topic=T",
-    "--position-a=It is so.",
-    "--position-b=It is not so.",
-    "--no-issues",
-    "--no-brief",
-    "--output=r.md",
-)
+SETUP = (*STATED, "--output=r.md")
 
 
 @pytest.fixture
@@ -267,16 +260,6 @@ def test_a_missing_key_is_told_before_the_first_call(debate: Run, server: Server
 def test_the_answers_of_a_rehearsal_rehearse_again(debate: Run) -> None:
     """Where every seat has a stand-in for a model, the place of the real debate stays free."""
     seats = ("--a=rehearse:anthropic:m", "--b=rehearse:anthropic:m", "--judge=rehearse:anthropic:n")
-    ran = debate(
-        "run",
-        "--topic=T",
-        "--position-a=Yes.",
-        "--position-b=No.",
-        "--no-issues",
-        "--no-brief",
-        "--rounds=1",
-        "--output=r.md",
-        *seats,
-    )
+    ran = debate("run", *STATED, "--rounds=1", "--output=r.md", *seats)
 
     assert ran.code == 0 and Path("r.rehearsed.md").exists() and not Path("r.md").exists()

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import STATED
 from crashing import crash
 from messages_server import Server, serving
 from started import started
@@ -20,16 +21,7 @@ from debate_orchestrator.storage.journal import read
 pytestmark = pytest.mark.slow
 
 J = "r.journal.jsonl"
-RUN = (
-    "run",
-    "--topic=T",
-    "--position-a=It is so.",
-    "--position-b=It is not so.",
-    "--no-issues",
-    "--no-brief",
-    "--rounds=1",
-    "--output=r.md",
-)
+RUN = ("run", *STATED, "--rounds=1", "--output=r.md")
 
 
 @pytest.fixture

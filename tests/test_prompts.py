@@ -1,4 +1,4 @@
-"""The words in prompts/: every template is used, renders, and says what the rules need it to say."""
+"""The words in prompts/ say what the rules need; templates are found, proofread, and told of by file and line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ import pytest
 from speakers import Speaker, begun, driven
 
 from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting.rendering import shipped
+from debate_orchestrator.prompting.templates import (
+    EntryTemplate,
+    KnownNames,
+    Sandbox,
+    TemplateCheck,
+    error_location,
+    error_text,
+    find_mistakes,
+)
 from debate_orchestrator.setup.session import QuestionTexts
 from debate_orchestrator.util import resources
 
@@ -101,3 +111,190 @@ def test_the_names_are_neutral() -> None:
     words = "".join(path.read_text(encoding="utf-8").lower() for path in Path(ROOT).rglob("*") if path.is_file())
 
     assert [name for name in ("claude", "gpt", "gemini", "anthropic", "openai", "llama") if name in words] == []
+
+
+DEBATER = KnownNames("a debater's", frozenset({"topic", "other", "advice"}))
+JUDGE = KnownNames("a judge's", frozenset({"topic", "ballots"}))
+
+
+def proof(text: str, **others: str) -> TemplateCheck:
+    own = {"formats/x/one.j2": text} | {f"formats/x/{name}.j2": said for name, said in others.items()}
+    return TemplateCheck(Sandbox(own), "formats/x/one.j2", text)
+
+
+def told(text: str, kinds: list[KnownNames], **others: str) -> list[str]:
+    """Complaints about a template, without the name of its file."""
+    own = {"formats/x/one.j2": text} | {f"formats/x/{name}.j2": said for name, said in others.items()}
+    return [
+        one.removeprefix("formats/x/")
+        for one in find_mistakes(Sandbox(own), own, {"formats/x/one.j2": EntryTemplate(kinds, "x")})
+    ]
+
+
+# Finding
+
+
+def test_what_travels_is_found_first() -> None:
+    """A template that travels with a debate is taken before the one of prompts/; all others are those of prompts/."""
+    own = Sandbox({"shared/motion.md.j2": "Mine."})
+    assert own.get_template("shared/motion.md.j2").render() == "Mine."
+    close = {"words": 5, "search": False, "lines": {"concede": "Yes.", "decline": "No."}}
+    assert "About 5 words" in own.get_template("shared/debater-close.md.j2").render(close)
+    assert {"shared/motion.md.j2", "shared/turn.md.j2", "moderator/topic.md.j2"} <= set(own.list_templates())
+
+
+def test_a_neighbour_is_found_in_the_same_folder() -> None:
+    """`./` means the folder of the template in which it stands, wherever that one was led to from."""
+    own = {"formats/x/a.j2": '{% include "formats/y/b.j2" %}', "formats/y/b.j2": '{% include "./c.j2" %}'}
+    own |= {"formats/x/c.j2": "wrong", "formats/y/c.j2": "right"}
+    assert Sandbox(own).get_template("formats/x/a.j2").render() == "right"
+
+
+# Places of errors
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "what"),
+    [
+        ("a\n{{ b.c }}", "formats/x/one.j2:2", "'b' is undefined"),
+        ("a\n\n{{ 1 // 0 }}", "formats/x/one.j2:3", "ZeroDivisionError: "),
+        ('{% include "nowhere.j2" %}', "formats/x/one.j2:1", "no template 'nowhere.j2'"),
+        ("a\n{% if %}", "formats/x/one.j2:2", "Expected an expression"),
+        (
+            '\n{% include "shared/debater-close.md.j2" %}',
+            "prompts/shared/debater-close.md.j2:5",
+            "'words' is undefined",
+        ),
+        ('\n{% include "./two.j2" %}', "formats/x/two.j2:2", "'y' is undefined"),
+        ("{{ ''.__class__.__mro__ }}", "formats/x/one.j2:1", "unsafe"),
+    ],
+)
+def test_an_error_has_its_place(text: str, where: str, what: str) -> None:
+    """What goes wrong in a template is placed by its file and line, included ones and those of prompts/ too."""
+    own = {"formats/x/one.j2": text, "formats/x/two.j2": "\n{{ y }}"}
+    with pytest.raises(Exception, match=r".") as raised:
+        Sandbox(own).get_template("formats/x/one.j2").render()
+    assert error_location(raised.value, own) == where
+    assert what in error_text(raised.value)
+
+
+def test_an_error_elsewhere_has_no_place() -> None:
+    """An error that no template made is not told as a template's."""
+    with pytest.raises(KeyError) as raised:
+        {}["x"]
+    assert error_location(raised.value, {}) is None
+
+
+def test_what_went_wrong_is_one_line() -> None:
+    """However long or odd an error's text is, it is told in one printable line."""
+    text = error_text(ValueError("a\nb \x1b[31m" + "x" * 500))
+    assert text.isprintable() and len(text) < 200
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("text", "uses"),
+    [
+        ("{{ a }} {{ b.c }} {{ d['e'] }}", {"a": 1, "b": 1, "d": 1}),
+        ("{% for x in xs %}\n{{ x }} {{ loop.index }}\n{% endfor %}\n{{ x }}", {"xs": 1, "x": 4}),
+        ("{% for x in xs if x %}{% else %}\n{{ x }}{% endfor %}", {"xs": 1, "x": 2}),
+        ("{% set a = b %}\n{{ a }}", {"b": 1}),
+        ("{% macro m(x) %}{{ x }} {{ varargs }}{% endmacro %}\n{{ m(y) }}", {"y": 2}),
+        ("{% with x = y %}\n{{ x }}{% endwith %}\n{{ x }}", {"y": 1, "x": 3}),
+        ("{% for a, b in c %}\n{{ a }}{{ b }}{{ e }}{% endfor %}", {"c": 1, "e": 2}),
+        ("{{ range(3) }} {{ dict(a=1) }}", {}),
+        ("{# {{ a }} #}{% raw %}{{ b }}{% endraw %}", {}),
+        ("{% set x %}{{ y }}{% endset %}\n{{ x }}", {"y": 1}),
+        ("{% filter upper %}\n{{ z }}{% endfilter %}", {"z": 2}),
+    ],
+)
+def test_names_are_those_that_a_brief_must_provide(text: str, uses: dict[str, int]) -> None:
+    """A name that the template itself sets is not one; each other has the line where it is first used freely."""
+    assert proof(text).uses == uses
+
+
+def test_names_that_no_brief_provides() -> None:
+    """Each is told once, with the nearest, with all there are, or that others have it."""
+    text = "{{ topic }}\n{{ othr }}\n{{ zzz }}\n{{ ballots }}{{ othr }}"
+    one, two, three = told(text, [DEBATER], two="{{ topic }}")
+    assert one.startswith("one.j2:2: a debater's brief does not provide the name 'othr'.")
+    assert one.endswith("Did you mean 'other'?")
+    assert two.startswith("one.j2:3: a debater's brief does not provide the name 'zzz'")
+    assert two.endswith("Try: one of advice, other, topic.")
+    assert three.startswith("one.j2:4: a debater's brief does not provide the name 'ballots'")
+
+
+def test_what_both_take_uses_what_both_have() -> None:
+    """A template for debaters and judges may use what both provide, and ask for the rest."""
+    assert told("{{ topic }}", [DEBATER, JUDGE]) == []
+    assert told("{{ other }}", [DEBATER, JUDGE]) == [
+        "one.j2:1: a judge's brief does not provide the name 'other'. Another brief does."
+    ]
+    asking = "{% if other is defined %}{{ other }}{% endif %}{{ ballots | default('none') }}"
+    assert told(asking, [DEBATER, JUDGE]) == []
+
+
+def test_an_included_template_uses_the_names_of_where_it_is() -> None:
+    """A piece is looked at with the names of the briefs that it is part of, and with those set around it."""
+    assert told('{% set mine = 1 %}{% include "./two.j2" %}', [DEBATER], two="{{ mine }}{{ other }}") == []
+    (one,) = told('{% include "./two.j2" %}', [JUDGE, DEBATER], two="\n{{ other }}")
+    assert one.startswith("two.j2:2: a judge's brief does not provide the name 'other'.")
+
+
+def test_a_shipped_piece_that_lacks_names_is_told_where_it_is_included() -> None:
+    """What a shipped template lacks is told at the line of the user's that leads to it."""
+    (one, *_) = told('\n{% include "./two.j2" %}', [DEBATER], two='\n\n{% include "shared/feedback.md.j2" %}')
+    assert one.startswith(
+        "two.j2:3: a debater's brief does not provide the name 'nonce', which prompts/shared/feedback.md.j2 uses."
+    )
+
+
+def test_templates_that_include_each_other() -> None:
+    """A circle of templates is looked at once around."""
+    assert told('{% include "./two.j2" %}{{ topic }}', [JUDGE], two='{% include "./one.j2" %}{{ x }}')[0].startswith(
+        "two"
+    )
+
+
+# What can't be rendered at all
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("\n{{ topic | upperr }}", 2, "there is no filter 'upperr'. Did you mean 'upper'?"),
+        ("{% if topic is definedd %}{% endif %}", 1, "no test 'definedd'"),
+        ('a\n{% include ["./no.j2", "no.j2"] %}', 2, "no template './no.j2' or 'no.j2'"),
+        ('{% import "./no.j2" as no %}', 1, "no template './no.j2'"),
+        ('\n{% extends "no.j2" %}', 2, "no template 'no.j2'"),
+        ("\n{% endif %}", 2, "unknown tag 'endif'"),
+        ("{{ topic", 1, "unexpected end of template"),
+        ("{% block a %}{% endblock %}\n{% block a %}{% endblock %}", 2, "block 'a' defined twice"),
+        ("{% if topic %}" * 3000 + "{% endif %}" * 3000, 1, "nest"),
+    ],
+)
+def test_what_is_no_template(text: str, line: int, what: str) -> None:
+    """Broken syntax, unknown filters and tests, and templates that are not there are told by their line."""
+    (one,) = told(text, [DEBATER])
+    assert one.startswith(f"one.j2:{line}: ")
+    assert what in one
+
+
+@pytest.mark.parametrize("text", ['{% include "no.j2" ignore missing %}', '{% include ["no.j2", "./two.j2"] %}'])
+def test_what_may_be_missing(text: str) -> None:
+    """An include that says so, or that has another choice, is no mistake."""
+    assert told(text, [DEBATER], two="") == []
+
+
+def test_what_only_rendering_shows_is_left_to_it() -> None:
+    """A template that is named by a value can't be looked at before it is rendered."""
+    assert told("{% include topic %}", [DEBATER]) == []
+
+
+def test_shipped_templates_have_nothing_wrong() -> None:
+    """Every template of prompts/ parses, with filters and includes that are there."""
+    made = shipped()
+    texts = {name: (resources.prompts() / name).read_text("utf-8") for name in made.list_templates() if ".j2" in name}
+    assert [(name, wrong) for name, text in texts.items() if (wrong := TemplateCheck(made, name, text).mistakes)] == []

@@ -1,4 +1,4 @@
-"""Models that speak the Messages API: what is sent, what is believed, and what an independent server thinks of us."""
+"""Models that speak the Messages API: what is sent, what is believed of their streams, and what never goes wrong."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -13,24 +14,21 @@ from typing import Any
 
 import debates
 import pytest
-from conftest import Run
+from conftest import STATED, Run
+from core.folding import many
+from hypothesis import given
+from hypothesis import strategies as st
 from messages_server import Server, serving
 
-from debate_orchestrator.core.events import CallFailed, FoundPage, Reply
+from debate_orchestrator.core.events import EVENT, CallFailed, FoundPage, Reply, Spoke, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.providers.anthropic import MessagesAnswer as Answer
 from debate_orchestrator.providers.registry import make_provider
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ProviderFailed
 
-SETUP = (
-    "--topic=T",
-    "--position-a=It is so.",
-    "--position-b=It is not so.",
-    "--no-issues",
-    "--no-brief",
-    "--output=r.md",
-)
+SETUP = (*STATED, "--output=r.md")
 KEY = "sk-test-0123456789abcdef"
 
 
@@ -80,21 +78,17 @@ def test_the_layout_on_the_wire(debate: Run, server: Server) -> None:
     assert sum(one.cached for one in server.counted) > sum(one.written for one in server.counted)
 
 
-def test_what_is_never_sent(debate: Run, server: Server) -> None:
-    """No temperature, no forced tool, no half answer to be gone on from: current models refuse them."""
-    debate("run", *SETUP, "--rounds=1")
-    for one in server.requests:
-        assert not {"temperature", "top_p", "top_k", "tool_choice"} & set(one)
-        assert one["messages"][-1]["role"] == "user"
-        assert one["stream"] is True
-
-
-def test_ballots_are_asked_for_in_their_shape(debate: Run, server: Server) -> None:
-    """A judge's call carries the schema of its reply; a debater's carries none."""
+def test_what_is_sent_and_what_never_is(debate: Run, server: Server) -> None:
+    """A judge's call carries the schema of its reply. No call has a temperature, a forced tool or a half answer to be
+    gone on from: current models refuse them."""
     debate("run", *SETUP, "--rounds=1")
     shapes = [one.get("output_config", {}).get("format", {}).get("type") for one in server.requests]
 
     assert shapes == [None, None, "json_schema", "json_schema", "json_schema"]
+    for one in server.requests:
+        assert not {"temperature", "top_p", "top_k", "tool_choice"} & set(one)
+        assert one["messages"][-1]["role"] == "user"
+        assert one["stream"] is True
 
 
 def test_a_cast_names_any_server(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,3 +219,154 @@ def test_no_redirect_is_followed(server: Server) -> None:
         replied("anthropic:m")
 
     assert len(server.requests) == 1
+
+
+SPEC = "anthropic:claude-opus-5-5"
+
+
+def told_event(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": kind, **fields}
+
+
+def begun(**usage: Any) -> dict[str, Any]:
+    return told_event("message_start", message={"model": "m-1", "usage": {"input_tokens": 10} | usage})
+
+
+def said(text: str, index: int = 0) -> dict[str, Any]:
+    return told_event("content_block_delta", index=index, delta=told_event("text_delta", text=text))
+
+
+def ended(stop: Any = "end_turn", why: str | None = None, **usage: Any) -> list[dict[str, Any]]:
+    delta = {"stop_reason": stop, "stop_details": {"explanation": why}}
+    return [told_event("message_delta", delta=delta, usage={"output_tokens": 5} | usage), told_event("message_stop")]
+
+
+def heard(*events: Any, before: Answer | None = None) -> Answer:
+    answer = Answer(before)
+    for one in events:
+        answer.take(one)
+    return answer
+
+
+def test_a_whole_answer() -> None:
+    """Text, model, tokens and stop reason are those of the stream; what it cost follows from them."""
+    counts = {"cache_read_input_tokens": 100, "cache_creation_input_tokens": 50}
+    counts["cache_creation"] = {"ephemeral_1h_input_tokens": 20}  # type: ignore[assignment]
+    answer = heard(begun(**counts), said("One "), said("two."), *ended())
+    reply = answer.reply(SPEC)
+
+    assert answer.incomplete() is None
+    assert (reply.text, reply.model, reply.stop, reply.ended) == ("One two.", "m-1", "end_turn", "whole")
+    assert reply.usage == Usage(fresh=10, cached=100, written=30, written_hour=20, output=5)
+    assert reply.cost == pytest.approx((10 + 100 * 0.05 + 30 * 1.25 + 20 * 2) * 4e-6 + 5 * 20e-6)
+
+
+@pytest.mark.parametrize(
+    ("events", "wrong"),
+    [
+        ([], "no answer in it"),
+        ([begun(), said("half")], "ended in the middle"),
+        ([begun(), said("half"), ended()[0]], "ended in the middle"),
+        ([begun(), said("whole"), *ended(None)], "does not say how it ended"),
+        ([begun(), said("whole"), *ended(7)], "does not say how it ended"),
+    ],
+)
+def test_what_is_no_answer(events: list[Any], wrong: str) -> None:
+    """A stream that breaks off, or does not say how it ended, is no answer."""
+    assert wrong in str(heard(*events).incomplete())
+
+
+def test_thinking_is_no_speech() -> None:
+    """What a model thinks is not what it says."""
+    thought = told_event("content_block_delta", index=0, delta=told_event("thinking_delta", thinking="hm"))
+    answer = heard(
+        begun(),
+        told_event("content_block_start", index=0, content_block=told_event("thinking", thinking="")),
+        thought,
+        said("So.", 1),
+        *ended(),
+    )
+
+    assert answer.text == "So."
+    assert [block["type"] for block in answer.blocks_to_resend()] == ["thinking", "text"]
+
+
+def test_pages_that_were_found() -> None:
+    """Pages that a search returned are kept, with what was cited of them; the text holds no citation."""
+    results = [{"type": "web_search_result", "url": f"https://x/{n}", "title": f"T{n}"} for n in range(2)]
+    block = told_event("web_search_tool_result", content=results)
+    cited = {"url": "https://x/1", "title": "T1", "cited_text": "so it says"}
+    citing = told_event("content_block_delta", index=1, delta=told_event("citations_delta", citation=cited))
+    counts = {"server_tool_use": {"web_search_requests": 2}}
+    answer = heard(
+        begun(),
+        told_event("content_block_start", index=0, content_block=block),
+        said("So.", 1),
+        citing,
+        *ended(**counts),
+    )
+    reply = answer.reply(SPEC)
+
+    assert reply.found == (
+        FoundPage(url="https://x/0", title="T0"),
+        FoundPage(url="https://x/1", title="T1", quote="so it says"),
+    )
+    assert reply.usage is not None and reply.usage.searches == 2
+    assert all("cited" not in one and "citations" not in one for one in answer.blocks_to_resend())
+
+
+def test_an_answer_that_goes_on() -> None:
+    """An answer that was handed back in the middle of a search is one answer, with the tokens of both calls."""
+    half = heard(begun(), said("First. "), *ended("pause_turn"))
+    whole = heard(begun(), said("Second."), *ended(), before=half).reply(SPEC)
+
+    assert whole.text == "First. Second."
+    assert whole.usage == Usage(fresh=20, output=10)
+
+
+def test_tokens_that_were_not_counted_are_unknown() -> None:
+    """Without counts there is no usage and no cost, rather than none of it."""
+    answer = heard(told_event("message_start", message={"model": "m"}), said("x"), *ended())
+    silent = answer.reply(SPEC)
+
+    assert (silent.usage, silent.cost) == (None, None)
+    assert heard().partial(SPEC) is None
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("\ud800half"),
+    lambda some: st.lists(some, max_size=3) | st.dictionaries(st.sampled_from(["text", "type", "url", "usage"]), some),
+    max_leaves=6,
+)  # fmt: skip
+KINDS = st.sampled_from(
+    ["message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop", "ping"]
+)
+FIELDS = st.sampled_from(
+    ["message", "usage", "index", "content_block", "delta", "model", "stop_reason", "content", "text", "type"]
+)
+
+
+@many
+@given(st.lists(st.tuples(KINDS, st.dictionaries(FIELDS, JUNK)), max_size=8))
+def test_no_stream_is_too_odd(events: list[tuple[str, dict[str, Any]]]) -> None:
+    """Whatever a server sends, the answer is right or wrong but never a crash, and what is kept can be written down."""
+    answer = heard(*(fields | {"type": kind} for kind, fields in events))
+    answer.incomplete()
+    if (partial := answer.partial("command:x")) is not None:
+        kept = Spoke(turn="1.opening.a", reply=partial)
+        assert EVENT.validate_json(kept.model_dump_json()) == kept
+
+
+def test_small_pieces_take_time_in_proportion() -> None:
+    """Text and thinking in small pieces take as long for each piece whether there are few of them or many."""
+
+    def seconds(pieces: int) -> float:
+        thought = told_event("content_block_delta", index=0, delta=told_event("thinking_delta", thinking="four"))
+        answer, began = heard(begun()), time.process_time()
+        for _ in range(pieces):
+            answer.take(thought)
+            answer.take(said("four", 1))
+        assert len(answer.text) == 4 * pieces
+        return time.process_time() - began
+
+    assert seconds(20_000) < 30 * max(seconds(2_000), 0.005)

@@ -7,9 +7,9 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import local_http
 import pytest
 from conftest import Run
 from hostile import sending
@@ -18,43 +18,20 @@ from debate_orchestrator.providers import discovery
 from debate_orchestrator.providers.registry import cast_problems
 from debate_orchestrator.util.errors import BadSettings
 
-VARIABLES = (
-    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID",
-    "ANTHROPIC_BASE_URL", "OPENROUTER_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
-)  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def bare(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An environment with no key, no profile, no server and no program."""
-    for name in VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(here / "nothing"))
-    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
-    monkeypatch.setenv("PATH", str(here))
+pytestmark = pytest.mark.usefixtures("no_models")
 
 
 @pytest.fixture
 def server() -> Iterator[str]:
     """A server that lists models, and refuses the key `bad`."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            bad = "bad" in f"{self.headers.get('x-api-key')} {self.headers.get('Authorization')}"
-            body = {"models": [{"name": "llama\x1b[1m:8b"}, 7], "data": [{"id": "m-2"}, {"id": "m-1"}, None]}
-            self.send_response(401 if bad else 200)
-            self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
+    def respond(asked: local_http.Asked) -> local_http.Answer:
+        bad = "bad" in f"{asked.headers.get('x-api-key')} {asked.headers.get('authorization')}"
+        body = {"models": [{"name": "llama\x1b[1m:8b"}, 7], "data": [{"id": "m-2"}, {"id": "m-1"}, None]}
+        return 401 if bad else 200, {}, [json.dumps(body).encode()]
 
-        def log_message(self, *_: object) -> None:
-            """Nothing is printed."""
-
-    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=made.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{made.server_port}"
-    finally:
-        made.shutdown()
+    with local_http.answering(respond) as url:
+        yield url
 
 
 def found(seat: str) -> discovery.Available:
@@ -128,8 +105,9 @@ def test_defaults_come_from_what_is_there(server: str, here: Path, monkeypatch: 
     assert discovery.default("a") == discovery.default("b") == "anthropic:claude-sonnet-5-5"
 
 
-def test_programs_are_looked_up(here: Path) -> None:
+def test_programs_are_looked_up(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that reads a prompt is offered as a command, as it must be called."""
+    monkeypatch.setenv("PATH", str(here))
     (here / "claude").write_text("#!/bin/sh\n", encoding="utf-8")
     (here / "claude").chmod(0o755)
 

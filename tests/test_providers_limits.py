@@ -13,7 +13,7 @@ from typing import Any
 
 import debates
 import pytest
-from conftest import Run
+from conftest import STATED, Run
 from hostile import KINDS, begun, delta, ended, event, raw, said, sending
 from messages_server import Server, serving
 
@@ -26,15 +26,7 @@ from debate_orchestrator.util.errors import ExternalError, ProviderFailed, Trans
 
 pytestmark = pytest.mark.slow
 
-SETUP = (
-    "--topic=T",
-    "--position-a=It is so.",
-    "--position-b=It is not so.",
-    "--no-issues",
-    "--no-brief",
-    "--output=r.md",
-    "--rounds=1",
-)
+SETUP = (*STATED, "--output=r.md", "--rounds=1")
 SECONDS = 25.0
 """What stopping an endless answer may take here, on a busy machine."""
 

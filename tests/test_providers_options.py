@@ -12,7 +12,7 @@ from typing import Any
 import messages_server
 import pytest
 from chat_server import Answer, answering, chunks
-from conftest import Run
+from conftest import STATED, Run
 from debates import opening
 from test_providers_openai import PLAIN, SHAPED, ask
 
@@ -225,15 +225,7 @@ def test_a_hopeless_server(debate: Run, here: Path) -> None:
     with answering(server_that(everything, lambda body: endless(" and so on" * 20))) as server:
         spec = f"openai:x@{server.url}"
         models = (f"--a={spec}", f"--b={spec}", f"--judge={spec}")
-        setup = (
-            "--topic=T",
-            "--position-a=It is so.",
-            "--position-b=It is not.",
-            "--no-issues",
-            "--no-brief",
-            "--rounds=1",
-            "--output=r.md",
-        )
+        setup = (*STATED, "--rounds=1", "--output=r.md")
         ran = debate("run", *setup, *models, "--trust", "--retry-for=5")
     events = read("r.journal.jsonl").events
     judged = debate("resume", "r.journal.jsonl", "--judge=rehearse:anthropic:claude-opus-5-5")
@@ -259,15 +251,7 @@ def test_a_server_without_options_debates_well(debate: Run, here: Path) -> None:
     with answering(server_that(everything, said)) as server:
         spec = f"openai:x@{server.url}"
         models = (f"--a={spec}", f"--b={spec}", f"--judge={spec}")
-        setup = (
-            "--topic=T",
-            "--position-a=It is so.",
-            "--position-b=It is not.",
-            "--no-issues",
-            "--no-brief",
-            "--rounds=1",
-            "--output=r.md",
-        )
+        setup = (*STATED, "--rounds=1", "--output=r.md")
         ran = debate("run", *setup, *models, "--trust", "--retry-for=5")
 
     assert ran.code == 0, ran.err

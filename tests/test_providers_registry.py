@@ -1,4 +1,4 @@
-"""One entry and one short module make a provider: shown with a toy API that is discovered, priced, called and bound."""
+"""One entry and one short module make a provider, shown with a toy API; misspelt specs are told what was meant."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
+import local_http
 import pytest
 import toy_provider
 from conftest import Run
@@ -21,6 +20,7 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers import discovery, pricing, registry
+from debate_orchestrator.providers.discovery import misspelt
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.registry import ENTRIES, Permissions
 from debate_orchestrator.util import model_spec
@@ -39,31 +39,14 @@ def toy_server(answer: Callable[[], tuple[int, bytes]]) -> Iterator[tuple[str, l
     """A server that lists one model and gives this answer to each call; its address, and the keys it was sent."""
     keys: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def respond(self) -> None:
-            keys.append(self.headers["authorization"])
-            self.rfile.read(int(self.headers.get("content-length", 0)))
-            listed = json.dumps({"data": [{"id": "small"}]}).encode()
-            status, body = (200, listed) if self.command == "GET" else answer()
-            self.send_response(status)
-            self.end_headers()
-            try:
-                self.wfile.write(body)
-            except OSError:
-                """The client has heard enough."""
+    def respond(asked: local_http.Asked) -> local_http.Answer:
+        keys.append(asked.headers.get("authorization", ""))
+        listed = json.dumps({"data": [{"id": "small"}]}).encode()
+        status, body = (200, listed) if asked.method == "GET" else answer()
+        return status, {}, [body]
 
-        do_GET = do_POST = respond
-
-        def log_message(self, *_: Any) -> None:
-            """Prints nothing."""
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{http.server_address[1]}", keys
-    finally:
-        http.shutdown()
-        http.server_close()
+    with local_http.answering(respond) as url:
+        yield url, keys
 
 
 @pytest.fixture
@@ -161,3 +144,41 @@ def test_entries_agree_with_the_words_of_a_cast() -> None:
     assert {kind for kind, entry in ENTRIES.items() if entry.api or kind == "command"} == {
         kind for kind in ENTRIES if model_spec.is_called(f"{kind}:x")
     }
+
+
+@pytest.mark.parametrize(
+    ("spec", "asked"),
+    [
+        ("anthropic:claude-opsu-5-5", ["anthropic:claude-opus-5-5"]),
+        ("rehearse:anthropic:claude-opsu-5-5", ["anthropic:claude-opus-5-5"]),
+        ("anthropic:claude-opus-5-5", []),
+        ("anthropic:claude-opus-5-9", []),
+        ("anthropic:claude-verse-7", []),
+        ("anthropic:claude-opsu-5-5@https://models.example", []),
+        ("command:claude-opsu-5-5", []),
+    ],
+)
+def test_a_near_miss(spec: str, asked: list[str]) -> None:
+    """A vendor's model that is nearly a known one is asked about, once; a new version or family is not."""
+    questions = misspelt({"a": (spec,), "judge": (spec, spec)})
+
+    assert [question.rpartition("Did you mean ")[2].rstrip("?") for question in questions] == asked
+
+
+@pytest.mark.parametrize(
+    ("spec", "meant"),
+    [
+        ("antropic:x", "Try: anthropic:x."),
+        ("opus", "Try: anthropic:claude-opus-5-5."),
+        ("gpt-5", "Try: openai:gpt-5."),
+        ("claude-x", "Try: anthropic:claude-x."),
+        ("claude-sonet-5-5", "Try: anthropic:claude-sonnet-5-5."),
+        ("claude-sonnet-9", "Try: anthropic:claude-sonnet-9."),
+        ("martian:x", "Try: `debate models` lists what is reachable."),
+    ],
+)
+def test_what_was_meant(spec: str, meant: str) -> None:
+    """A spec of no known kind is refused with the one that was probably meant, once for all its seats."""
+    (problem,) = registry.cast_problems({"a": (spec,), "b": (spec,)})
+
+    assert problem.startswith("cast: a, b: ") and problem.endswith(meant)

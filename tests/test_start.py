@@ -1,4 +1,4 @@
-"""Answers into the first event: everything a debate will ever need, in one value."""
+"""From a topic and answers to the first event: plain positions, sound answers, material and prompts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core import events
@@ -17,6 +19,8 @@ from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine import start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
+from debate_orchestrator.setup.plain_positions import plain_positions, should_question
+from debate_orchestrator.setup.session import SetupProgress, SetupState, checked_state, with_progress, without_answers
 from debate_orchestrator.storage.journal import SCHEMA
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
@@ -132,14 +136,10 @@ def test_material_is_read_where_the_command_runs(here: Path) -> None:
 # Prompts that changed
 
 
-def test_prompts_that_did_not_change() -> None:
-    """There is nothing to note while the prompts are those that opened the debate."""
-    assert start.changed_prompts(fold([start.make_opening(settled())])) is None
-
-
 def test_prompts_that_changed_are_noted_once() -> None:
     """Templates that were changed, added or dropped since are named in order, until that is on record."""
     opened = start.make_opening(settled())
+    assert start.changed_prompts(fold([opened])) is None
     first, second, *_ = sorted(opened.prompts)
     then = {name: digest for name, digest in opened.prompts.items() if name != second} | {
         first: "0" * 64,
@@ -196,3 +196,159 @@ def test_a_rehearsal_words_no_positions_on_a_question() -> None:
     given = settled(topic="Which CI should we use?", positions="auto", cast={"a": "rehearse", "b": "rehearse"})
     with pytest.raises(BadSettings, match="--position-a TEXT and --position-b TEXT"):
         asyncio.run(start.settle_positions(start.rehearsed(given)))
+
+
+@pytest.mark.parametrize(
+    ("question", "who", "what"),
+    [
+        ("Should we replace it?", "We", "replace it"),
+        ("should I learn Rust?", "I", "learn Rust"),
+        (
+            "Should this service move from REST to gRPC for internal calls?",
+            "This service",
+            "move from REST to",
+        ),
+        ("Should large AI companies be regulated?", "Large AI companies", "be regulated"),
+        ("Should cities ban cars?", "Cities", "ban cars"),
+        ("Should GitHub use fewer colours?", "GitHub", "use fewer colours"),
+    ],
+)
+def test_what_is_asked(question: str, who: str, what: str) -> None:
+    """A question whether someone should do something tells who, and what."""
+    asked = should_question(question)
+
+    assert asked is not None
+    assert asked.who == who and asked.what.startswith(what)
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [
+        "Tabs are better than spaces.",
+        "Is Vim better than Emacs?",
+        "Should we use tabs or spaces?",
+        "Should we not move?",
+        "Should the travel ban expire?",
+        "Should the use of force be legal?",
+        "Should the bus stop be moved?",
+        "Should efforts to replace it end?",
+        "Should they and we pay?",
+        "Should land use change?",
+        "Should we move? And when?",
+        "Should we?",
+        "Should",
+        "",
+    ],
+)
+def test_what_is_not_sure_is_left_alone(topic: str) -> None:
+    """Any other topic, and any question whose subject may end elsewhere, is not made into anything."""
+    assert should_question(topic) is None
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"])))
+def test_no_word_is_lost(rest: str) -> None:
+    """Whatever is asked: what comes out are the words that went in, in their order, or nothing."""
+    asked = should_question(f"Should we {rest}?")
+
+    if asked is not None:
+        assert ["We", *rest.split()] == [asked.who, *asked.what.split()] or rest.rstrip()[-1] in ".!"
+
+
+@pytest.mark.parametrize(
+    ("topic", "a", "b"),
+    [
+        ("Should we buy or build our billing?", "We should buy our billing.", "We should build our billing."),
+        ("Should we buy or build?", "We should buy.", "We should build."),
+        (
+            "Should we use Kafka or NATS for events?",
+            "We should use Kafka for events.",
+            "We should use NATS for events.",
+        ),
+        ("Should we rewrite it in Rust or keep Go?", "We should rewrite it in Rust.", "We should keep Go."),
+        ("Should we move or not?", "We should move.", "We should not move."),
+        ("We should move to gRPC.", "We should move to gRPC.", "We should not move to gRPC."),
+        ("We should not move", "We should not move.", "We should move."),
+        ("Tabs are better than spaces.", "Tabs are better than spaces.", "Tabs are not better than spaces."),
+        ("Is Vim better than Emacs?", "Vim is better than Emacs.", "Vim is not better than Emacs."),
+        ("Do we need a CRM?", "We need a CRM.", "We do not need a CRM."),
+        ("Does our team need a CRM?", "Our team needs a CRM.", "Our team does not need a CRM."),
+    ],
+)
+def test_two_positions(topic: str, a: str, b: str) -> None:
+    """A choice gives its two halves, a statement itself and its negation, a question its answers."""
+    assert plain_positions(topic, ("a", "b")) == {"a": a, "b": b}
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [
+        "Pineapple on pizza",
+        "Nobody should own two cars.",
+        "Should we stay or move to Berlin?",
+        "Should we use open or closed source?",
+        "Should we use one or two databases?",
+        "Should we stop or keep the tests?",
+        "Is remote work a good idea?",
+        "Is nothing better than this?",
+        "Does remote work help?",
+        "Why is the sky blue?",
+        "What matters is speed.",
+        "Speed is good, and cost is bad.",
+        "Whether AI is dangerous",
+        "There is a problem.",
+    ],
+)
+def test_no_position_rather_than_a_wrong_one(topic: str) -> None:
+    """Where the grammar is not sure there are no positions: the person words them."""
+    assert plain_positions(topic, ("a", "b")) == {}
+
+
+SIDES = ("a", "b")
+GOOD = SetupState(
+    given={"topic": "T", "positions": {"a": "x", "b": "y"}, "output": "o.md"},
+    progress=SetupProgress(topics=("T",), topic_ok=True, positions="own", positions_ok=True),
+)
+
+
+def test_what_is_sound_stays() -> None:
+    """A draft that a conversation kept is as it was."""
+    assert checked_state(GOOD, SIDES) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("changes", "gone"),
+    [
+        ({"topic": 7}, "topic"),
+        ({"positions": ["x"]}, "positions"),
+        ({"positions": {"a": "x", "c": "y"}}, "positions"),
+        ({"positions": {"a": 1}}, "positions"),
+        ({"positions": None}, "positions"),
+        ({"output": ["o"]}, "output"),
+    ],
+)
+def test_what_is_of_no_kind_goes(changes: dict[str, object], gone: str) -> None:
+    """An answer of the wrong kind is as if it had not been given, and no confirmation of it stands."""
+    made = checked_state(GOOD.model_copy(update={"given": GOOD.given | changes}), SIDES)
+
+    assert set(GOOD.given) - set(made.given) == {gone}
+    assert made.progress.topic_ok == (gone != "topic")
+    assert made.progress.positions_ok == (gone != "positions")
+
+
+def test_a_confirmation_needs_what_it_confirms() -> None:
+    """A confirmation of what is not there does not count."""
+    assert not checked_state(without_answers(GOOD, "topic"), SIDES).progress.topic_ok
+    assert not checked_state(without_answers(GOOD, "positions"), SIDES).progress.positions_ok
+
+
+KEYS = st.sampled_from(["topic", "positions", "output", "x"])
+
+
+@given(st.dictionaries(KEYS, st.none() | st.text() | st.lists(st.text())))
+def test_anything_becomes_sound(given_: dict[str, object]) -> None:
+    """Whatever a file holds, what is left is of the kinds that the conversation keeps."""
+    made = checked_state(with_progress(GOOD.model_copy(update={"given": given_}), asked="topic"), SIDES)
+
+    assert isinstance(made.given.get("topic", ""), str)
+    assert isinstance(made.given.get("positions", {}), dict)
+    assert checked_state(made, SIDES) == made

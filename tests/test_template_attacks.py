@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Run
+from conftest import STATED, Run
 from own_formats import written
 
 from debate_orchestrator.core.fold import fold
@@ -29,18 +29,7 @@ from debate_orchestrator.util.errors import BadFormat, ProviderFailed
 
 pytestmark = pytest.mark.slow
 
-SETUP = (
-    "--topic",
-    "Tea",
-    "--position-a",
-    "Tea is.",
-    "--position-b",
-    "It is not.",
-    "--no-issues",
-    "--no-brief",
-    "--output",
-    "r.md",
-)
+SETUP = (*STATED, "--output=r.md")
 NAME = "formats/x/one.j2"
 
 

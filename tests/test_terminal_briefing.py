@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from debates import NONCE, opening, played
 from human_turns import due
@@ -51,7 +49,7 @@ def test_what_a_judge_needs() -> None:
 
     assert "Score each researcher from 1 to 10 on each criterion." in text
     assert "A form asks for these: Scores, " in text and "Winner" in text and "`more` at its end" in text
-    assert "all of that" not in text
+    assert "all of that" not in text and "Length:" not in text
     assert "JSON" not in text and "additionalProperties" not in text
 
 
@@ -124,19 +122,3 @@ def test_material_and_complaints() -> None:
     pieces = brief_pieces.pieces(brief(debate, turn, rejected), NONCE)
 
     assert any(one.head == "What was wrong with the last reply" and "an empty reply" in one.body for one in pieces)
-
-
-def test_limits() -> None:
-    """The limits of a turn are told in a line; where there are none, nothing is."""
-    assert brief_pieces.limits(schedule.turn(due("1.opening.a"), "1.opening.a")).startswith("about 550 words")
-    assert brief_pieces.limits(schedule.turn(due("1.verdict.judge"), "1.verdict.judge")) == ""
-
-
-def test_the_brief_is_what_others_get(here: Path) -> None:
-    """Reading it changes nothing: a brief is the same bytes for a person and for a model."""
-    human, host = due("1.challenge.a"), due("1.challenge.a", cast=None)
-    turn = schedule.turn(human, "1.challenge.a")
-    before = brief(human, turn)
-    shown(human, turn.id)
-
-    assert before.digest == brief(human, turn).digest == brief(host, schedule.turn(host, turn.id)).digest

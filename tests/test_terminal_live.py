@@ -1,9 +1,11 @@
-"""The live view shows everything that is announced and said, in order, whatever goes wrong."""
+"""The live view shows everything that is announced, said and scored, in order, whatever goes wrong."""
 
 from __future__ import annotations
 
 import json
 import re
+from fractions import Fraction
+from typing import Any
 
 import attacked
 import debates
@@ -13,8 +15,9 @@ import pytest
 from dealing import Deal, dealt_by_chance
 from fake_terminal import Shown, whole
 from hypothesis import given, settings
+from rich.cells import cell_len
 
-from debate_orchestrator.core import schedule, transcript
+from debate_orchestrator.core import schedule, tally, transcript
 from debate_orchestrator.core.events import (
     Asked,
     CallFailed,
@@ -24,9 +27,14 @@ from debate_orchestrator.core.events import (
     QuestionAsked,
     Rejected,
     Reply,
+    Voted,
 )
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.terminal import live
+from debate_orchestrator.terminal.display import SIDES, Row
 
 
 @pytest.mark.parametrize("columns", [40, 80, 160])
@@ -382,3 +390,57 @@ def test_a_sealed_ballot_that_does_not_count() -> None:
     assert secret not in before and secret in after and secret in " ".join(sealed(say=say, seal=False))
     assert before.count("a reply that can't be taken. It is asked for again.") == 1
     assert before.count("a reply that can't be taken.") == 2
+
+
+def judged(ballot: dict[str, Any]) -> tuple[DebateState, Voted]:
+    """A debate whose first round was judged so."""
+    debate = fold(debates.played(debates.saying(_1_verdict_judge=ballot), until="2.constructive.a"))
+    voted = debate.ballot("1.verdict.judge")
+    assert voted is not None
+    return debate, voted
+
+
+def texts(rows: list[Row]) -> list[str]:
+    return ["".join(cell.plain for cell in row) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("share", "drawn"),
+    [("0", "░░░░"), ("1", "████"), ("1/2", "██░░"), ("5/8", "██▌░"), ("1/32", "▏░░░"), ("2", "████"), ("-1", "░░░░")],
+)
+def test_a_bar(share: str, drawn: str) -> None:
+    """A bar is filled up to its share, to an eighth of a column, and never beyond its ends."""
+    assert live.bar(Fraction(share), 4) == drawn
+
+
+def test_a_ballot() -> None:
+    """Each side has its name, its bar in its own colour and its score; below stands every criterion for both."""
+    rows = live.ballot_rows(*judged(puppets.ballot(8, 6.5)), 80)
+    assert texts(rows) == [
+        "  Researcher A ████████████████░░░░ 8",
+        "  Researcher B █████████████░░░░░░░ 6.5",
+        "  Argument quality 8 | 6.5; Use of evidence 8 | 6.5; Directness of rebuttals 8 |",
+        "  6.5",
+    ]
+    assert [row[0].spans[0].style for row in rows[:2]] == list(SIDES)
+
+
+def test_a_ballot_fits() -> None:
+    """A ballot fits every width in which a side's number does."""
+    debate, voted = judged(puppets.ballot(7, 6))
+    for width in range(2, 130):
+        assert all(cell_len(text) <= max(width, 12) for text in texts(live.ballot_rows(debate, voted, width)))
+
+
+def test_totals() -> None:
+    """The points of the debate are drawn out of all that could be had; where nothing was scored, nothing is drawn."""
+    debate = fold(debates.played(rounds=2))
+    unscored = fold(debates.played(debates.saying(_1_verdict_judge="prose"), rounds=1))
+    verdict, other = tally.verdict(debate), tally.verdict(unscored)
+    assert verdict is not None and other is not None
+
+    assert texts(live.totals_rows(debate, verdict, 80)) == [
+        "  Researcher A ██████████████░░░░░░ 14",
+        "  Researcher B ████████████░░░░░░░░ 12",
+    ]
+    assert live.totals_rows(unscored, other, 80) == []

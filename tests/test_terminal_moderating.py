@@ -77,19 +77,6 @@ def test_what_was_paid_is_told(moderator: Moderator) -> None:
     assert hold("tabs").wizard.spent() == ""
 
 
-def test_an_interrupt_while_it_is_asked(moderator: Moderator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C while a model is asked leaves with the answers kept."""
-
-    def interrupted(*anything: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(moderator_module, "run_moderator", interrupted)
-    held = hold("tabs or spaces", "", found=FOUND)
-
-    assert held.ended == "left"
-    assert load(".debate-setup.yaml").progress.topics == ("tabs or spaces",)
-
-
 def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a reply has cost is kept also where the person leaves while the next one is awaited."""
     moderator.topics = ["prose"]

@@ -181,16 +181,6 @@ def test_a_paper_for_another_brief_is_named(here: Path) -> None:
     assert str(old) in script.text
 
 
-def test_papers_are_tidied(here: Path) -> None:
-    """What is on record as a reply goes."""
-    (here / "r.drafts").mkdir()
-    (here / "r.drafts" / "1.opening.a.00000000.md").write_text("x")
-    one, _ = person(here)
-    one.tidy(due("1.opening.b"))
-
-    assert not (here / "r.drafts").exists()
-
-
 def test_who_is_a_person() -> None:
     """Persons are counted seat by seat, every judge of a panel apart."""
     assert human_seats(due("1.opening.a", cast=PANEL)) == ["judge-1", "judge-3"]

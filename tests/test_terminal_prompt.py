@@ -47,11 +47,22 @@ def answered(question: Question, *keys: str, columns: int = 80) -> tuple[str, Sc
 
 
 class TestALine:
-    def test_what_stands_is_edited_in_place(self) -> None:
-        """What stands already is in the line, and may be edited or kept."""
-        assert answered(Question("Topic?", now="Tabs are fine"), ENTER)[0] == "Tabs are fine"
-        assert answered(Question("Topic?", now="Tabs are fine"), "!" + ENTER)[0] == "Tabs are fine!"
-        assert answered(Question("Topic?", now="Tabs are fine"), ERASE + "No" + ENTER)[0] == "No"
+    @pytest.mark.parametrize(
+        ("question", "keys", "answer"),
+        [
+            (Question(now="Tabs are fine"), "!" + ENTER, "Tabs are fine!"),
+            (Question(now="Tabs are fine"), ERASE + "No" + ENTER, "No"),
+            (Question(), "One" + BREAK + "two" + ENTER, "One\ntwo"),
+            (Question(), "\x1b[200~a\r\nb\x1b[201~" + ENTER, "a\nb"),
+            (Question(recent=("old", "new")), UP + "!" + ENTER, "new!"),
+            (Question(recent=("old", "new")), UP + UP + ENTER, "old"),
+            (Question(), "?" + ENTER, "?"),
+        ],
+        ids=("edited", "erased", "broken", "pasted", "latest", "older", "no explanation"),
+    )
+    def test_what_is_typed(self, question: Question, keys: str, answer: str) -> None:
+        """What stands is edited in its line, Alt-Enter breaks a line, and the arrows bring earlier answers back."""
+        assert answered(question, keys)[0] == answer
 
     def test_enter_takes_the_default(self) -> None:
         """What Enter alone means is shown, and is the answer; nothing is put into the line."""
@@ -59,18 +70,6 @@ class TestALine:
 
         assert answer == "3"
         assert "(Enter: 3)" in screen.text
-
-    def test_lines_can_be_broken(self) -> None:
-        """Alt-Enter breaks the line of an answer, and Enter sends it; so do pasted line breaks."""
-        assert answered(Question("Topic?"), "One" + BREAK + "two" + ENTER)[0] == "One\ntwo"
-        assert answered(Question("Topic?"), "\x1b[200~a\r\nb\x1b[201~" + ENTER)[0] == "a\nb"
-
-    def test_earlier_answers_come_back(self) -> None:
-        """The arrow keys bring earlier answers back, the latest first."""
-        recent = Question("Topic?", recent=("old", "new"))
-
-        assert answered(recent, UP + "!" + ENTER)[0] == "new!"
-        assert answered(recent, UP + UP + ENTER)[0] == "old"
 
     def test_back_behind_what_stands(self) -> None:
         """`back` typed behind a text that stands may be meant as the order: it is asked about, and Enter keeps it."""
@@ -83,11 +82,10 @@ class TestALine:
         assert "To go back, press Shift-Tab" in screen.text
 
     def test_a_question_mark_explains(self) -> None:
-        """A question mark shows the explanation, and the question is put again; without one it is an answer."""
+        """A question mark shows the explanation, and the question is put again."""
         answer, screen = answered(CHOICE._replace(explanation=("It changes the scores.",)), "?" + ENTER + ENTER)
 
         assert answer == "strict" and "It changes the scores." in screen.text
-        assert answered(Question("Topic?"), "?" + ENTER)[0] == "?"
 
     @pytest.mark.parametrize(
         ("keys", "error"),
@@ -127,19 +125,13 @@ class TestAChoice:
         )
 
     @pytest.mark.parametrize(
-        ("keys", "answer"), [(DOWN, "stricter"), (UP, "lenient"), (UP + UP, "ollama:x"), (DOWN * 3, "lenient")]
-    )
-    def test_arrow_keys_choose(self, keys: str, answer: str) -> None:
-        """Up and down move the mark, round and round; Enter takes the marked one."""
-        assert answered(CHOICE, keys + ENTER)[0] == answer
-
-    def test_without_a_default_nothing_is_marked(self) -> None:
-        """Enter alone answers nothing then; an arrow key marks the first or the last."""
-        bare = CHOICE._replace(default="")
-
-        assert answered(bare, ENTER)[0] == ""
-        assert answered(bare, DOWN + ENTER)[0] == "lenient"
-        assert answered(bare, UP + ENTER)[0] == "ollama:x"
+        ("default", "keys", "answer"),
+        [("strict", DOWN, "stricter"), ("strict", UP + UP, "ollama:x"), ("strict", DOWN * 3, "lenient"),
+         ("", "", ""), ("", DOWN, "lenient"), ("", UP, "ollama:x")],
+    )  # fmt: skip
+    def test_arrow_keys_choose(self, default: str, keys: str, answer: str) -> None:
+        """Up and down move the mark from the default, or from nothing, round and round; Enter takes the marked one."""
+        assert answered(CHOICE._replace(default=default), keys + ENTER)[0] == answer
 
     @pytest.mark.parametrize(
         ("typed", "value"),

@@ -63,14 +63,8 @@ def test_a_whole_ballot() -> None:
     assert ballot.marks[1, "a", "use_of_evidence"] == 6
     assert made.text.index("which position do you hold?") < made.text.index(READ) < made.text.index("What is scored")
     assert made.reads == 1
-
-
-def test_topic_and_positions_are_all_that_is_shown_before() -> None:
-    """At the vote before, the topic and the positions are on the screen."""
-    text = cast(*WHOLE).text.partition(READ)[0]
-
-    assert "Topic: Tabs are better than spaces." in text
-    assert "Researcher A: Indent with tabs." in text
+    before = made.text.partition(READ)[0]
+    assert "Topic: Tabs are better than spaces." in before and "Researcher A: Indent with tabs." in before
 
 
 def test_what_is_filed_is_shown_first() -> None:

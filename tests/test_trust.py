@@ -1,25 +1,31 @@
-"""What a setup does beyond the debate: told of answers that were checked or not, and of a journal."""
+"""What a setup does beyond the debate: told of answers and journals, through links, formats, ballots and folders."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import STATED, Run, finish
 from debates import opening
 from hypothesis import given
 from hypothesis import strategies as st
+from own_formats import written
 
-from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.events import Opened, Spoke
 from debate_orchestrator.engine import dry_run
-from debate_orchestrator.formats import loader
+from debate_orchestrator.formats import loader, source
 from debate_orchestrator.providers import command
+from debate_orchestrator.reports.review_files import draft, gather_reviews
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.data import read_regular, read_text, real_path, system_owned
+from debate_orchestrator.util.errors import BadFile, BadSettings
 
 
 def beyond(opened: Opened, cast: dict[str, tuple[str, ...]]) -> tuple[Risk, ...]:
@@ -270,3 +276,245 @@ def test_the_order_of_an_earlier_format_is_part_of_it(name: str) -> None:
 
     assert beyond(first, {}) == ()
     assert [one.kind for one in beyond(Opened.model_validate(data), {})] == ["format"]
+
+
+TYPED = (*STATED, "--rounds=1")
+SECRET = "aws_secret_access_key"
+
+
+@pytest.fixture
+def finished(debate: Run) -> str:
+    """A journal of this user's own debate among hosts."""
+    told = debate("open", *TYPED, "--json").json
+    finish(debate, told, rounds=1)
+    return str(told["journal"])
+
+
+def test_older_rules_are_not_judged_by_unasked(debate: Run, finished: str) -> None:
+    """A journal whose speeches are heard by the rules of an older version, otherwise than now, is not judged without
+    consent; with it, the judging keeps those rules, and is gone on with unasked."""
+    first, *events = read(finished).events
+    assert isinstance(first, Opened)
+    with JournalWriter.create("old.journal.jsonl", first.model_copy(update={"speech_rules": 1})) as journal:
+        for event in events:
+            if not isinstance(event, Spoke):
+                journal.append(event)
+                continue
+            reply = event.reply.model_copy(update={"text": f"<think>Hm.</think>\n\n{event.reply.text}"})
+            journal.append(event.model_copy(update={"reply": reply}))
+    refused = debate("judge", "old.journal.jsonl", "--judge=rehearse")
+    trusted = debate("judge", "old.journal.jsonl", "--judge=host", "--trust", "--output=again.md")
+    resumed = debate("step", "again.journal.jsonl")
+
+    assert refused.code == 2 and "an older version" in refused.err and "--trust" in refused.err
+    assert trusted.code in (0, 3), trusted.err
+    assert resumed.code == 0, resumed.err
+
+
+def test_more_rounds_than_the_format_takes_are_not_judged_unasked(debate: Run) -> None:
+    """A journal of more rounds than its format takes is not judged without consent, however it is heard."""
+    assert debate("run", "--topic=Tabs are better.", "--rounds=2", "--rehearse", "--output=two.md", "--quiet").code == 0
+    finished = "two.rehearsed.journal.jsonl"
+    first = read(finished).events[0]
+    assert isinstance(first, Opened)
+    fewest = first.format.rounds.model_copy(update={"most": 1, "insist": 1, "fewest": 1, "default": 1})
+    more = first.model_copy(update={"format": first.format.model_copy(update={"rounds": fewest})})
+    with JournalWriter.create("long.journal.jsonl", more) as journal:
+        for event in read(finished).events[1:]:
+            journal.append(event)
+    ran = debate("judge", "long.journal.jsonl", "--judge=rehearse")
+
+    assert ran.code == 2 and "2 rounds, where its format takes 1" in ran.err and "--trust" in ran.err
+
+
+def test_a_question_is_not_asked_in_a_strangers_words(debate: Run, here: Path) -> None:
+    """`ask` reads no format from a path that the user has not agreed to: it asks as the usual format does, and says
+    so. Once agreed to, that format is gone by."""
+    written(here / "town")
+    Path("a.yaml").write_text("topic: T\nformat: ./town\n")
+    Path("plain.yaml").write_text("topic: T\n")
+    Path("broken").mkdir()
+    Path("broken/format.yaml").write_text(f"{SECRET}: 7\n")
+    Path("b.yaml").write_text("topic: T\nformat: ./broken\n")
+    asked, plain, broken = (debate("ask", name) for name in ("a.yaml", "plain.yaml", "b.yaml"))
+
+    assert asked.json["question" if "question" in asked.json else "turns"]
+    assert asked.json["status"] == plain.json["status"]
+    assert "./town" in asked.err and "adversarial" in asked.err
+    assert broken.code == 0 and SECRET not in broken.err + broken.out
+    assert [one["kind"] for one in asked.json["trust"]] == ["format"]
+
+
+def test_a_conversation_is_finished_by_the_format_in_force(debate: Run, here: Path) -> None:
+    """A flag that names another format keeps the file's own from being read, to see whether it is finished, too."""
+    Path("broken").mkdir()
+    Path("broken/format.yaml").write_text(f"{SECRET}: 7\n")
+    positions = "positions: {a: It is so., b: It is not so.}"
+    Path("a.yaml").write_text(f"topic: T\n{positions}\nrounds: 1\nformat: ./broken\nsetup: {{topics: [T]}}\n")
+    ran = debate("open", "--answers", "a.yaml", "--format", "adversarial")
+
+    assert ran.code == 2
+    assert SECRET not in ran.err and "format.yaml" not in ran.err
+
+
+@pytest.mark.parametrize("said", ["[./town]", "{./town: 1}", "7"])
+def test_a_format_is_text(debate: Run, here: Path, said: str) -> None:
+    """A format that is no text is refused, and not made one."""
+    Path("a.yaml").write_text(f"topic: T\npositions: {{a: It is so., b: It is not so.}}\nformat: {said}\n")
+    for ran in (debate("open", "--answers", "a.yaml"), debate("ask", "a.yaml")):
+        assert ran.code == 2
+        assert "format: " in ran.err and "is not a name, or the path of a folder" in ran.err
+
+
+@pytest.mark.parametrize("how", ["file", "folder", "draft"])
+def test_ballots_are_no_links(debate: Run, here: Path, finished: str, how: str) -> None:
+    """A ballot that is a link, or lies in a folder that is one, is not read: nothing of what it leads to is told."""
+    elsewhere = here / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "x.yaml").write_text(f"{SECRET}: 7\n")
+    folder = Path(finished.removesuffix(".journal.jsonl") + ".ballots")
+    if how == "folder":
+        folder.symlink_to(elsewhere)
+    else:
+        folder.mkdir()
+        (folder / ("x.draft.yaml" if how == "draft" else "x.yaml")).symlink_to(elsewhere / "x.yaml")
+    found = gather_reviews(str(folder), read(finished).entries)
+    ran = debate("report", finished, "--to", "r.md")
+    if how == "draft":
+        with pytest.raises(BadFile, match="a symbolic link"):
+            draft(str(folder), "x", "")
+
+    assert not found.counted
+    assert how == "draft" or any("a symbolic link" in one for one in found.left_out)
+    assert SECRET not in ran.out + ran.err + "".join(found.left_out)
+    assert SECRET not in Path("r.md").read_text()
+
+
+def test_the_folder_of_judges_is_no_link(debate: Run, here: Path) -> None:
+    """The folder that `probe` uses where none is named is not followed where it is a link."""
+    (here / "elsewhere").mkdir()
+    os.symlink("elsewhere", "judge-probe")
+    ran = debate("probe", "--judge=rehearse")
+
+    assert ran.code == 2 and "judge-probe is a symbolic link" in ran.err
+    assert os.listdir("elsewhere") == []
+
+
+ANSWERS = "topic: T\npositions: {a: It is so., b: It is not so.}\nissues: false\nbrief: false\nrounds: 1\n"
+LEVELS = 22
+Deep = Callable[[str, Path | str], str]
+
+
+@pytest.fixture
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that is not below the working folder, with a file in it."""
+    folder = tmp_path_factory.mktemp("outside")
+    (folder / "private.md").write_text("private words")
+    return folder
+
+
+@pytest.fixture
+def deep(here: Path) -> Deep:
+    """Makes a link with a target at the bottom of a folder so deep that its real path is too long for the system; the
+    short path to it, through a link on the way."""
+    parts = ["a" * 200] * LEVELS
+
+    def made(name: str, target: Path | str) -> str:
+        handle = os.open(".", os.O_RDONLY)
+        for part in parts:
+            if part not in os.listdir(handle):
+                os.mkdir(part, dir_fd=handle)
+            inner = os.open(part, os.O_RDONLY, dir_fd=handle)
+            os.close(handle)
+            handle = inner
+        os.symlink(target, name, dir_fd=handle)
+        os.close(handle)
+        if not os.path.lexists("s"):
+            os.symlink("/".join(parts[:-3]), "s")
+        return "/".join(["s", *parts[-3:], name])
+
+    return made
+
+
+def ran(debate: Run, line: str, *flags: str) -> tuple[int, str]:
+    """How a run with that line in its answers ended."""
+    Path("a.yaml").write_text(f"{ANSWERS}cast: rehearse\n{line}\n")
+    said = debate("run", "--answers", "a.yaml", *flags)
+    return said.code, said.err
+
+
+def test_material_behind_it(debate: Run, deep: Deep, outside: Path) -> None:
+    """It needs consent as material, and since nothing can tell where it lies it is not read with consent either."""
+    line = f"context: ['{deep('l', outside)}/private.md']"
+    code, said = ran(debate, line)
+    assert (code, "--trust" in said) == (2, True)
+    assert ran(debate, line, "--trust")[0] == 2
+    assert not list(Path().glob("*.jsonl"))
+
+
+def test_the_systems_files_behind_it(debate: Run, deep: Deep) -> None:
+    """The environment is never material, with consent or without, by however long a way it is reached."""
+    line = f"context: ['{deep('e', '/proc/self/environ')}']"
+    assert ran(debate, line)[0] == ran(debate, line, "--trust")[0] == 2
+    with pytest.raises(BadFile):
+        read_text(deep("f", "/proc/self/environ"), 10**6)
+    with pytest.raises(OSError):
+        read_regular(deep("g", "/proc/self/environ"), follow=True)
+
+
+def test_a_report_behind_it(debate: Run, deep: Deep, outside: Path) -> None:
+    """Nothing is written, and no folder made, where such a link leads: an output is refused, typed or not."""
+    way = deep("l", outside)
+    before = sorted(os.listdir(outside))
+    for name in ("r.md", "new/r.md", "new/"):
+        code, said = ran(debate, f"output: '{way}/{name}'")
+        assert (code, "--trust" in said) == (2, True)
+        assert ran(debate, f"output: '{way}/{name}'", "--trust")[0] == 2
+        with pytest.raises(BadFile):
+            DebateFiles.of_output(f"{way}/{name}")
+    assert sorted(os.listdir(outside)) == before
+
+
+def test_a_recording_behind_it(debate: Run, deep: Deep, outside: Path) -> None:
+    """A recording there needs consent."""
+    JournalWriter.create(str(outside / "r.journal.jsonl"), opening(rounds=1)).close()
+    Path("a.yaml").write_text(f"{ANSWERS}cast: 'replay:{deep('l', outside)}/r.journal.jsonl'\n")
+    refused = debate("run", "--answers", "a.yaml")
+    assert (refused.code, "--trust" in refused.err) == (2, True)
+
+
+def test_a_template_behind_it(deep: Deep, here: Path, outside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A format's template can't be such a link: the format's own files are used alone."""
+    written(here / "town")
+    monkeypatch.chdir("town")
+    os.unlink("speech.md.j2")
+    os.symlink(f"{deep('l', outside)}/private.md", "speech.md.j2")
+    made = source.read_source(str(here / "town"))
+    assert any("out of the format's folder" in one for one in made.complaints), made.complaints
+    assert "speech.md.j2" not in made.texts
+
+
+def test_steps_back_behind_it(debate: Run, deep: Deep, outside: Path) -> None:
+    """Steps back from behind such a link are not taken from its name: they count from where it leads."""
+    back = "/".join([deep("l", outside), *[".."] * (LEVELS + 1)])
+    line = f"context: ['{back}{outside}/private.md']"
+    code, said = ran(debate, line)
+    assert (code, "--trust" in said) == (2, True)
+
+
+def test_where_a_path_leads(here: Path, outside: Path) -> None:
+    """Links are followed, also those to what is not there yet; a part that is missing keeps its name; where a part
+    can't be looked at, that is told."""
+    (here / "in").mkdir()
+    (here / "file").write_text("")
+    (here / "up").symlink_to("in/..")
+    (here / "new").symlink_to(outside / "not/yet")
+    (here / "loop").symlink_to("loop")
+    for path in (".", "in/../in", "up/in", "up/missing/x", str(outside), "new", "missing/../in", "//", "in/"):
+        assert real_path(path) == os.path.realpath(path), path
+    assert real_path("new/x.md") == str(outside / "not/yet/x.md")
+    assert not any(map(system_owned, ("in", "up/in", "new/x.md")))
+    for path in ("loop", "file/x", "x" * 300):
+        with pytest.raises(OSError):
+            real_path(path)
+    assert [one.what for one in risks.of_settings({"context": ["new/x.md"]})] == [str(outside / "not/yet/x.md")]

@@ -37,8 +37,8 @@ def started(visitor: Visitor, **more: str) -> str:
 
 
 def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
-    """An empty folder leads to the form, the form to what the debate takes, and its start to a finished report, which
-    is the very page that `render` makes."""
+    """An empty folder leads to the form, the form to what the debate takes, and its start to a page that says what was
+    decided, a stream that is over, and the very report that `render` makes."""
     assert "Start a debate" in visitor.text("/")
 
     before = visitor.send("/new", {**SETUP, "action": "cost"})
@@ -56,6 +56,10 @@ def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
     shown = visitor.text(address)
     for said in ("ROUND 1 OF 1", "Opening Statement — Researcher A", "Argument quality", "FINAL VERDICT"):
         assert said in shown
+    standing = visitor.get(address).text.partition('id="status"')[2].partition("</div>")[0]
+    assert folder.outcome(fold(read_journal(f"{NAME}.journal.jsonl").events)) in plain(standing)
+    late = visitor.get(f"{address}/stream")
+    assert late.headers["content-type"].startswith("text/event-stream") and late.text == "event: over\ndata: {}\n\n"
 
 
 @pytest.mark.parametrize(
@@ -83,15 +87,6 @@ def test_positions_that_no_model_can_derive_are_asked_for(visitor: Visitor) -> N
     assert "debate ask" not in answer.text and os.listdir() == []
 
 
-def test_a_finished_page_says_what_was_decided(visitor: Visitor) -> None:
-    """Above the speeches, without opening the report: what is recommended, and who argued better."""
-    address = started(visitor)
-
-    state = fold(read_journal(f"{NAME}.journal.jsonl").events)
-    standing = visitor.get(address).text.partition('id="status"')[2].partition("</div>")[0]
-    assert folder.outcome(state) in plain(standing)
-
-
 def test_the_end_early_control_follows_the_debate(visitor: Visitor) -> None:
     """It is on the page of a debate that runs, hidden until a speech is made; the status says when it can be shown."""
     answer = visitor.send("/new", {**SETUP, "cast.b": "human", "rounds": "3", "action": "start"})
@@ -105,12 +100,6 @@ def test_the_end_early_control_follows_the_debate(visitor: Visitor) -> None:
     visitor.until(first, "Waiting for Researcher A")
     page = visitor.get(first).text
     assert "<details data-close hidden>" in page and "data-closable" not in page
-
-
-def test_a_second_debate_of_a_topic_has_a_name_of_its_own(visitor: Visitor) -> None:
-    """Nothing that is there is written over."""
-    assert started(visitor) != started(visitor)
-    assert {row.name for row in folder.listed()} == {NAME, NAME.replace("grpc", "grpc-2")}
 
 
 @pytest.mark.parametrize(
@@ -190,9 +179,11 @@ def test_a_strangers_journal_needs_consent(visitor: Visitor) -> None:
 
 
 def test_compare_search_and_judge_again(visitor: Visitor) -> None:
-    """Debates are compared side by side, found by what was said, and judged again by others."""
+    """Debates are compared side by side, found by what was said, and judged again by others. A second debate of a topic
+    has a name of its own."""
     first, second = started(visitor), started(visitor, rounds="2")
     names = [address.rpartition("/")[2] for address in (first, second)]
+    assert names == [NAME, NAME.replace("grpc", "grpc-2")]
 
     compared = visitor.text(f"/compare?debate={names[0]}&debate={names[1]}")
     assert all(name in compared for name in names)
@@ -221,16 +212,6 @@ def test_the_list_of_issues_stands_on_the_page_once(visitor: Visitor) -> None:
     assert shown.count("The list of issues is filler.") == 1 and "Unknowns" in shown
 
 
-def test_the_stream_of_a_finished_debate_says_so(visitor: Visitor) -> None:
-    """A viewer who comes late is told that it is over."""
-    address = started(visitor)
-
-    answer = visitor.get(f"{address}/stream")
-
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    assert answer.text == "event: over\ndata: {}\n\n"
-
-
 def test_hostile_words_stay_words(visitor: Visitor) -> None:
     """Markup in a topic, a position and a search runs nowhere."""
     evil = '<script>alert(1)</script>"><img src=x onerror=alert(1)>'
@@ -242,27 +223,19 @@ def test_hostile_words_stay_words(visitor: Visitor) -> None:
         assert "<script>alert" not in page and "<img src=x" not in page
 
 
-@pytest.mark.parametrize("name", [b"\xff", b"a\xed\xa0\x80", b"", b".", b".."])
-def test_a_name_that_no_address_can_have_is_told(visitor: Visitor, name: bytes) -> None:
-    """A file whose name is not text, or leads elsewhere in an address, keeps no other from being listed, found and
-    compared."""
+def test_journals_that_can_not_be_shown(visitor: Visitor) -> None:
+    """Files whose names are not text or lead elsewhere in an address, and a damaged journal, are listed with their
+    trouble, and keep no other from being listed, found and compared."""
     address = started(visitor)
-    journal = Path(f"{NAME}.journal.jsonl").read_bytes()
-    Path(os.fsdecode(name + b".journal.jsonl")).write_bytes(journal)
+    journal, names = Path(f"{NAME}.journal.jsonl").read_bytes(), (b"\xff", b"a\xed\xa0\x80", b"", b".", b"..")
+    for name in names:
+        Path(os.fsdecode(name + b".journal.jsonl")).write_bytes(journal)
+    Path("bad.journal.jsonl").write_text(json.dumps({"n": 1}) + "\n", encoding="utf-8")
 
     page = visitor.text("/")
-    assert "Should we move to gRPC?" in page and "can't stand in an address" in page
+    assert "Should we move to gRPC?" in page and page.count("can't stand in an address") == len(names)
+    assert "bad" in page and visitor.get("/debates/bad").status_code == 409
     assert visitor.get("/search?q=assumption").text.count(f"/debates/{NAME}#") >= 2
     assert visitor.get(address).status_code == 200
     assert visitor.get("/debates/%ff").status_code == 404
     assert visitor.get("/compare?debate=%ff&debate=%ff").status_code == 404
-
-
-def test_a_damaged_journal_is_listed_with_its_trouble(visitor: Visitor) -> None:
-    """A journal that can't be read keeps no other from being listed."""
-    started(visitor)
-    Path("bad.journal.jsonl").write_text(json.dumps({"n": 1}) + "\n", encoding="utf-8")
-
-    assert "Should we move to gRPC?" in visitor.text("/")
-    assert "bad" in visitor.text("/")
-    assert visitor.get("/debates/bad").status_code == 409

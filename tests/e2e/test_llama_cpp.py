@@ -19,7 +19,7 @@ from typing import Any
 import messages_server
 import pytest
 from chat_server import Answer, answering, chunks
-from conftest import Run
+from conftest import STATED, Run
 from test_providers_openai import PLAIN, SHAPED, ask
 
 from debate_orchestrator.core.events import CallFailed, Spoke
@@ -100,15 +100,7 @@ def test_a_debate(spec: str, debate: Run, here: Path) -> None:
         return chunks([{"content": messages_server.answer({"messages": [{"content": [{"text": last}]}]})}])
 
     with answering(judge) as server:
-        setup = (
-            "--topic=T",
-            "--position-a=It is so.",
-            "--position-b=It is not.",
-            "--no-issues",
-            "--no-brief",
-            "--rounds=1",
-            "--output=r.md",
-        )
+        setup = (*STATED, "--rounds=1", "--output=r.md")
         models = (f"--a={spec}", f"--b={spec}", f"--judge=openai:judge@{server.url}")
         ran = debate("run", *setup, *models, "--trust")
     events = read("r.journal.jsonl").events

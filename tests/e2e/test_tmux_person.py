@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import STATED
 from messages_server import Server, schema_of, serving
 
 from debate_orchestrator.core import schedule
@@ -21,18 +22,7 @@ from .tmux import Screen, awaited, screen
 
 pytestmark = pytest.mark.slow
 
-SETUP = (
-    "--topic",
-    "Tabs",
-    "--position-a",
-    "Use tabs.",
-    "--position-b",
-    "Use spaces.",
-    "--no-issues",
-    "--no-brief",
-    "--output",
-    "r.md",
-)
+SETUP = (*STATED, "--output=r.md")
 J = "r.journal.jsonl"
 PLAIN = {"VISUAL": "", "EDITOR": "", "PAGER": "cat"}
 BALLOT = ("7 6", "5 5", "A began well.", "B began well.", "a", "A did better.")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import STATED
 from messages_server import Server, schema_of, serving
 from wcwidth import wcswidth
 
@@ -20,18 +21,7 @@ from .tmux import Screen, awaited, screen
 
 pytestmark = pytest.mark.slow
 
-SETUP = (
-    "--topic",
-    "Tabs",
-    "--position-a",
-    "Use tabs.",
-    "--position-b",
-    "Use spaces.",
-    "--no-issues",
-    "--no-brief",
-    "--output",
-    "r.md",
-)
+SETUP = (*STATED, "--output=r.md")
 J = "r.journal.jsonl"
 PLAIN = {0, 1, 2, 39, 49}
 """Codes of what is bold, dim or as usual."""

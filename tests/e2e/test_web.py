@@ -8,16 +8,15 @@ import shlex
 import signal
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import local_http
 import pytest
 from started import PATIENCE as STARTING
 
@@ -81,24 +80,12 @@ def another_server() -> Iterator[tuple[str, list[str]]]:
     """The address of a server on another port of the same host, and what it was told in the heads of requests."""
     heads: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            heads.append(f"{self.requestline}\n{self.headers}")
-            self.send_response(200)
-            self.send_header("set-cookie", "seen=1")
-            self.end_headers()
-            self.wfile.write(b"<title>Another server</title>")
+    def respond(asked: local_http.Asked) -> local_http.Answer:
+        heads.append("\n".join([f"{asked.method} {asked.path}", *(": ".join(one) for one in asked.headers.items())]))
+        return 200, {"set-cookie": "seen=1"}, [b"<title>Another server</title>"]
 
-        def log_message(self, format: str, *arguments: Any) -> None:
-            """Prints nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", heads
-    finally:
-        server.shutdown()
-        server.server_close()
+    with local_http.answering(respond) as url:
+        yield url, heads
 
 
 def status_of(address: str, **headers: str) -> int:
@@ -343,7 +330,7 @@ def test_a_server_on_another_port_learns_nothing_that_opens_the_desk(folder: Pat
 
         secrets = re.findall(r"[0-9a-f]{32,}", f"{address} {desk}")
         assert secrets and not [secret for secret in secrets if secret in "".join(heads)]
-        cookies = {line.partition(": ")[2] for head in heads for line in head.splitlines() if line.startswith("Cookie")}
+        cookies = {line.partition(": ")[2] for head in heads for line in head.splitlines() if line.startswith("cookie")}
         server = address.split("/")[2]
         for cookie in cookies:
             assert status_of(f"http://{server}/", cookie=cookie) == 401

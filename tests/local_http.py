@@ -1,0 +1,53 @@
+"""Servers on loopback for tests: what one answers is a function of the request, its body piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any, NamedTuple
+
+
+class Asked(NamedTuple):
+    """A request; the names of its headers are in small letters."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+Answer = tuple[int, Mapping[str, str], Iterable[bytes]]
+"""A status, headers, and a body in pieces, of which a client takes as many as it likes."""
+
+
+@contextmanager
+def answering(answer: Callable[[Asked], Answer]) -> Iterator[str]:
+    """The address of a server that answers from threads of its own."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            body = self.rfile.read(int(headers.get("content-length", 0)))
+            status, sent, pieces = answer(Asked(self.command, self.path, headers, body))
+            self.send_response(status)
+            for name, value in sent.items():
+                self.send_header(name, value)
+            self.end_headers()
+            with suppress(OSError):  # the client has closed the stream
+                for piece in pieces:
+                    self.wfile.write(piece)
+
+        do_POST = do_GET
+
+        def log_message(self, *told: Any) -> None:
+            """Prints nothing."""
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{http.server_address[1]}"
+    finally:
+        http.shutdown()
+        http.server_close()

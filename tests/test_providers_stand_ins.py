@@ -1,0 +1,435 @@
+"""Seats without a model: a rehearsal, a recording, a person, and the clerk who looks up what the sides cite."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from core.folding import opened
+from debates import opening
+from evidence_site import ARTICLE, Site, answer, serving
+from human_turns import PEOPLE
+from hypothesis import given
+from hypothesis import strategies as st
+from speakers import Speaker, begun, driven
+
+from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.events import Reply, Spoke, Usage, Voted
+from debate_orchestrator.core.fold import CurrentState, apply, fold
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.budget import unpriced_seats
+from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.briefs import Brief, brief
+from debate_orchestrator.providers import registry, rehearse
+from debate_orchestrator.providers.clerk import Clerk, unchecked
+from debate_orchestrator.providers.human import Human
+from debate_orchestrator.providers.registry import cast_problems, make_provider, make_providers
+from debate_orchestrator.providers.rehearse import filled
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
+
+STAND_IN = "rehearse:anthropic:claude-opus-5-5"
+TERMS = ShapeContext(
+    sides=("a", "b"),
+    criteria=("x", "y"),
+    least=1,
+    most=10,
+    rounds=2,
+    strictness="strict",
+    turns=("1.o.a", "1.o.b"),
+    scales={"y": (0, 1)},
+)
+
+
+def rehearsed(path: Path, judges: int = 1, **setup: object) -> DebateState:
+    """A debate driven to its end with stand-ins in every seat."""
+    cast = {"a": (STAND_IN,), "b": ("rehearse",), "judge": ("rehearse:host",) * judges}
+    with JournalWriter.create(path, opening(cast=cast, **setup)) as journal:  # type: ignore[arg-type]
+        debate = fold(journal.events)
+        current = CurrentState(debate)
+        return asyncio.run(run_loop(journal, current, make_providers(current)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rounds", "strictness", "judges"), [(1, "lenient", 1), (2, "strict", 3), (6, "strict", 1)])
+def test_it_goes_through_a_whole_debate(tmp_path: Path, rounds: int, strictness: str, judges: int) -> None:
+    """Every turn is settled at the first attempt, in the shape asked for, and nothing converges or is conceded."""
+    debate = rehearsed(tmp_path / "j", judges, rounds=rounds, strictness=strictness)
+
+    assert debate.complete
+    assert debate.rejected == {} and costs_of(debate).lines == ()
+    assert {type(one) for one in debate.answers.values()} == {Spoke, Voted}
+    assert len(tally.results(debate)) == rounds
+    assert tally.conceded(debate) is None
+    assert not any(tally.intervened(debate, n) for n in range(1, rounds + 1))
+
+
+def test_it_says_what_it_is(tmp_path: Path) -> None:
+    """Each speech says in its first sentence that it is a rehearsal of that turn, and is about as long as asked. It
+    depends on the turn alone."""
+    debate, again = (rehearsed(tmp_path / name, rounds=2) for name in ("one", "two"))
+    speeches = [turn for turn in schedule.settled(debate) if turn.phase.words]
+    texts = [debate.reply(turn).text for turn in speeches]
+
+    for turn, text in zip(speeches, texts, strict=True):
+        first = text.partition(".\n")[0].split(". ")[0]
+        assert "rehearsal" in first
+        assert turn.id in first
+        assert 0.9 * (turn.phase.words or 0) <= len(text.split()) <= (turn.phase.words or 0)
+    assert len(set(texts)) == len(texts)
+    assert texts == [again.reply(turn).text for turn in speeches]
+
+
+def test_marks_vary_and_agree(tmp_path: Path) -> None:
+    """Ballots differ from round to round, and name the side to which they give more."""
+    debate = rehearsed(tmp_path / "j", rounds=3)
+    results = tally.results(debate)
+
+    assert len({tuple(result.scores.items()) for result in results}) > 1
+    assert [result.winner for result in results] == [result.leader for result in results]
+    verdict = tally.verdict(debate)
+    assert verdict is not None
+    assert set(verdict.remarks) <= {"scores are equal"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("rehearse:oracle:x", "cast: a: 'oracle:x' is not a model spec"),
+        ("rehearse:anthropic:", "cast: a: '' is not the name of a model"),
+        ("rehearse:rehearse:host", "cast: a: 'rehearse:host' is a rehearsal already"),
+    ],
+)
+def test_whom_it_cannot_stand_in_for(spec: str, said: str) -> None:
+    """It can't stand in for a model that could not be called, nor for a stand-in."""
+    (found,) = cast_problems({"a": (spec,)})
+
+    assert found.startswith(said)
+
+
+PLAIN = st.one_of(
+    st.builds(Field, kind=st.sampled_from(["text", "url", "flag", "turns", "scores"])),
+    st.builds(Field, kind=st.just("text"), words=st.integers(1, 60)),
+    st.builds(Field, kind=st.sampled_from(["text", "choice", "turns", "list"]), per_side=st.booleans()),
+    st.builds(Field, kind=st.sampled_from(["choice", "choices"]), of=st.sampled_from([(), ("x",), ("tie", "b")])),
+    st.builds(Field, kind=st.just("number"), least=st.integers(-5, 5), most=st.integers(5, 9), whole=st.booleans()),
+    st.builds(Field, kind=st.sampled_from(["text", "choice", "list"]), optional=st.just(True)),
+)
+
+
+@st.composite
+def shapes(draw: st.DrawFn, depth: int = 2) -> Shape:
+    """Shapes with fields that depend on others, before and behind them, and with records within."""
+    made: Shape = draw(st.dictionaries(st.sampled_from("pqrs"), PLAIN, min_size=1))
+    made["seen"] = Field(kind="flag")
+    made["winner"] = Field(kind="choice", of=("a", "b", "tie"))
+    wanted = draw(st.sampled_from([{"seen": False}, {"seen": True}, {"winner": "a"}]))
+    made["why"] = Field(kind=draw(st.sampled_from(["text", "choices", "turns"])), only_if=wanted)
+    made["last"] = Field(kind="text", only_if={"seen": False})
+    made["case"] = Field(kind=draw(st.sampled_from(["text", "url", "list", "turns"])), unless=wanted)
+    if depth:
+        made["in"] = Field(kind=draw(st.sampled_from(["record", "list"])), fields=draw(shapes(depth - 1)))
+    names = draw(st.permutations(list(made)))
+    return {name: made[name] for name in names}
+
+
+@given(shape=shapes())
+def test_any_shape_is_filled(shape: Shape) -> None:
+    """Whatever a format asks for, what is made passes its check; so does what is made again."""
+    made = filled(shape, TERMS, "1.verdict.judge", {"winner": "a"})
+
+    assert check(shape, made, TERMS) == []
+    assert made == filled(shape, TERMS, "1.verdict.judge", {"winner": "a"})
+
+
+@pytest.mark.parametrize("judges", [1, 3])
+def test_what_is_rehearsed_does_not_hang_on_names(tmp_path: Path, judges: int) -> None:
+    """A stand-in says the same of the positions in both presentations, so that no vote of a rehearsal flips."""
+    debate = rehearsed(tmp_path / "j", judges, rounds=2, mirror=True, quorum=judges)
+    verdict = tally.verdict(debate)
+
+    assert debate.rejected == {}
+    assert tally.flips(debate) == (0, 3 * judges)
+    assert verdict is not None and verdict.winner != "no decision"
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    with begun(tmp_path / "recorded", judges=2) as journal:
+        driven(journal, Speaker())
+    return tmp_path / "recorded"
+
+
+def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
+    """A debate replayed into another journal has the same answers, turn by turn."""
+    seat = f"replay:{recording}"
+    with begun(tmp_path / "again", judges=2) as journal:
+        again = replace(fold(journal.events), cast={"a": (seat,), "b": (seat,), "judge": (seat, seat)})
+        current = CurrentState(again)
+        again = asyncio.run(run_loop(journal, current, make_providers(current)))
+    recorded = fold(read(recording).events)
+
+    assert again.complete
+    assert {t: a.reply.text for t, a in again.answers.items()} == {t: a.reply.text for t, a in recorded.answers.items()}
+
+
+def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path: Path) -> None:
+    """A turn that was never recorded is a failure that names the turn, not an invention."""
+    with begun(tmp_path / "other") as journal:
+        debate = fold(journal.events)
+        provider = make_provider(f"replay:{recording}", CurrentState(debate))
+        asked = brief(debate, debate.due[0]).model_copy(update={"turn": "7.opening.a"})
+
+    with pytest.raises(ProviderFailed, match=r"no recorded reply to 7\.opening\.a"):
+        asyncio.run(provider.reply(asked, lambda piece: None))
+
+
+def test_unknown_fillers_are_told_all_at_once(tmp_path: Path) -> None:
+    """Every seat with an unknown spec is named, with the specs that there are."""
+    cast = {"a": ("oracle:x",), "b": ("host",), "judge": ("host", "crowd")}
+
+    assert len(cast_problems(cast)) == 2
+    with begun(tmp_path / "other") as journal:
+        debate = replace(fold(journal.events), cast=cast)
+        with pytest.raises(BadSettings, match="one of host, human, anthropic:"):
+            make_providers(CurrentState(debate))
+
+
+def test_only_who_fits_a_seat_is_named() -> None:
+    """What could be written instead is told by seat: who looks pages up for the clerk's alone, a person for others."""
+    (side,), (clerk,) = cast_problems({"a": ("oracle:x",)}), cast_problems({"clerk": ("oracle:x",)})
+
+    assert "human" in side and "fetch" not in side and "offline" not in side
+    assert "human" not in clerk and ", fetch, offline," in clerk
+
+
+def test_a_recording_costs_nothing(tmp_path: Path) -> None:
+    """What a recorded reply cost was paid for once, and is on no later bill."""
+    paid = Speaker(usage=Usage(fresh=1_000), cost=0.5)
+    with begun(tmp_path / "recorded") as journal:
+        first = driven(journal, paid)
+    seat = f"replay:{tmp_path / 'recorded'}"
+    with begun(tmp_path / "again") as journal:
+        again = fold(journal.events)
+        again = replace(again, cast=dict.fromkeys(again.cast, (seat,)))
+        current = CurrentState(again)
+        again = asyncio.run(run_loop(journal, current, make_providers(current)))
+
+    assert costs_of(first).total.cost > 1
+    assert costs_of(again).lines == ()
+
+
+class StandIn:
+    """A person who says what a stand-in would."""
+
+    one_at_a_time = True
+
+    def __init__(self, leaves: str = "") -> None:
+        self.asked: list[str] = []
+        self.at_once = self.most = 0
+        self.tidied = 0
+        self._leaves = leaves
+
+    async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
+        self.asked.append(turn.id)
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        await asyncio.sleep(0.01)
+        self.at_once -= 1
+        if turn.id == self._leaves:
+            raise Paused("left")
+        return rehearse.reply_for(debate, turn)
+
+    def tidy(self, debate: DebateState) -> None:
+        self.tidied += 1
+
+
+def held(here: Path, person: StandIn) -> DebateState:
+    """A debate with persons in all seats."""
+    with JournalWriter.create(here / "r.jsonl", opening(rounds=2, cast=PEOPLE)) as journal:
+        debate = fold(journal.events)
+        current = CurrentState(debate)
+        seats = registry.make_providers(current)
+        [human] = {id(one): one for one in seats.values()}.values()
+        assert isinstance(human, registry.Personal)
+        human.person = person
+        try:
+            asyncio.run(run_loop(journal, current, seats))
+        except Paused:
+            pass
+        return fold(journal.events)
+
+
+def test_a_debate_among_people(here: Path) -> None:
+    """A whole debate is held by people, who are never asked two things at once; what is on record is who said it, and
+    that it cost nothing."""
+    person = StandIn()
+    debate = held(here, person)
+
+    assert debate.complete
+    assert person.most == 1 and person.tidied == 1
+    replies = [debate.reply(turn) for turn in schedule.settled(debate)]
+    assert {(one.by, one.model, one.usage, one.cost, one.called) for one in replies} == {
+        ("human", None, None, 0.0, False)
+    }
+    assert costs_of(debate).lines == ()
+    others = fold([opening(rounds=2)])
+    same = brief(others, schedule.turn(others, "1.opening.a")).digest  # that any other provider would get
+    assert debate.asked["1.opening.a"][0].brief == debate.reply(schedule.turn(debate, "1.opening.a")).brief == same
+
+
+def test_a_person_who_leaves(here: Path) -> None:
+    """What others said to the same stage is on record when a person leaves, and the turn that was left is due."""
+    debate = held(here, StandIn(leaves="1.challenge.b"))
+
+    assert [turn.id for turn in debate.due] == ["1.challenge.b"]
+    assert not debate.failed["1.challenge.b"][0].unsure
+
+
+def test_no_terminal() -> None:
+    """Without a terminal to ask at, the error says what to do instead."""
+    debate = fold([opening(cast=PEOPLE)])
+
+    with pytest.raises(ProviderFailed, match="debate open"):
+        asyncio.run(
+            Human(CurrentState(debate)).reply(brief(debate, schedule.turn(debate, "1.opening.a")), lambda piece: None)
+        )
+
+
+def test_how_a_person_is_named() -> None:
+    """A person is `human` and nothing besides, argues or judges, and is no clerk and no moderator."""
+    assert registry.cast_problems(PEOPLE) == []
+    assert registry.cast_problems({"a": ("rehearse:human",)}) == []
+    assert "Try: human" in registry.cast_problems({"a": ("human:Ann",)})[0]
+    assert [len(registry.cast_problems({seat: ("human",)})) for seat in ("clerk", "moderator")] == [1, 1]
+    assert "human" in registry.cast_problems({"a": ("x:y",)})[0]
+
+
+def test_what_a_person_costs() -> None:
+    """A person is not called, has a price that is known, and stands in estimates only as time."""
+    told = estimate(opening(rounds=1, cast={**PEOPLE, "b": ("anthropic:claude-sonnet-5-5",)}))
+
+    assert not model_spec.is_called("human")
+    assert unpriced_seats(PEOPLE) == []
+    assert told.calls == 1 and told.waits and told.persons
+    assert "and what the other seats take" in told.sentence() and told.sentence().endswith(
+        "; a person's turns cost nothing"
+    )
+    assert estimate(opening(cast=PEOPLE)).sentence() == "no calls; a person's turns cost nothing"
+
+
+QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serving() as site:
+        site.says["/"] = answer(ARTICLE)
+        yield site
+
+
+def cited(*urls: str | None, quote: str = QUOTE) -> DebateState:
+    """A debate on a claim in which the sides have cited these pages, and the clerk is due; None declines."""
+    debate = fold([opened(2, rules=loader.load("claim"))])
+    for url in urls:
+        (turn,) = debate.due
+        given = {"url": url, "quote": quote, "context": "A page.", "argument": "It shows so."}
+        said = {"refused": False, "reason": None, **given}
+        if url is None:
+            said = {"refused": True, "reason": "It is not so.", **dict.fromkeys(given)}
+        debate = apply(
+            debate, replies.parse_reply(debate, turn, Reply(text=json.dumps(said), brief="", by="host"), None)
+        )
+    return debate
+
+
+def checks(debate: DebateState, clerk: Clerk) -> list[dict[str, Any]]:
+    """What the clerk says, after it was found to be what the format asks for."""
+    (turn,) = debate.due
+    made = asyncio.run(clerk.reply(brief(debate, turn), lambda piece: None))
+    event = replies.parse_reply(debate, turn, made, None)
+    assert isinstance(event, Voted)
+    found: list[dict[str, Any]] = event.ballot["checks"]
+    return found
+
+
+def test_pages_are_fetched_and_kept(site: Site, tmp_path: Path) -> None:
+    """Each quote that was cited in the round is looked for on its page, and the pages are kept in the archive."""
+    debate = cited(site.url("/"), site.url("/none"))
+    clerk = Clerk("fetch", CurrentState(debate), site.fetcher)
+    clerk.archive = str(tmp_path / "kept")
+
+    first, second = checks(debate, clerk)
+
+    assert (first["turn"], first["state"], first["title"]) == ("1.argument.a", "verified", "Rising water")
+    assert (tmp_path / "kept" / first["archived"]).read_bytes() == ARTICLE.encode()
+    assert (second["turn"], second["state"], second["archived"]) == ("1.argument.b", "unreachable", None)
+    assert "404" in second["why"]
+
+
+def test_this_machine_is_out_of_bounds(site: Site) -> None:
+    """As it is cast, the clerk fetches nothing from this machine or its network: that is blocked."""
+    debate = cited(f"http://127.0.0.1:{site.port}/", "http://localhost/")
+    clerk = registry.make_providers(CurrentState(_cast(debate, "fetch")))["clerk"]
+    assert isinstance(clerk, Clerk)
+
+    assert [one["state"] for one in checks(debate, clerk)] == ["blocked", "blocked"]
+    assert site.asked == []
+
+
+def _cast(debate: DebateState, clerk: str) -> DebateState:
+    return replace(debate, cast={**debate.cast, "clerk": (clerk,)})
+
+
+def test_offline_nothing_is_checked(site: Site) -> None:
+    """An offline clerk fetches nothing, and says that nothing was checked."""
+    debate = cited(site.url("/"), None)
+
+    (only,) = checks(debate, Clerk("offline", CurrentState(debate)))
+
+    assert (only["turn"], only["state"]) == ("1.argument.a", "not checked")
+    assert site.asked == []
+
+
+def test_nothing_cited_is_nothing_checked() -> None:
+    """Where both sides declined there is nothing to look up, and the reply is an empty list."""
+    debate = cited(None, None)
+
+    assert checks(debate, Clerk("fetch", CurrentState(debate))) == []
+
+
+def test_a_rehearsal_looks_nothing_up() -> None:
+    """The stand-in of a clerk says what a clerk who is offline says."""
+    debate = cited("https://example.org/a", "https://example.org/b")
+    (turn,) = debate.due
+
+    assert rehearse.reply_for(debate, turn) == unchecked(debate, turn)
+    assert [one["state"] for one in json.loads(unchecked(debate, turn))["checks"]] == ["not checked"] * 2
+
+
+@pytest.mark.parametrize(
+    ("cast", "said"),
+    [
+        ({"clerk": ("fetch:everything",)}, "Try: fetch or offline"),
+        ({"judge": ("fetch",)}, "can only be the clerk"),
+        ({"a": ("offline",)}, "can only be the clerk"),
+    ],
+)
+def test_a_clerk_is_no_speaker(cast: dict[str, tuple[str, ...]], said: str) -> None:
+    """`fetch` and `offline` fill the clerk's seat and no other, and take nothing after their name."""
+    (wrong,) = registry.cast_problems(cast)
+
+    assert said in wrong
+    assert registry.cast_problems({"clerk": ("fetch",)}) == registry.cast_problems({"clerk": ("offline",)}) == []

@@ -1,0 +1,360 @@
+"""The server of the desk: connections, viewers of a live debate, opening a browser, and the picture of a debate."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import socket
+import sys
+import time
+import webbrowser
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import uvicorn
+from PIL import Image, ImageDraw
+from public_server import Served, ask, served_public, start, watch
+from web_visitor import TOKENS
+
+from debate_orchestrator.web import card, live, server
+from debate_orchestrator.web import server as web_server
+from debate_orchestrator.web.app import create_app
+
+HALF = b"GET /static/page.css HTTP/1.1\r\nHost: x\r\n"
+PATIENCE = 90.0
+SLOW_BODY = (
+    b"POST /seat/a/b/c HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    b"Content-Length: 9\r\n\r\ntext"
+)
+
+
+LARGE = 32_000_000
+"""Bytes of an answer that fits into no buffer of the system."""
+
+
+async def large(scope: Any, receive: Any, send: Any) -> None:
+    """An app that answers every request with many bytes at once."""
+    if scope["type"] == "http":
+        headers = [(b"content-length", str(LARGE).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"x" * LARGE})
+
+
+def serving(visit: Callable[[int], Awaitable[None]], app: Any = None) -> None:
+    """Visits a server of the working folder, or of another app, at its port."""
+
+    async def serve() -> None:
+        listening = socket.create_server(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+        served = app or create_app(TOKENS, [f"127.0.0.1:{port}"])
+        config = uvicorn.Config(
+            served,
+            lifespan="auto" if app is None else "off",
+            http=web_server.Connection,
+            ws="none",
+            log_level="critical",
+            backlog=20,
+            timeout_graceful_shutdown=1,
+        )
+
+        async def nothing() -> None:
+            pass
+
+        server = web_server.Server(config, nothing)
+        running = asyncio.create_task(server.serve(sockets=[listening]))
+        try:
+            await asyncio.wait_for(visit(port), PATIENCE)
+        finally:
+            server.should_exit = True
+            await running
+
+    asyncio.run(serve())
+
+
+async def opened(port: int, sent: bytes) -> asyncio.StreamReader:
+    """A connection on which that was sent. It stays open on this side."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(sent)
+    await writer.drain()
+    reader.kept = writer  # type: ignore[attr-defined]
+    return reader
+
+
+async def page(port: int) -> bytes:
+    """The first line of the answer to a browser."""
+    reader = await opened(port, b"GET /static/page.css HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port)
+    return await reader.readline()
+
+
+@pytest.mark.parametrize("sent", [b"", HALF], ids=["nothing", "half a head"])
+def test_a_head_has_to_come_in_time(here: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+    """A connection without one is closed, also where a byte comes now and then."""
+    monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.3)
+
+    async def visit(port: int) -> None:
+        reader = await opened(port, sent)
+        for _ in range(3):
+            await asyncio.sleep(0.05)
+            reader.kept.write(b"X" if sent else b"")  # type: ignore[attr-defined]
+        assert await reader.read() == b""
+
+    serving(visit)
+
+
+@pytest.mark.parametrize("kind", ["nothing", "half a head", "half a body"])
+def test_unfinished_requests_keep_no_browser_out(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """With more of them than are kept, the oldest are closed, and a page is still served."""
+    monkeypatch.setattr(web_server, "MOST_UNFINISHED", 40)
+    monkeypatch.setattr(web_server, "HEAD_SECONDS", PATIENCE)
+
+    async def visit(port: int) -> None:
+        host = b"127.0.0.1:%d" % port
+        sent = {"nothing": b"", "half a head": HALF, "half a body": SLOW_BODY % host}[kind]
+        readers = [await opened(port, sent) for _ in range(100)]
+        assert await page(port) == b"HTTP/1.1 200 OK\r\n"
+        await asyncio.gather(*(reader.read() for reader in readers[:59]))
+        assert not any(reader.at_eof() for reader in readers[61:])
+
+    serving(visit)
+
+
+def test_an_answer_that_is_not_read_holds_no_connection(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that is closed because there are too many is gone at once, also with much of an answer unread."""
+    monkeypatch.setattr(web_server, "MOST_UNFINISHED", 5)
+
+    async def visit(port: int) -> None:
+        reader = await opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+        others = [await opened(port, HALF) for _ in range(20)]
+        await others[0].read()
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(LARGE)
+
+    serving(visit, large)
+
+
+def test_a_connection_serves_more_than_one_request(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests that come whole are answered on one connection, and each starts its time anew."""
+    monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.3)
+
+    async def visit(port: int) -> None:
+        request = b"HEAD /static/page.css HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port
+        reader = await opened(port, request)
+        for _ in range(4):
+            assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+            await reader.readuntil(b"\r\n\r\n")
+            await asyncio.sleep(0.2)
+            reader.kept.write(request)  # type: ignore[attr-defined]
+
+    serving(visit)
+
+
+SPEAKER = """\
+import sys, time
+sys.stdin.read()
+for n in range(60):
+    print(f"Reason {n} is " + "w" * 400, end=" ", flush=True)
+    time.sleep(0.01)
+"""
+
+
+def test_a_slow_viewer_is_dropped_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A viewer who reads nothing is let go after a while, and no one waits for them: telling takes no time, and the
+    others have heard everything by then."""
+    monkeypatch.setattr(live, "_SEND_SECONDS", 2.0)
+
+    async def run() -> None:
+        audience, heard = live.Audience(), []
+
+        async def receive() -> Any:
+            await asyncio.sleep(3600)
+
+        async def deaf(message: Any) -> None:
+            if message["type"] == "http.response.body":
+                await asyncio.sleep(3600)
+
+        async def hears(message: Any) -> None:
+            heard.append(message.get("body", b""))
+
+        def view(send: Any) -> asyncio.Task[None]:
+            return asyncio.create_task(live.EventStream(audience, list)({}, receive, send))
+
+        slow, quick = view(deaf), view(hears)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        for number in range(500):
+            audience.tell("text", number)
+        async with asyncio.timeout(60):
+            while sum(body.startswith(b"event: text") for body in heard) < 500:
+                await asyncio.sleep(0.01)
+            assert not slow.done()
+            await slow
+        audience.tell("text", "after")
+        await asyncio.sleep(0.05)
+        assert b'"after"' in heard[-1] and len(audience._viewers) == 1
+        audience.close()
+        await asyncio.wait_for(quick, 5)
+        assert not audience._viewers
+
+    asyncio.run(run())
+
+
+def test_what_waits_for_a_viewer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a debate that says more than a viewer reads, no more than a fixed number of messages waits for them; then
+    their stream ends, and the browser opens another that begins with how things stand."""
+    monkeypatch.setattr(live, "_MOST_WAITING", 10)
+    audience = live.Audience()
+    viewer = audience.join()
+    for number in range(1_000):
+        audience.tell("text", number)
+    waiting = [viewer.get_nowait() for _ in range(viewer.qsize())]
+    assert len(waiting) == 11 and waiting[-1] is None
+
+
+def site(folder: Path) -> dict[str, Any]:
+    """Rules of a site in which a program speaks for seconds."""
+    (folder / "speaker.py").write_text(SPEAKER, encoding="utf-8")
+    program = f"command:{sys.executable} {folder / 'speaker.py'}"
+    settings = {"issues": False, "brief": False}
+    cast = {"about": "x", "cast": {"a": program, "b": program, "judge": "rehearse"}, "free": True, **settings}
+    return {"casts": {"one": cast}, "debates_per_visitor": 100}
+
+
+async def followed(server: Served, path: str, visitor: str) -> list[tuple[str, Any]]:
+    """What a viewer is told until the debate is over. As a browser does, it asks again when its stream ends before."""
+    told: list[tuple[str, Any]] = []
+    while not told or told[-1][0] != "over":
+        told += await watch(server.port, path, visitor)
+    return told
+
+
+async def crowd(server: Served, viewers: int) -> list[list[tuple[str, Any]]]:
+    """What each of so many viewers of one debate is told."""
+    path = await start(server.port, f"Are {viewers} viewers many?", rounds="1")
+    visitors = (f"10.1.{n // 250}.{n % 250}" for n in range(viewers))
+    return await asyncio.gather(*(followed(server, path, visitor) for visitor in visitors))
+
+
+@pytest.mark.slow
+def test_two_hundred_viewers_are_told_everything(tmp_path: Path) -> None:
+    """Of a debate that 200 people watch, all of them are told all of it."""
+    with served_public(tmp_path, site(tmp_path)) as server:
+        told = asyncio.run(crowd(server, 200))
+
+    blocks = [{data.partition('id="')[2].partition('"')[0] for kind, data in one if kind == "block"} for one in told]
+    assert [found for found in blocks if not found >= {"turn-1.opening.b", "turn-1.verdict.judge"}] == []
+
+
+@pytest.mark.slow
+def test_viewers_who_never_read_hold_up_nothing(tmp_path: Path) -> None:
+    """With connections that open a stream and read nothing, a debate comes to its end."""
+    with served_public(tmp_path, site(tmp_path)) as server:
+
+        async def beside() -> str:
+            path = await start(server.port, "Do deaf viewers matter?", rounds="1")
+            head = f"GET {path}/stream HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+            deaf = []
+            for n in range(40):
+                connection = socket.create_connection(("127.0.0.1", server.port))
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+                connection.sendall(f"{head}X-Forwarded-For: 10.2.0.{n}\r\n\r\n".encode())
+                deaf.append(connection)
+            body = ""
+            for _ in range(200):
+                if "Complete" in (body := (await ask(server.port, path)).body):
+                    break
+                await asyncio.sleep(0.3)
+            for connection in deaf:
+                connection.close()
+            return body
+
+        assert "Complete" in asyncio.run(beside())
+
+
+ADDRESS = "http://127.0.0.1:8642/desk/0123456789abcdef/"
+
+
+def test_the_file_is_private_and_soon_gone(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its mode does not depend on a file that was left by an earlier server, and it does not outlive its use."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(here))
+    monkeypatch.setattr(server, "PAGE_SECONDS", 0.2)
+    left = here / "debate-orchestrator" / "serve" / "desk-8642.html"
+    left.parent.mkdir(parents=True)
+    left.write_text("left", encoding="utf-8")
+    left.chmod(0o644)
+    opened: list[tuple[str, int, str]] = []
+
+    def open_file(address: str) -> bool:
+        page = Path(unquote(urlsplit(address).path))
+        opened.append((address, page.stat().st_mode & 0o777, page.read_text(encoding="utf-8")))
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", open_file)
+    assert server.open_desk(ADDRESS)
+
+    ((address, mode, page),) = opened
+    assert ADDRESS not in address and mode == 0o600 and f"url={ADDRESS}" in page
+    end = time.monotonic() + 10
+    while left.exists():
+        assert time.monotonic() < end, "the file is still there"
+        time.sleep(0.02)
+
+
+def test_no_browser_is_opened_where_no_file_can_be_kept(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The printed link has to do: the key never goes into an argument instead."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(here / "file"))
+    (here / "file").write_text("", encoding="utf-8")
+    monkeypatch.setattr(webbrowser, "open", pytest.fail)
+
+    assert not server.open_desk(ADDRESS)
+
+
+LONG = "Should every city of more than a hundred thousand people ban private cars from its centre by 2035, " * 3
+TOPICS = {
+    "empty": "",
+    "short": "Tabs or spaces?",
+    "long": LONG,
+    "one word": "x" * 1000,
+    "arabic": "هل ينبغي للمدن أن تحظر السيارات في مراكزها؟ " * 4,
+    "hebrew and latin": "האם כדאי לעבור ל-gRPC עכשיו?",
+    "chinese": "城市中心应该禁止私家车吗?" * 10,
+    "korean": "도시 중심부에서 자동차를 금지해야 합니까?",
+    "emoji": "🚗 or 🚲? 👩‍👩‍👧‍👦",
+    "controls": "a\u202eb\u0000c\u0301\u0301\u0301",
+}
+
+
+@pytest.mark.parametrize("name", TOPICS)
+def test_every_topic_can_be_drawn(name: str) -> None:
+    """A picture of 1200 by 630 pixels, small enough to be sent, with more on it than paper."""
+    topic = TOPICS[name]
+    data = card.draw(topic, [("Researcher A", topic), ("Researcher B", topic)], topic, topic)
+
+    picture = Image.open(io.BytesIO(data))
+    assert picture.format == "PNG" and picture.size == (1200, 630) and len(data) < 300_000
+    ink = sum(pixel != (250, 248, 243) for pixel in picture.crop((0, 40, 1200, 500)).get_flattened_data())
+    assert bool(ink) == bool(topic) or name == "empty"
+
+
+@pytest.mark.parametrize("name", ["long", "one word", "chinese", "arabic"])
+def test_lines_fit(name: str) -> None:
+    """No line is wider than its column, none is lost before the last one, and what is cut says so."""
+    pen = ImageDraw.Draw(Image.new("RGB", card.SIZE))
+    lines = card._wrapped(pen, TOPICS[name], 40, 600, most=3)
+
+    assert len(lines) == 3 and lines[-1].endswith("...")
+    assert all(pen.textlength(line, font=card._font(line, 40)) <= 600 for line in lines)
+    start = "".join(lines[:2]).replace(" ", "")
+    assert TOPICS[name].replace(" ", "").startswith(start)
+
+
+def test_letters_read_from_the_right_stand_at_the_right() -> None:
+    """A Hebrew topic ends at the right margin, a Latin one begins at the left."""
+    for topic, column in (("שלום", (900, 1130)), ("Peace", (70, 300))):
+        picture = Image.open(io.BytesIO(card.draw(topic, [], "", "")))
+        boxes = picture.crop((0, 40, 1200, 200)).point(lambda value: 255 if value < 128 else 0).convert("L").getbbox()
+        assert boxes is not None and column[0] <= boxes[0] and boxes[2] <= column[1], (topic, boxes)
