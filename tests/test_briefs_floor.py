@@ -52,10 +52,7 @@ def test_those_it_is_put_to_find_it() -> None:
 
 def test_what_was_sent_before_is_sent_again() -> None:
     """It stands in the last part of a brief, so that everything before it stays what caches have."""
-    plain, with_it = (
-        fold(played(until="1.challenge.a")),
-        fold(asked()[: len(played(until="1.challenge.a")) + 1]),
-    )
+    plain, with_it = (fold(played(until="1.challenge.a")), fold(asked()[: len(played(until="1.challenge.a")) + 1]))
     before, after = (brief(debate, debate.due[0]) for debate in (plain, with_it))
     assert after.messages[:-1] == before.messages[:-1] and after.system == before.system
     assert after.messages[-1].parts[:-1] == before.messages[-1].parts[:-1]

@@ -62,10 +62,7 @@ def test_a_template_that_is_gone_is_told(tmp_path: Path) -> None:
     made = debate(written(tmp_path / "mine", format_yaml=EXTENDING))
     phase = made.format.round[0].model_copy(update={"template": "adversarial/gone"})
     turn = made.due[0].model_copy(update={"phase": phase})
-    with pytest.raises(
-        BadFormat,
-        match=r"^prompts/formats/adversarial/gone\.md\.j2: .* no template 'formats/",
-    ):
+    with pytest.raises(BadFormat, match=r"^prompts/formats/adversarial/gone\.md\.j2: .* no template 'formats/"):
         briefs.brief(made, turn)
 
 

@@ -55,10 +55,7 @@ def test_positions_change_names_and_keep_their_sides() -> None:
         "Researcher A argues (Pro): Indent with tabs.",
         "Researcher B argues (Con): Indent with spaces.",
     ]
-    assert other == [
-        "Researcher A argues (Con): Indent with spaces.",
-        "Researcher B argues (Pro): Indent with tabs.",
-    ]
+    assert other == ["Researcher A argues (Con): Indent with spaces.", "Researcher B argues (Pro): Indent with tabs."]
 
 
 def test_the_task_names_them_so_too() -> None:
@@ -104,8 +101,7 @@ def test_every_speech_is_under_the_others_name() -> None:
 
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_the_order_within_a_phase_is_exchanged(first: str) -> None:
-    """Who spoke last in a phase comes first, and where it had heard the other, the brief says so; in phases at once
-    there is nothing to say."""
+    """Who spoke last in a phase comes first, and where it had heard the other, the brief says so."""
     other = "ab".replace(first, "")
     _, made = pair("2.verdict.judge", first=first, rounds=2)
     blocks = parts(made)[1:-1]

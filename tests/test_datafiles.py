@@ -133,19 +133,10 @@ def test_a_key_stands_once_in_json(refused: Any) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "a: [1",
-        "a: 'x",
-        "a: b: c",
-        "\ta: 1",
-        "a: 1\n---\nb: 2",
-        "a: \x00",
-        "a: \x1b[1m",
-        "? [1]\n: 2",
-        "{a: 1}}",
-        "@: 1",
-        "%",
+        "a: [1", "a: 'x", "a: b: c", "\ta: 1", "a: 1\n---\nb: 2", "a: \x00", "a: \x1b[1m", "? [1]\n: 2", "{a: 1}}",
+        "@: 1", "%",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_yaml(refused: Any, text: str) -> None:
     """What is not well formed is refused in one line with the file's name."""
     assert re.search(r"x\.yaml:\d+: not valid YAML", refused(text))

@@ -80,8 +80,7 @@ def missing(text: str, members: dict[str, set[str]]) -> set[str]:
 
 
 def test_what_pages_mention_is_there(members: dict[str, set[str]]) -> None:
-    """A path in backticks that begins with a folder of the project is a file, from the top or within the package;
-    `module.name` is a name in a module of the package."""
+    """Paths and names in backticks on a page lead to files of the project and names of the package."""
     found = {page.name: missing(page.read_text(encoding="utf-8"), members) for page in PAGES}
     assert {page: absent for page, absent in found.items() if absent} == {}
 

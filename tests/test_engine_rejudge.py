@@ -57,8 +57,7 @@ def again(
 
 
 def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
-    """Every speech is given again, word for word, however often it was asked for; the new judges alone are asked, and
-    what they find changes no agenda."""
+    """Every speech is given again, word for word, however often it was asked for; the new judges alone are asked."""
     first, *rest = played(rounds=2)
     spoke = next(event for event in rest if isinstance(event, Spoke))
     empty = spoke.reply.model_copy(update={"text": " "})
@@ -85,8 +84,7 @@ def test_a_judge_hears_what_a_live_one_hears(tmp_path: Path) -> None:
 
 
 def test_the_course_is_kept(tmp_path: Path) -> None:
-    """An intervention of then happens again, and what the panel decided is beside the new opening. A judging of the
-    judging has the same speeches, names the last verdict, and the debate at the root of both."""
+    """An intervention of then happens again, and what the panel decided is beside the new opening."""
     events = played(saying(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
     debate, _ = again(tmp_path, events)
     second = tmp_path / f"new{JOURNAL}"
@@ -155,8 +153,7 @@ def of_before(path: Path, say: puppets.Say) -> Path:
 
 
 def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
-    """Where a line in the middle conceded, and the marks of models were heard, they still do: when the journal is
-    folded, told, and judged again."""
+    """Where a line in the middle conceded, and the marks of models were heard, they still do."""
     said = f"<think>Hm.</think> You are right.\n\n{CONCEDE}\n\nWell argued."
     path = of_before(tmp_path / f"old{JOURNAL}", saying(_1_opening_b=said))
     debate, entries = fold(read(path).events), read(path).entries

@@ -90,8 +90,7 @@ def test_a_rehearsal_costs_what_the_real_one_would() -> None:
 
 
 def test_a_stand_in_beside_people_and_models_costs_nothing() -> None:
-    """Its calls are none, and no price stands beside "costs nothing"; in a rehearsal that a person joins it counts as
-    the model."""
+    """Its calls are none, and no price stands beside "costs nothing"."""
     mixed = first(cast=cast("human", f"rehearse:{SONNET}", f"rehearse:{OPUS}"))
     judged = first(cast=cast(f"rehearse:{SONNET}", f"rehearse:{SONNET}", OPUS))
 

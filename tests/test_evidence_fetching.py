@@ -82,19 +82,11 @@ def test_other_kinds_are_not_read(site: Site, kind: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("status", "why"),
     [
-        (404, "404 Not Found"),
-        (403, "403 Forbidden"),
-        (410, "410 Gone"),
-        (429, "429 Too Many Requests"),
-        (500, "500 Internal Server Error"),
-        (503, "503 Service Unavailable"),
-        (204, "204 No Content"),
-        (206, "206 Partial Content"),
-        (304, "304 Not Modified"),
-        (302, "302 Found"),
-        (799, "status 799"),
+        (404, "404 Not Found"), (403, "403 Forbidden"), (410, "410 Gone"), (429, "429 Too Many Requests"),
+        (500, "500 Internal Server Error"), (503, "503 Service Unavailable"), (204, "204 No Content"),
+        (206, "206 Partial Content"), (304, "304 Not Modified"), (302, "302 Found"), (799, "status 799"),
     ],
-)
+)  # fmt: skip
 def test_a_status_is_told(site: Site, status: int, why: str) -> None:
     """Anything but 200 is told by the standard's name for it, not by the server's."""
     site.says["/"] = answer(ARTICLE, status=status).replace(b"Whatever", b"I am \x1b[1mroot")

@@ -9,28 +9,13 @@ from hypothesis import strategies as st
 from debate_orchestrator.evidence.match import cut_after, cut_before, figures, fold, marked, weight
 
 DROPPED = [
-    ("A Wall", "a wall"),
-    ("a  wall\n\tis", "a wall is"),
-    ("a\u00a0wall\u2009is", "a wall is"),
-    ("“a wall”", '"a wall"'),
-    ("«a wall»", '"a wall"'),
-    ("„a wall“", '"a wall"'),
-    ("it’s", "it's"),
-    ("well\u2010known", "well-known"),
-    ("1993–2023", "1993-2023"),
-    ("a wall — is", "a wall - is"),
-    ("a wall—is", "a wall -- is"),
-    ("en\u00adgi\u00adneer", "engineer"),
-    ("en\u200bgi\u2060neer\ufeff", "engineer"),
-    ("ﬁnal oﬃce", "final office"),
-    ("e\u0301te\u0301", "été"),
-    ("３．４", "3.4"),
-    ("m²", "m2"),
-    ("H₂O", "h2o"),
-    ("STRASSE", "straße"),
-    ("経済 成長\nは", "経済成長は"),
-    ("ｶﾞｽ", "ガス"),
-]
+    ("A Wall", "a wall"), ("a  wall\n\tis", "a wall is"), ("a\u00a0wall\u2009is", "a wall is"),
+    ("“a wall”", '"a wall"'), ("«a wall»", '"a wall"'), ("„a wall“", '"a wall"'), ("it’s", "it's"),
+    ("well\u2010known", "well-known"), ("1993–2023", "1993-2023"), ("a wall — is", "a wall - is"),
+    ("a wall—is", "a wall -- is"), ("en\u00adgi\u00adneer", "engineer"), ("en\u200bgi\u2060neer\ufeff", "engineer"),
+    ("ﬁnal oﬃce", "final office"), ("e\u0301te\u0301", "été"), ("３．４", "3.4"), ("m²", "m2"), ("H₂O", "h2o"),
+    ("STRASSE", "straße"), ("経済 成長\nは", "経済成長は"), ("ｶﾞｽ", "ガス"),
+]  # fmt: skip
 
 
 def test_what_says_nothing_is_dropped() -> None:
@@ -40,19 +25,9 @@ def test_what_says_nothing_is_dropped() -> None:
 
 
 KEPT = [
-    ("10²", "102"),
-    ("10⁻⁶", "10-6"),
-    ("3½", "31/2"),
-    ("2019¹", "20191"),
-    ("5①", "51"),
-    ("-5", "5"),
-    ("1.5", "15"),
-    ("1,5", "1.5"),
-    ("resign", "re-sign"),
-    ("can't", "cant"),
-    ("5%", "5"),
-    ("resume", "résumé"),
-]
+    ("10²", "102"), ("10⁻⁶", "10-6"), ("3½", "31/2"), ("2019¹", "20191"), ("5①", "51"), ("-5", "5"), ("1.5", "15"),
+    ("1,5", "1.5"), ("resign", "re-sign"), ("can't", "cant"), ("5%", "5"), ("resume", "résumé"),
+]  # fmt: skip
 
 
 def test_what_says_something_stays() -> None:
@@ -117,30 +92,17 @@ def test_figures_have_their_signs(text: str, found: list[str]) -> None:
 
 
 ENDS = [
-    ("it grew by 5 in may", "by 5", False),
-    ("it grew by 50 in may", "by 5", True),
-    ("it grew by 5.2 in may", "by 5", True),
-    ("it grew by 5,000", "by 5", True),
-    ("it grew by 5, we know", "by 5", False),
-    ("it grew by 5.", "by 5", False),
-    ("it grew by 5 000 people", "by 5", True),
-    ("it grew by 5%", "by 5", True),
-    ("it grew by 5 percent", "by 5", True),
-    ("it grew by 5 million", "by 5", True),
-    ("it grew by 5 millions", "by 5", False),
-    ("it grew by 5-7", "by 5", True),
-    ("it grew by 5^2", "by 5", True),
-    ("of -5 percent", "5 percent", True),
-    ("of 2.5 percent", "5 percent", True),
-    ("of .5 percent", "5 percent", True),
-    ("of 3-5 percent", "5 percent", True),
-    ("of 1 005 people", "005 people", True),
-    ("of £5 percent", "5 percent", False),
-    ("of ~5 percent", "5 percent", True),
-    ("the heart is long", "art is", True),
-    ("art is longer", "is long", True),
+    ("it grew by 5 in may", "by 5", False), ("it grew by 50 in may", "by 5", True),
+    ("it grew by 5.2 in may", "by 5", True), ("it grew by 5,000", "by 5", True),
+    ("it grew by 5, we know", "by 5", False), ("it grew by 5.", "by 5", False),
+    ("it grew by 5 000 people", "by 5", True), ("it grew by 5%", "by 5", True), ("it grew by 5 percent", "by 5", True),
+    ("it grew by 5 million", "by 5", True), ("it grew by 5 millions", "by 5", False), ("it grew by 5-7", "by 5", True),
+    ("it grew by 5^2", "by 5", True), ("of -5 percent", "5 percent", True), ("of 2.5 percent", "5 percent", True),
+    ("of .5 percent", "5 percent", True), ("of 3-5 percent", "5 percent", True),
+    ("of 1 005 people", "005 people", True), ("of £5 percent", "5 percent", False),
+    ("of ~5 percent", "5 percent", True), ("the heart is long", "art is", True), ("art is longer", "is long", True),
     ("(art is long)", "art is long", False),
-]
+]  # fmt: skip
 
 
 def test_ends_inside_words_and_figures() -> None:

@@ -85,10 +85,7 @@ def test_what_is_not_there_is_not_found(quote: str) -> None:
 
 
 CHANGED_FIGURES = [
-    (
-        "The sea rose by 3.5 millimetres a year between 1993 and 2023",
-        "3.4, 1993, 2023 where the quote has 3.5, 1993",
-    ),
+    ("The sea rose by 3.5 millimetres a year between 1993 and 2023", "3.4, 1993, 2023 where the quote has 3.5, 1993"),
     ("The sea rose by 34 millimetres a year between 1993 and 2023", "has 34,"),
     ("The sea rose by -3.4 millimetres a year between 1993 and 2023", "has -3.4,"),
     ("The sea rose by 3.4 millimetres a year between 1993 and 2032", "2032"),

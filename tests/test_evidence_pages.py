@@ -40,30 +40,23 @@ def test_all_that_is_seen_is_there_and_no_more() -> None:
 
 
 VISIBLE_TEXTS = [
-    ("<p>one <b>two</b>three</p>", "one twothree"),
-    ("<p>one</p><p>two</p>", "one\ntwo"),
-    ("<p>one<br>two</p>", "one\ntwo"),
-    ("<table><tr><td>one</td><td>two</td></tr></table>", "one\ntwo"),
-    ("<ul><li>one<li>two</ul>three", "one\ntwo\nthree"),
-    ("<p>one <!-- no --> two</p>", "one two"),
+    ("<p>one <b>two</b>three</p>", "one twothree"), ("<p>one</p><p>two</p>", "one\ntwo"),
+    ("<p>one<br>two</p>", "one\ntwo"), ("<table><tr><td>one</td><td>two</td></tr></table>", "one\ntwo"),
+    ("<ul><li>one<li>two</ul>three", "one\ntwo\nthree"), ("<p>one <!-- no --> two</p>", "one two"),
     ("<p>one<script>no</script><style>no</style><noscript>no</noscript> two</p>", "one two"),
     ("<p>one<span hidden>no</span><span style='color: red; DISPLAY : none'>no</span> two</p>", "one two"),
     ("<p>one<template>no</template> <i style='visibility:hidden'>no<b>no</b></i>two</p>", "one two"),
     ("<p>&lt;b&gt; &amp;amp; &#x41;&nbsp;x</p>", "<b> &amp; A x"),
     ("<p>10<sup>2</sup> and 10<sup>\u22126</sup></p>", "10^2 and 10^\u22126"),
     ("<p>in 2019<sup><a href='#n'>3</a></sup> and <sup>4</sup>He, x<sup>2</sup></p>", "in 2019[3] and 4He, x2"),
-    ("<p>in <b>2019</b><sup>3</sup>.</p>", "in 2019^3."),
-    ("<p>exam<wbr>ple</p>", "example"),
-    ("no markup at all", "no markup at all"),
-    ("<p>one<p>\x1b[2Jtwo\u202e", "one\n␛[2Jtwo"),
-    ("<?php no ?><p>one", "one"),
-    ("<svg><text>no</text></svg><p>one", "one"),
-]
+    ("<p>in <b>2019</b><sup>3</sup>.</p>", "in 2019^3."), ("<p>exam<wbr>ple</p>", "example"),
+    ("no markup at all", "no markup at all"), ("<p>one<p>\x1b[2Jtwo\u202e", "one\n␛[2Jtwo"),
+    ("<?php no ?><p>one", "one"), ("<svg><text>no</text></svg><p>one", "one"),
+]  # fmt: skip
 
 
 def test_what_a_visitor_sees() -> None:
-    """Blocks are apart, inline elements are not; raised figures are kept from those before them; nothing hidden is read
-    and nothing harmful left."""
+    """Blocks are apart, inline elements are not; raised figures are kept from those before them."""
     for html, text in VISIBLE_TEXTS:
         assert whole(f"<html><body>{html}</body></html>") == text, html
 
@@ -77,23 +70,16 @@ def test_a_page_without_text(html: str) -> None:
 
 
 ENCODINGS = [
-    ("größer".encode(), "utf-8", "größer"),
-    ("größer".encode(), "", "größer"),
-    ("größer".encode("latin-1"), "iso-8859-1", "größer"),
-    ("größer".encode("latin-1"), "", "größer"),
+    ("größer".encode(), "utf-8", "größer"), ("größer".encode(), "", "größer"),
+    ("größer".encode("latin-1"), "iso-8859-1", "größer"), ("größer".encode("latin-1"), "", "größer"),
     ("“größer”".encode("cp1252"), "iso-8859-1", "“größer”"),
     (b'<meta charset="koi8-r">' + "река".encode("koi8-r"), "", '<meta charset="koi8-r">река'),
     (b"<meta http-equiv=x content='text/html; charset=gbk'>" + "河".encode("gbk"), "", None),
-    ("\ufeffgrößer".encode(), "iso-8859-1", "größer"),
-    ("größer".encode("utf-16"), "utf-8", "größer"),
-    ("川".encode("shift_jis"), "Shift_JIS", "川"),
-    (b"gr\xff\xfe", "utf-8", "gr\ufffd\ufffd"),
-    ("größer".encode(), "no-such-thing", "größer"),
-    ("größer".encode(), "unicode_escape", "größer"),
-    ("größer".encode(), "punycode", "größer"),
-    (b"+AGE-", "utf-7", "+AGE-"),
-    (b"6161", "hex", "6161"),
-]
+    ("\ufeffgrößer".encode(), "iso-8859-1", "größer"), ("größer".encode("utf-16"), "utf-8", "größer"),
+    ("川".encode("shift_jis"), "Shift_JIS", "川"), (b"gr\xff\xfe", "utf-8", "gr\ufffd\ufffd"),
+    ("größer".encode(), "no-such-thing", "größer"), ("größer".encode(), "unicode_escape", "größer"),
+    ("größer".encode(), "punycode", "größer"), (b"+AGE-", "utf-7", "+AGE-"), (b"6161", "hex", "6161"),
+]  # fmt: skip
 
 
 def test_encodings() -> None:

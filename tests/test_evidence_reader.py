@@ -30,24 +30,14 @@ def shut(code: str, where: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "code",
     [
-        "socket.create_connection(('127.0.0.1', 9))",
-        "socket.getaddrinfo('example.com', 80)",
-        "socket.socket(socket.AF_UNIX)",
-        "subprocess.run(['true'])",
-        "os.system('true')",
-        "os.fork()",
-        "os.execv('/bin/true', ['true'])",
-        "os.posix_spawn('/bin/true', ['true'], {})",
-        "open('made', 'w')",
-        "open('here', 'a')",
-        "os.open('made', os.O_CREAT | os.O_WRONLY)",
-        "pathlib.Path('here').unlink()",
-        "os.rename('here', 'there')",
-        "os.mkdir('made')",
-        "os.kill(os.getppid(), 0)",
+        "socket.create_connection(('127.0.0.1', 9))", "socket.getaddrinfo('example.com', 80)",
+        "socket.socket(socket.AF_UNIX)", "subprocess.run(['true'])", "os.system('true')", "os.fork()",
+        "os.execv('/bin/true', ['true'])", "os.posix_spawn('/bin/true', ['true'], {})", "open('made', 'w')",
+        "open('here', 'a')", "os.open('made', os.O_CREAT | os.O_WRONLY)", "pathlib.Path('here').unlink()",
+        "os.rename('here', 'there')", "os.mkdir('made')", "os.kill(os.getppid(), 0)",
         "__import__('ctypes').CDLL(None)",
     ],
-)
+)  # fmt: skip
 def test_a_reader_can_do_nothing(code: str, tmp_path: Path) -> None:
     """Once it is shut, a process reaches no network, starts no other, and writes and removes no file."""
     (tmp_path / "here").write_text("as it was", encoding="utf-8")

@@ -92,18 +92,11 @@ def test_a_reader_that_breaks_is_told(stand_in: Any, code: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "",
-        "nonsense",
-        "[]",
-        "{}",
-        json.dumps(SAID | {"state": "blocked"}),
-        json.dumps(SAID | {"state": "sure"}),
-        json.dumps(SAID | {"similarity": 2.0}),
-        json.dumps(SAID | {"similarity": -0.1}),
-        json.dumps(SAID | {"more": "x"}),
-        json.dumps(SAID).replace("1.0", "NaN"),
+        "", "nonsense", "[]", "{}", json.dumps(SAID | {"state": "blocked"}), json.dumps(SAID | {"state": "sure"}),
+        json.dumps(SAID | {"similarity": 2.0}), json.dumps(SAID | {"similarity": -0.1}),
+        json.dumps(SAID | {"more": "x"}), json.dumps(SAID).replace("1.0", "NaN"),
     ],
-)
+)  # fmt: skip
 def test_a_reader_that_makes_no_sense_is_not_believed(stand_in: Any, said: str) -> None:
     """What a reader says is looked at before it is believed."""
     stand_in(f"sys.stdin.read(); print({said!r})")

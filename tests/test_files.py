@@ -14,18 +14,12 @@ from debate_orchestrator.util.errors import BadFile
 @pytest.mark.parametrize(
     ("output", "stem"),
     [
-        ("report.md", "report"),
-        ("./report.md", "./report"),
-        ("a/b/report.md", "a/b/report"),
-        ("../here/report.md", "../here/report"),
-        ("v1.2.md", "v1.2"),
-        ("ünï çødé.md", "ünï çødé"),
-        ("out", "out/debate-report"),
-        ("out/", "out/debate-report"),
-        ("v1.2/", "v1.2/debate-report"),
+        ("report.md", "report"), ("./report.md", "./report"), ("a/b/report.md", "a/b/report"),
+        ("../here/report.md", "../here/report"), ("v1.2.md", "v1.2"), ("ünï çødé.md", "ünï çødé"),
+        ("out", "out/debate-report"), ("out/", "out/debate-report"), ("v1.2/", "v1.2/debate-report"),
         (".", "./debate-report"),
     ],
-)
+)  # fmt: skip
 def test_files_are_named_after_the_report(here: Path, output: str, stem: str) -> None:
     """Journal, turns and looked-up pages lie beside the report under its name, relative where the output was."""
     if output.startswith(".."):
@@ -117,8 +111,7 @@ def test_ballots_lie_beside_the_journal(here: Path) -> None:
 
 
 def test_records_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user's own records lie in an absolute place, so that no folder from elsewhere can hold them; where there
-    is none, nothing is kept."""
+    """A user's own records lie in an absolute place, so that no folder from elsewhere can hold them."""
     monkeypatch.setenv("XDG_STATE_HOME", "/somewhere")
     assert state_folder() == Path("/somewhere/debate-orchestrator")
     monkeypatch.setenv("XDG_STATE_HOME", "state")

@@ -19,23 +19,9 @@ from debate_orchestrator.util.errors import BadFormat, DebateError
 PLACED = re.compile(r"^\S+/[\w.-]+:\d+: ")
 LINES = FORMAT.splitlines(keepends=True)
 JUNK = [
-    "",
-    "x",
-    " ",
-    "\t",
-    "-",
-    ": ",
-    "0",
-    "99999999999999999999",
-    "null",
-    "[",
-    "{a: b}",
-    "'",
-    "&a",
-    "\x00",
-    "\u2028",
+    "", "x", " ", "\t", "-", ": ", "0", "99999999999999999999", "null", "[", "{a: b}", "'", "&a", "\x00", "\u2028",
     "no",
-]
+]  # fmt: skip
 
 
 @pytest.mark.slow

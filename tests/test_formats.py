@@ -171,8 +171,4 @@ def test_the_agenda_says_how_a_stage_comes_about() -> None:
         ("closing", "alone", ["final.verdict.judge"]),
         ("closing", "alone", ["final.dissent.judge"]),
     ]
-    assert shown[-1] == (
-        "closing",
-        "only on findings, only if asked for (brief)",
-        ["final.brief-revised.rapporteur"],
-    )
+    assert shown[-1] == ("closing", "only on findings, only if asked for (brief)", ["final.brief-revised.rapporteur"])

@@ -32,8 +32,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_lost_secret_is_named_and_moves_no_file(debate: Run, here: Path, own_state: None) -> None:
-    """A step without the secret of the briefs laid out says so, and leaves briefs and replies where they are. The next
-    step with the same state folder goes on."""
+    """A step without the secret of the briefs laid out says so, and leaves briefs and replies where they are."""
     Path("a.json").write_text(json.dumps(ANSWERS), encoding="utf-8")
     ran = debate("open", "--answers", "a.json", "--output", "r.md", "--json")
     assert ran.code == 0, ran.err

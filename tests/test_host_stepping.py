@@ -182,8 +182,7 @@ def test_a_ballot_that_is_not_the_shape(debate: Run, opened: dict[str, Any], bal
 
 
 def test_the_next_brief_shows_a_refused_ballot(debate: Run, opened: dict[str, Any]) -> None:
-    """An agent that reads only the brief finds there what was wrong with the ballot before, and that ballot itself.
-    The brief without it is replaced in silence."""
+    """An agent that reads only the brief finds there what was wrong with the ballot before, and that ballot itself."""
     told = at_verdict(debate, opened)
     due = told["turns"][0]
     first = Path(due["brief"]).read_text(encoding="utf-8")
@@ -203,8 +202,7 @@ def test_the_next_brief_shows_a_refused_ballot(debate: Run, opened: dict[str, An
 
 
 def test_turns_that_are_not_due(debate: Run, opened: dict[str, Any]) -> None:
-    """A reply to this turn is not due is refused with the turns that are; one to a settled turn is refused,
-    unless it is the same, which is harmless."""
+    """A reply to this turn is not due is refused with the turns that are."""
     Path("speech.md").write_text("A speech.", encoding="utf-8")
     early = debate("step", J, "--json", "2.rebuttal.a=speech.md")
     debate("step", J, "1.opening.a=speech.md")
@@ -277,8 +275,7 @@ def test_a_concession_ends_the_debate(debate: Run, opened: dict[str, Any]) -> No
 
 
 def test_a_reply_that_came_too_late_is_kept_and_told(debate: Run, opened: dict[str, Any]) -> None:
-    """After an early end a reply to a turn that is left out is announced once, with where the debate ended, and kept;
-    one to the verdict that is still to come is not."""
+    """After an early end a reply to a turn that is left out is announced once, with where the debate ended."""
     told = at_verdict(debate, opened)
     puppets.answer(told["turns"], rounds=2)
     told = debate("step", J, "--json").json
@@ -407,8 +404,7 @@ PASTED = (
 
 @pytest.mark.parametrize("before", ["", "  <tools-used-before-summary>Read</tools-used-before-summary>\n  \n"])
 def test_a_pasted_frame_is_no_speech(debate: Run, opened: dict[str, Any], before: str) -> None:
-    """What a host's tool returned, with its frame around the agent's words, is refused; a speech that mentions the
-    frame is not."""
+    """What a host's tool returned, with its frame around the agent's words, is refused."""
     place = Path(opened["turns"][0]["reply"])
     place.write_text(before + PASTED, encoding="utf-8")
     pasted = debate("step", J, "--json")

@@ -219,8 +219,7 @@ def test_a_reply_that_would_not_do_is_no_speech(debate: Run, here: Path) -> None
 
 
 def test_older_rules_of_hearing_need_consent(debate: Run, here: Path) -> None:
-    """A journal that leaves out by which rules speeches are heard is gone on with after consent alone: under those of
-    its time a quotation concedes."""
+    """A journal that leaves out by which rules speeches are heard is gone on with after consent alone."""
     Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(speech_rules=1)))
     ran = debate("step", "x.journal.jsonl")
 
@@ -256,9 +255,7 @@ def test_the_context_is_of_a_bounded_length(debate: Run, here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply",
-    [{"cost": -1e9}, {"usage": {"output": -5}}, {"usage": {"fresh": -1}}, {"usage": {"searches": -1}}],
-    ids=str,
+    "reply", [{"cost": -1e9}, {"usage": {"output": -5}}, {"usage": {"fresh": -1}}, {"usage": {"searches": -1}}], ids=str
 )
 def test_a_reply_costs_no_less_than_nothing(reply: dict[str, Any]) -> None:
     """A reply on record cannot have a negative cost or usage, by which the cap on costs would be raised."""

@@ -62,8 +62,7 @@ def test_a_hard_link_is_one_journal(here: Path) -> None:
 
 
 def test_the_commands_follow_no_link(debate: Run, answers: Path) -> None:
-    """`report` tells a journal by a link to it; `resume` and `step` refuse to write by the link; `open` begins no
-    debate where a link points to nothing."""
+    """`report` tells a journal by a link to it; `resume` and `step` refuse to write by the link."""
     hold(debate)
     os.symlink("report.journal.jsonl", "link.journal.jsonl")
     before = Path("report.journal.jsonl").read_bytes()
@@ -80,8 +79,7 @@ def test_the_commands_follow_no_link(debate: Run, answers: Path) -> None:
 
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_journal_that_is_gone_is_not_written_on(here: Path, replaced: bool) -> None:
-    """Where the journal was deleted or replaced, as editors do when they save, the writer fails rather than write to a
-    file that has no name any more; one that was merely moved is written on."""
+    """A journal that was deleted or replaced under its writer is not written on."""
     ten_lines(here / "j.jsonl")
     with JournalWriter("j.jsonl") as writer:
         os.rename("j.jsonl", "moved.jsonl")

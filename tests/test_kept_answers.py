@@ -79,8 +79,7 @@ class TestKept:
         assert saving.from_file("other.yaml")[0].path == "other.yaml"
 
     def test_its_own_file_is_its_own_though_it_is_named(self, here: Path) -> None:
-        """What the conversation kept for itself is gone when its answers lie beside the report, however it was gone on
-        with: nothing that was held is offered as left."""
+        """What the conversation kept for itself is gone when its answers lie beside the report."""
         saving.new_file().keep(DRAFT)
         saving.from_file(".debate-setup.yaml")[0].moved(DRAFT, "report.md")
 

@@ -15,8 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_time_grows_with_the_text() -> None:
-    """Of four times the text, nothing takes more than about four times as long; a square would take sixteen. A
-    function that comes to no end is missing from what is printed."""
+    """Of four times the text, nothing takes more than about four times as long; a square would take sixteen."""
     command = [sys.executable, str(Path(linear.__file__)), *linear.FUNCTIONS]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:

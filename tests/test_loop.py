@@ -87,8 +87,7 @@ def test_an_intent_comes_before_its_answer(tmp_path: Path) -> None:
 
 
 def test_a_ballot_is_asked_for_again(tmp_path: Path) -> None:
-    """A ballot that is not the shape is kept and asked for again with the complaint and the ballot itself, and the
-    second one counts."""
+    """A ballot that is not the shape is kept and asked for again with the complaint and the ballot itself."""
     replies = iter(['{"winner": "a"}', json.dumps(puppets.ballot(rounds=1))])
     speaker = Speaker(lambda brief: next(replies) if brief.turn == "1.verdict.judge" else None, rounds=1)
     with begun(tmp_path / "j", rounds=1) as journal:
@@ -118,8 +117,7 @@ def test_a_panel_goes_on_without_one_judge(tmp_path: Path) -> None:
 @pytest.mark.parametrize("judges", [1, 3])
 @pytest.mark.parametrize("place", ["1.verdict.", "final.verdict."])
 def test_no_debate_goes_on_without_a_ballot(tmp_path: Path, place: str, judges: int) -> None:
-    """Where no judge gives a usable ballot the debate stops there, and asks for nothing else; resumed, it asks only
-    those who are due, and another model is not shown what this one wrote."""
+    """Where no judge gives a usable ballot the debate stops there, and asks for nothing else."""
     mute = Speaker(lambda brief: "A wins!" if brief.turn.startswith(place) else None, rounds=1)
     with begun(tmp_path / "j", judges=judges, rounds=1) as journal:
         with pytest.raises(Paused, match="none of the judge's 4 replies can be used"):
@@ -148,8 +146,7 @@ def test_a_quorum_is_kept(tmp_path: Path) -> None:
 
 
 def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
-    """A debate that ended undecided because its judge's last ballots could not be used can be reopened: those ballots
-    are due again, nothing else is, and a debate with a decision can't be."""
+    """A debate that ended undecided because its judge's last ballots could not be used can be reopened."""
     with begun(tmp_path / "j", rounds=1) as journal:
         current = CurrentState(driven(journal, Speaker(rounds=1), "a", "b"))
         while not current.state.complete:

@@ -141,8 +141,7 @@ def test_the_verdict_follows_an_early_end_whole() -> None:
 
 
 def test_the_work_of_announcing_grows_with_the_debate() -> None:
-    """Of four times the rounds, with an announcement after each event, four times the calls are made; a square would
-    make sixteen times as many."""
+    """Of four times the rounds, with an announcement after each event, four times the calls are made."""
     short, long = record(12), record(48)
 
     assert calls(lambda: line_by_line(long)) < 6.5 * calls(lambda: line_by_line(short))

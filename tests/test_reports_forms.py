@@ -57,8 +57,7 @@ def test_another_ending_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("ending", forms.FORMS)
 def test_a_report_that_was_edited_is_kept(ending: str, tmp_path: Path) -> None:
-    """A report whose bytes were changed since is put aside before it is written anew, each time under a free name, and
-    that is told; one that is unchanged is simply written again."""
+    """A report whose bytes were changed since is put aside before it is written anew, each time under a free name."""
     told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
     for worse in ("worse", "dearer"):
         forms.write(told, str(path), said.append)
@@ -76,8 +75,7 @@ def test_a_report_that_was_edited_is_kept(ending: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", forms.FORMS)
 def test_a_report_without_its_seal_is_kept(ending: str, tmp_path: Path) -> None:
-    """A report whose seal was removed, and a file that merely begins as one, are kept byte for byte, and that is
-    told."""
+    """A report whose seal was removed, and a file that merely begins as one, are kept byte for byte."""
     told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
     report = forms.rendered(told, ending).encode()
     without = report.replace(b"Made by debate-orchestrator", b"My notes:").replace(b'  "digest": "', b'  "notes": "')

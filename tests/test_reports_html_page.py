@@ -75,8 +75,7 @@ def test_every_word_of_the_markdown_report_is_there(name: str) -> None:
 
 
 def test_nothing_from_outside() -> None:
-    """The policy lets in the page's own style, known by its digest, and nothing else; there is no script and no style
-    on any element."""
+    """The policy lets in the page's own style, known by its digest, and nothing else."""
     page = render(adversarial(rounds=1))
     style = page.partition("<style>")[2].partition("</style>")[0]
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -159,8 +158,7 @@ def test_questions_from_the_floor_stand_before_the_speech() -> None:
 
 
 def test_nothing_is_cut_without_a_way_to_open_it() -> None:
-    """A long reason stands on the first screen by its beginning, with how many words follow, and opens to all of it; a
-    short one stands whole. Every speech opens to all of it."""
+    """A long reason stands on the first screen by its beginning, with how many words follow, and opens to all of it."""
     long = "It came down to one point, in the end. " * 50
     first, short = (
         render(adversarial(saying(_final_verdict_judge=final(justification=text)), rounds=1)).partition('id="dissent"')[

@@ -35,11 +35,7 @@ def block(text: str, quotes: tuple[str, str] | None = None) -> str:
 
 def must_be_harmless(text: str) -> None:
     """A text leaves no place, and every word of it is still shown."""
-    for made, allowed in (
-        (block(text), BLOCKS),
-        (writer.line(text), INLINE),
-        (writer.literal_html(text), set()),
-    ):
+    for made, allowed in ((block(text), BLOCKS), (writer.line(text), INLINE), (writer.literal_html(text), set())):
         page = page_reading.read(str(made))
         assert page.odd == []
         assert page.ids == page.outline == page.landmarks == []
@@ -154,8 +150,7 @@ def test_no_speech_takes_up_time(name: str) -> None:
 
 @pytest.mark.parametrize("before", ["", "> ", "  "])
 def test_no_cell_is_left_out(before: str) -> None:
-    """Of a row with more cells than the head, parsers show no more than the head has: such a table is shown as it was
-    written, alone or in a quotation; one that fits is a table."""
+    """Of a row with more cells than the head, parsers show no more than the head has."""
     rows = ["| a | b |", "|:--|--:|", "| 1 | `2 \\| 3` | the winning argument |"]
     made = block("\n".join(before + row for row in rows))
 

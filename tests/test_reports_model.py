@@ -94,8 +94,7 @@ def test_no_secret_is_told() -> None:
 
 
 def test_a_round_that_was_not_judged_is_told() -> None:
-    """A round whose ballots were all spoiled degrades the debate, and a debate without a final ballot is complete
-    and undecided."""
+    """A round whose ballots were all spoiled degrades the debate."""
     one = told(saying(_1_verdict_judge="none", _final_verdict_judge="none"), rounds=1)
 
     assert "Degraded: no ballot counts for round 1." in one.provenance

@@ -51,19 +51,10 @@ def test_a_long_list_is_cut() -> None:
 
 
 NO_LINKS = [
-    "javascript:alert(1)",
-    "JavaScript:alert(1)",
-    "data:text/html,x",
-    "file:///etc/passwd",
-    "//example.org",
-    "https://",
-    "https://user@example.org",
-    "https://[::1",
-    "https://example.org/\nx",
-    "https://example.org/\u202ex",
-    "https://example.org/" + "x" * 3000,
-    "",
-]
+    "javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "file:///etc/passwd", "//example.org",
+    "https://", "https://user@example.org", "https://[::1", "https://example.org/\nx", "https://example.org/\u202ex",
+    "https://example.org/" + "x" * 3000, "",
+]  # fmt: skip
 
 
 def test_other_addresses_are_no_links() -> None:

@@ -41,8 +41,7 @@ def test_a_rehearsal_in_part() -> None:
 
 
 def test_people_are_told() -> None:
-    """Which seats people had is told, also of those that were given to another on the way; people are no
-    stand-ins, and no model."""
+    """Which seats people had is told, also of those that were given to another on the way; people are no stand-ins."""
     cast = {"a": ("human",), "b": (STAND_IN,), "judge": ("human", STAND_IN)}
     one, alone = told(rounds=1, cast=cast), told(rounds=1, cast=dict.fromkeys(("a", "b", "judge"), ("human",)))
 
@@ -87,8 +86,7 @@ def test_a_change_of_cast_is_told() -> None:
 
 
 def test_a_rehearsal_that_became_real_stays_one() -> None:
-    """A debate in which stand-ins spoke is told as rehearsed in part, no matter who spoke in the end; what is announced
-    does not change on the way."""
+    """A debate in which stand-ins spoke is told as rehearsed in part, no matter who spoke in the end."""
     first, *rest = played(rounds=1, cast=ALL)
     changes = [Reassigned(seat=seat, who=tuple(REAL for _ in who)) for seat, who in ALL.items()]
     events = [first, rest[0], *changes, *rest[1:]]
@@ -133,8 +131,7 @@ def test_who_spoke_and_who_read(name: str, how: dict[str, object], said: str) ->
 
 
 def test_sources_that_were_not_checked() -> None:
-    """Every report of a judged debate says that its sources were not checked, however it was judged, unless there was
-    something to check quotes against."""
+    """Every report of a judged debate says that its sources were not checked."""
     said = "Sources are cited by the debaters and were not checked."
 
     assert said in tellings.told("panel").provenance

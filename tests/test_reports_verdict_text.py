@@ -165,12 +165,7 @@ def test_sections_that_a_format_has_no_shape_for() -> None:
     assert (
         titles("adversarial")[2:6]
         == titles("transcript")[2:6]
-        == [
-            "Per-Round Score Summary",
-            "Dissent Record",
-            "Key Unresolved Questions",
-            "Recommended Follow-Up",
-        ]
+        == ["Per-Round Score Summary", "Dissent Record", "Key Unresolved Questions", "Recommended Follow-Up"]
     )
 
 

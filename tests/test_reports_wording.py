@@ -116,8 +116,7 @@ def test_what_was_decided() -> None:
     ],
 )
 def test_what_the_ends_of_a_scale_mean(about: str, ends: tuple[str, str]) -> None:
-    """The ends of a scale are called what the format tells its judges; plainly where it does not say, or says it of
-    another scale."""
+    """The ends of a scale are called what the format tells its judges; plainly where it does not say."""
     shapes = rules("claim").model_dump()["shapes"]
     for shape in ("ballot", "blind"):
         shapes[shape]["score"]["about"] = about

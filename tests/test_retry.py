@@ -61,8 +61,7 @@ def test_jitter_is_drawn_anew() -> None:
 
 
 def test_trouble_may_have_limits_of_its_own() -> None:
-    """What is not likely to pass is given up after its own number of calls, or its own time, if that is less than the
-    time for retries."""
+    """What is not likely to pass is given up after its own number of calls, or its own time."""
     assert next_delay(TransientError("x"), 1, 0, 600) is not None
     assert next_delay(TransientError("x", tries=2), 1, 0, 600) is not None
     assert next_delay(TransientError("x", tries=2), 2, 0, 600) is None
