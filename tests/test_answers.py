@@ -100,12 +100,6 @@ def test_a_topic_is_taken_word_for_word() -> None:
         assert settle(topic=topic).topic == topic
 
 
-def test_positions_may_be_left_open() -> None:
-    """Positions that are auto, or not given, are to be derived."""
-    assert settle(positions="auto").positions == {}
-    assert settings.settings_from({"topic": "x"}, RULES, "x.md").positions == {}
-
-
 @pytest.mark.parametrize(
     ("positions", "named"),
     [

@@ -316,12 +316,6 @@ def test_a_debate_of_people_and_stand_ins_says_what_it_leaves_out(debate: Run, h
     assert "I2. Who is on call at night?" in Path(opened["turns"][0]["brief"]).read_text(encoding="utf-8")
 
 
-def test_rounds_may_be_left_to_the_judge() -> None:
-    """`rounds: auto` is the most rounds, until the judge finds no new ground."""
-    made = settings_from({**ANSWERS, "rounds": "auto"}, RULES, "r.md")
-    assert (made.rounds, made.until_dry) == (6, True)
-
-
 @pytest.mark.parametrize(
     ("format", "given", "problem"),
     [

@@ -13,7 +13,7 @@ import pytest
 from debates import CONCEDE, DECLINE, entries, played, saying
 from debates import told as adversarial
 from puppets import ballot, dissent, final
-from tellings import FETCHED, check, checks, rules, told
+from tellings import FETCHED, check, checks, told
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.reports.html.page import render
@@ -211,14 +211,6 @@ def test_the_ledger_and_the_appendix() -> None:
     assert "0" * 64 in page.text
     assert "debate replay X.journal.jsonl" in page.text
     assert "formats/adversarial/opening.md.j2" in page_reading.read(render(adversarial(rounds=1))).text
-
-
-def test_seats_of_a_format_of_ones_own() -> None:
-    """Seats are named as their format names them, whatever those names hold."""
-    seats = rules("panel").model_dump()["seats"]
-    seats["a"]["name"] = "Speaker & One"
-
-    assert "Speaker &amp; One" in render(told(rules("panel", seats=seats)))
 
 
 def test_what_opened_a_debate_can_say_no_more_than_that() -> None:

@@ -176,14 +176,6 @@ def test_a_paused_debate() -> None:
     assert "\n\n\n" not in made
 
 
-def test_a_debate_that_waits_for_its_first_word() -> None:
-    """An opened debate already has a report, with an empty transcript."""
-    made = report(until="1.opening.a")
-
-    assert "### Round 1" not in made
-    assert "**Rounds Completed:** 0 / 3" in made
-
-
 def test_a_panel() -> None:
     """Each judge of a panel has a ballot and a final verdict in the report; one who is absent is named."""
     say = saying(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import puppets
-import pytest
 from debates import NONCE, entries, one_agent, played, saying, told
 
 from debate_orchestrator.core.events import Noted
@@ -29,20 +28,6 @@ def test_the_closing_line_is_one_line() -> None:
     assert closing_line(told(saying(_final_verdict_judge=none), rounds=1), "r").endswith(
         "Key unresolved question: none"
     )
-
-
-@pytest.mark.parametrize(
-    ("winner", "said"),
-    [("b", "Winner: B (narrow)."), ("tie", "Winner: Tie. 1"), ("consensus", "Winner: Consensus (consensus).")],
-)
-def test_the_closing_line_names_the_winner(winner: str, said: str) -> None:
-    """Every way to end has its word."""
-    assert said in closing_line(told(saying(_final_verdict_judge=puppets.final(winner)), rounds=1), "r.md")
-
-
-def test_a_paused_debate_claims_nothing() -> None:
-    """A debate without a verdict is confirmed as paused."""
-    assert closing_line(told(until="1.verdict.judge"), "r.md") == "Debate paused. Report so far written to r.md."
 
 
 def test_questions_of_a_panel_stand_once() -> None:

@@ -89,18 +89,6 @@ def test_a_panel_that_declares_nothing() -> None:
     assert "Rounds won" not in made
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "said"),
-    [
-        (9, 3, "**Debater A prevailed decisively**, arguing: Yes."),
-        (7, 6.5, "**Debater A prevailed narrowly**, arguing: Yes."),
-    ],
-)
-def test_how_firmly_a_side_prevailed(a: float, b: float, said: str) -> None:
-    """The statement of who prevailed says how firmly, by the points."""
-    assert said in verdict("panel", {"final.verdict.judge": scored(a, b)})
-
-
 def test_no_round_that_counts() -> None:
     """Where no round was scored, no rounds are counted, and the report says that the final ballot stands alone."""
     none = {"1.verdict.judge": absent("1.verdict.judge")}
