@@ -18,7 +18,7 @@ from conftest import Run
 from debates import entries, told
 from reviewers import debated, filled, gathered, paper
 from started import started
-from test_reports_costs import paid
+from test_reports_model import paid
 
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Opened

@@ -1,4 +1,4 @@
-"""The form of a report is named by the ending of its file, and nothing else is ever overwritten."""
+"""The form of a report is named by its file's ending; one entry and one module make another; nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from conftest import Run
+from conftest import hold as lay_here
 from dealing import Deal, handfuls, hold
 from debates import entries, hostile, played, told
 from hypothesis import given
@@ -18,9 +20,10 @@ from reviewers import debated
 from shapes import SHAPES
 from tellings import told as any_told
 
-from debate_orchestrator import __version__
+from debate_orchestrator import __version__, render
 from debate_orchestrator.engine.transcript_file import parse
 from debate_orchestrator.reports import forms
+from debate_orchestrator.reports.forms import FORMS, SENTENCE, TRACES, ReportForm
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.util.errors import BadFile
 
@@ -204,3 +207,40 @@ def test_a_transcript_is_read_back_without_its_checksum() -> None:
         data = made(any_told(name, rounds=2), ".md")
         bare = forms.without_checksum(data, ".md")
         assert data != bare and parse(data.decode(), "talk.md") == parse(bare.decode(), "talk.md")
+
+
+FORM = ReportForm("text", "toy_form", (b"DEBATE: ",), re.compile(rf"\n{SENTENCE}\n\Z".encode()), TRACES, ("\n", "\n"))
+JOURNAL = "report.journal.jsonl"
+
+
+@pytest.fixture
+def finished(debate: Run, answers: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A finished debate, and the toy form among the others."""
+    lay_here(debate)
+    monkeypatch.setitem(FORMS, ".txt", FORM)
+    return debate
+
+
+def test_a_report_is_written_and_rendered_in_the_toy_form(finished: Run) -> None:
+    """`report --to` and `replay --to` write what `render` gives, and their help names the ending."""
+    finished("report", JOURNAL, "--to", "report.txt")
+    finished("replay", JOURNAL, "--to", "played.txt", "--quiet")
+    text = Path("report.txt").read_text(encoding="utf-8")
+
+    assert re.match(r"DEBATE: .+\ncomplete\n\nMade by debate-orchestrator ", text)
+    assert text == Path("played.txt").read_text(encoding="utf-8") == render(JOURNAL, "text")
+    for verb in ("report", "replay"):
+        assert ".md, .html, .json or .txt" in " ".join(finished(verb, "--help").out.split())
+
+
+def test_a_report_in_the_toy_form_is_checked(finished: Run) -> None:
+    """`check` finds it beside its journal, takes its name for the journal's, and sees a change in it."""
+    finished("report", JOURNAL, "--to", "report.txt")
+    beside = finished("check", JOURNAL, "--json").json["reports"]
+    assert ("report.txt", "unchanged", "same") in {(each["report"], each["state"], each["remade"]) for each in beside}
+    assert "report.txt is a report; using its journal" in finished("check", "report.txt").err
+
+    file = Path("report.txt")
+    file.write_text(file.read_text(encoding="utf-8").replace("complete", "abandoned"), encoding="utf-8")
+    changed = finished("check", JOURNAL, "report.txt")
+    assert changed.code == 2 and "report.txt: changed after it was written" in changed.out
