@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 
 import puppets
-import test_reports_costs
 import test_reports_earlier
-import test_reports_markdown_formats
+import test_reports_markdown
+import test_reports_model
 from debates import CONCEDE, DECLINE, entries, played, saying
 from debates import told as adversarial
 from tellings import FETCHED, check, checks, evidence, label, refusal, rules, told
@@ -50,12 +50,12 @@ SHAPES: dict[str, Callable[[], ReportModel]] = {
     ),
     "blind": lambda: told("question", {"final.verdict.judge": {"winner": "b"}}, blind=True, material="It is so."),
     "a judge alone": lambda: told("question-blind"),
-    "no rounds of its own": lambda: build_report(test_reports_markdown_formats.entries()),
+    "no rounds of its own": lambda: build_report(test_reports_markdown.entries()),
     "claim looked up": lambda: told("claim", CLAIM, cast=FETCHED, topic="As of 2019, it is so."),
     "claim, every round": lambda: told("claim", rounds=2, each_round=True, mirror=True),
     "rehearsed": lambda: told("adversarial", rounds=2, cast=REHEARSED),
-    "paid for": lambda: build_report(entries(test_reports_costs.paid())),
-    "paid for, at an unknown price": lambda: build_report(entries(test_reports_costs.paid(cost=None, usage=None))),
+    "paid for": lambda: build_report(entries(test_reports_model.paid())),
+    "paid for, at an unknown price": lambda: build_report(entries(test_reports_model.paid(cost=None, usage=None))),
     "judged again": again,
     **{name: partial(told, name) for name in resources.format_names()},
 }

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from core.folding import many
-from core.plain import BALLOT, PLAIN, phase, rules
+from core.folding import BALLOT, PLAIN, many, phase, rules
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,12 +98,6 @@ def test_a_topic_is_taken_word_for_word() -> None:
     """What the user wrote is kept as it is, up to the longest."""
     for topic in ("Ist “x” < y? 🙂", "x" * LONGEST_LINE, "  spaced  "):
         assert settle(topic=topic).topic == topic
-
-
-def test_positions_may_be_left_open() -> None:
-    """Positions that are auto, or not given, are to be derived."""
-    assert settle(positions="auto").positions == {}
-    assert answers.settings_from({"topic": "x"}, RULES, "x.md").positions == {}
 
 
 @pytest.mark.parametrize(
@@ -275,7 +268,7 @@ def test_a_swing_needs_its_blind_vote() -> None:
     made = OPEN.model_copy(update={"decided_by": "swing"})
     assert settled(made).blind
     assert refused(made, blind=False) == [
-        "blind: the winner follows from the votes before and after the debate, so it must be true.",
+        "blind: the winner follows from the votes before and after the debate, so it must be true."
     ]
 
 
@@ -312,8 +305,7 @@ def test_one_position_alone() -> None:
 
 
 def test_without_a_judge_there_is_none_to_cast() -> None:
-    """In a format without judging the judge's seat is not filled, and can't be; its quorum means nothing. Who casts
-    one is told which seats there are, and where such a debate is judged."""
+    """In a format without judging the judge's seat is not filled, and can't be; its quorum means nothing."""
     made = settled(SILENT)
     assert (set(made.cast), made.quorum) == ({"a", "b"}, 1)
     [said] = refused(SILENT, cast={"a": "host", "judge": "host"})

@@ -37,10 +37,7 @@ PLACES = {
     ),
     "uvicorn": ("web/server.py",),
     "PIL": ("web/card.py",),
-    "procrastinate": (
-        "tournament/cluster/database.py",
-        "tournament/cluster/queue.py",
-    ),
+    "procrastinate": ("tournament/cluster/database.py", "tournament/cluster/queue.py"),
     "psycopg": (
         "tournament/cluster/database.py",
         "tournament/cluster/limits.py",

@@ -172,8 +172,7 @@ def fields(body: str, containers: set[str]) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_leaves_its_document(name: str) -> None:
-    """Every attack, in every place of every format, stays in its document in all later briefs: those that are said
-    in the debate by turns in either history, which the next format takes the other way round."""
+    """Every attack, in every place of every format, stays in its document in all later briefs."""
     rota, heard_later, first = Rota(), Rota(), NAMES.index(name)
 
     def texts(place: str) -> str:
@@ -187,8 +186,7 @@ def test_nothing_leaves_its_document(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_setup_leaves_its_document(name: str) -> None:
-    """Every attack in what a debate is opened with stays in its document, each in the briefs of one stage; together
-    they are in those of all."""
+    """Every attack in what a debate is opened with stays in its document, each in the briefs of one stage."""
     rota, stages = Rota(), harmless(name, HISTORIES[0], 1).briefs[-1][0].stage + 1
 
     def texts(place: str) -> str:
@@ -231,8 +229,7 @@ def due(name: str, *, judging: bool) -> tuple[DebateState, Turn]:
 
 @pytest.mark.parametrize("name", ["adversarial", "panel", "question", "claim"])
 def test_no_judge_says_what_an_attack_says(name: str) -> None:
-    """An attack is no ballot and changes none that it stands beside. A reply with nothing else is asked for again, with
-    complaints and the reply in documents of their own."""
+    """An attack is no ballot and changes none that it stands beside."""
     debate, turn = due(name, judging=True)
     shape = debate.shape(turn)
     assert shape is not None

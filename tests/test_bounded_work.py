@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 
+import linear
 import pytest
 from counting import calls
 from debates import told
@@ -123,3 +127,17 @@ def test_a_report_is_read_back_within_a_budget(monkeypatch: pytest.MonkeyPatch) 
 
     short, long = document(14), document(27)
     assert calls(lambda: transcript_file.parse(long, "x")) < 1.6 * calls(lambda: transcript_file.parse(short, "x"))
+
+
+@pytest.mark.slow
+def test_time_grows_with_the_text() -> None:
+    """Of four times the text, nothing takes more than about four times as long; a square would take sixteen."""
+    command = [sys.executable, str(Path(linear.__file__)), *linear.FUNCTIONS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            printed, _ = process.communicate(timeout=240)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            printed, _ = process.communicate()
+    slow_texts = dict(json.loads(line) for line in printed.splitlines())
+    assert slow_texts == {name: [] for name in linear.FUNCTIONS}

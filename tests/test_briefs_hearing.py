@@ -1,16 +1,29 @@
-"""Briefs show of each speech what is heard of it, and say where a limit, a mark or a fault comes from the engine."""
+"""What briefs show of speeches and of questions from the floor, and briefs of formats of one's own."""
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
-from debates import DECLINE, NONCE, answers, opening, saying
-from test_briefs import block_of, shown
+from dealing import Deal, handfuls, hold
+from debates import DECLINE, NONCE, answers, opening, played, saying
+from hypothesis import given
+from nasty import NASTY, texts
+from own_formats import EXTENDING, written
+from test_briefs import ESCAPES, block_of, shown, whole
 
-from debate_orchestrator.core.events import Context, Event
+from debate_orchestrator.core.events import Asked, Context, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Quotes
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import dry_run
+from debate_orchestrator.formats import loader, source
+from debate_orchestrator.prompting import briefs
+from debate_orchestrator.prompting.briefs import brief, brief_file
+from debate_orchestrator.util.errors import BadFormat
 
 SECRET = "<thinking>SECRET</thinking>"
 
@@ -69,3 +82,163 @@ def test_lines_for_the_other_side_are_told() -> None:
     told = f"{NONCE}: the speech above writes lines for the other side."
     assert told in heard({"forbids": ("other's lines",)}, **said)["1.opening.b"]
     assert told not in heard({}, **said)["1.opening.b"]
+
+
+WHY = "Why not next year?"
+MARK = f"<<< FLOOR {NONCE}"
+
+
+def asked(question: str = WHY, *to: str, until: str = "1.challenge.a", **how: object) -> list[Event]:
+    """A debate to the turn `until`, where the question is put, and from there to its end."""
+    before = played(until=until, **how)  # type: ignore[arg-type]
+    events: list[Event] = [*before, QuestionAsked(question=question, to=to or ("a",))]
+    whole_of_it = played(**how)  # type: ignore[arg-type]
+    return [*events, *whole_of_it[len(before) :]]
+
+
+def shown_when_due(events: list[Event]) -> dict[str, str]:
+    """Turn id to everything that it is shown, as it was when it was last due."""
+    made: dict[str, str] = {}
+    for n in range(1, len(events) + 1):
+        debate = fold(events[:n])
+        made |= {turn.id: whole(brief(debate, turn)) for turn in debate.due}
+    return made
+
+
+def test_those_it_is_put_to_find_it() -> None:
+    """It stands in every later brief of a seat it was put to, as new in the first, and in no other brief."""
+    briefs = shown_when_due(asked(WHY, "a", "judge"))
+    with_it = {turn for turn, text in briefs.items() if WHY in text}
+    later = {turn for turn in briefs if not turn.endswith(".b") and ".opening." not in turn}
+    assert with_it == {turn for turn, text in briefs.items() if MARK in text} == later
+    assert "Answer it in this turn" in briefs["1.challenge.a"]
+    assert "Weigh it within your task" in briefs["1.verdict.judge"]
+    for known in ("1.rebuttal.a", "2.verdict.judge"):
+        assert f"- {WHY} (put to you before an earlier turn)" in briefs[known]
+        assert "Answer it" not in briefs[known] and "Weigh it" not in briefs[known]
+
+
+def test_what_was_sent_before_is_sent_again() -> None:
+    """It stands in the last part of a brief, so that everything before it stays what caches have."""
+    plain, with_it = (fold(played(until="1.challenge.a")), fold(asked()[: len(played(until="1.challenge.a")) + 1]))
+    before, after = (brief(debate, debate.due[0]) for debate in (plain, with_it))
+    assert after.messages[:-1] == before.messages[:-1] and after.system == before.system
+    assert after.messages[-1].parts[:-1] == before.messages[-1].parts[:-1]
+    assert after.messages[-1].parts[-1].startswith(before.messages[-1].parts[-1])
+
+
+def test_a_brief_that_was_put_stays_as_it_was() -> None:
+    """A question changes no brief that was put before it, nor those beside it: replies to them still count."""
+    debate = fold(played(until="1.challenge.a"))
+    turn = debate.due[0]
+    before = brief(debate, turn)
+    debate = apply(debate, Asked(turn=turn.id, brief=before.digest, by="host"))
+    debate = apply(debate, QuestionAsked(question=WHY, to=("a", "b")))
+    assert brief(debate, turn) == before
+    assert MARK not in whole(brief(debate, debate.due[1]))
+
+
+def test_a_mirrored_judge_hears_it_of_the_sides_as_they_are_there() -> None:
+    """A question that names a side names the other one to a judge who sees the sides exchanged."""
+    events = asked("Is Researcher A serious?", "judge", until="1.verdict.judge", mirror=True, rounds=1)
+    briefs = shown_when_due(events)
+    assert "- Is Researcher A serious?" in briefs["1.verdict.judge"]
+    assert "- Is Researcher B serious?" in briefs["1.verdict.judge.mirrored"]
+
+
+@cache
+def before() -> tuple[Event, ...]:
+    """A debate of two rounds to its first challenge."""
+    return tuple(played(until="1.challenge.a", rounds=2))
+
+
+def lines_with(questions: tuple[str, ...]) -> list[str]:
+    """The lines of a brief that open and close blocks, and its headings, where these were put to its speaker."""
+    raised = [QuestionAsked(question=question[:2000], to=("a",)) for question in questions]
+    debate = fold([*before(), *raised])
+    turn = debate.due[0]
+    made = brief_file(brief(debate, turn), debate, turn, "reply.md")
+    return [line for line in made.split("\n") if NONCE in line or line.startswith("#")]
+
+
+def must_stay_in_its_block(deal: Deal) -> None:
+    assert lines_with(deal.texts) == lines_with((WHY,) * len(deal.texts))
+
+
+@pytest.mark.parametrize("deal", handfuls(text for text in [*NASTY, *ESCAPES] if text.strip()))
+def test_it_can_not_leave_its_block(deal: Deal) -> None:
+    """Whatever questions hold, a brief has the lines that open and close blocks of one with plain questions."""
+    hold(must_stay_in_its_block, deal)
+
+
+@given(texts)
+def test_it_is_one_line(question: str) -> None:
+    """Any question is one line of its block, and the brief can be sent as JSON."""
+    if not question.strip():
+        return
+    debate = fold([*before(), QuestionAsked(question=question[:2000], to=("a",))])
+    made = brief(debate, debate.due[0])
+    block = made.messages[-1].parts[-1].split(MARK)[1].split(f"END {NONCE}")[0].strip("\n")
+    assert block.startswith("- ") and "\n" not in block
+    json.dumps(made.model_dump(mode="json"))
+
+
+def debate(folder: Path) -> DebateState:
+    """A debate by the format in that folder, which is not needed any more."""
+    draft = source.read_source(str(folder))
+    assert draft.format is not None
+    return fold([dry_run.opened(draft.format, loader.carried_templates(draft))])
+
+
+def first(folder: Path) -> briefs.Brief:
+    made = debate(folder)
+    return briefs.brief(made, made.due[0])
+
+
+def test_what_travels_is_rendered(tmp_path: Path) -> None:
+    """The task is the user's template, with what it includes; the system text is the shared one."""
+    made = first(written(tmp_path / "mine"))
+    assert made.messages[-1].parts[-1].startswith("You are Anna in round 1.\nSpeak for Anna has a point. against Ben.")
+    assert made.system.startswith("You take part in a structured debate.")
+
+
+def test_a_system_text_of_ones_own(tmp_path: Path) -> None:
+    """A system.md.j2 in the format's folder stands in place of the shared one."""
+    assert first(written(tmp_path / "mine", **{"system.md.j2": "Hello, {{ topic }}\n"})).system == (
+        "Hello, Whether a stand-in has a point."
+    )
+
+
+def test_what_is_inherited_is_rendered_as_it_is_there(tmp_path: Path) -> None:
+    """A format that only extends another puts the same briefs before the seats."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "format.yaml").write_text("extends: adversarial\n")
+    base = fold([dry_run.opened(*loader.load_with_templates("adversarial"))])
+    assert first(tmp_path / "mine") == briefs.brief(base, base.due[0])
+
+
+def test_an_error_is_told_by_template_and_line(tmp_path: Path) -> None:
+    """A template that can't be rendered is told by its path and line, one of prompts/ as such."""
+    with pytest.raises(BadFormat, match=r"^formats/mine/speech\.md\.j2:2: the template .*: 'topicc' is undefined\."):
+        first(written(tmp_path / "mine", speech_md_j2="\n{{ topicc }}"))
+    with pytest.raises(BadFormat, match=r"^prompts/shared/judge\.md\.j2:\d+: .* The installed prompts are not"):
+        first(written(tmp_path / "mine", speech_md_j2='{% include "shared/judge.md.j2" %}'))
+
+
+def test_a_template_that_is_gone_is_told(tmp_path: Path) -> None:
+    """A debate whose templates neither travel nor are shipped any more says which is missing."""
+    made = debate(written(tmp_path / "mine", format_yaml=EXTENDING))
+    phase = made.format.round[0].model_copy(update={"template": "adversarial/gone"})
+    turn = made.due[0].model_copy(update={"phase": phase})
+    with pytest.raises(BadFormat, match=r"^prompts/formats/adversarial/gone\.md\.j2: .* no template 'formats/"):
+        briefs.brief(made, turn)
+
+
+def test_the_names_that_briefs_provide(tmp_path: Path) -> None:
+    """The names are those of the briefs that are made: what both have, what a debater has, what a judge has."""
+    names = briefs.names(debate(written(tmp_path / "mine")))
+    debater, judge = names["debater"].given, names["judge"].given
+    assert {"topic", "turn", "positions", "fence", "nonce", "schema"} <= debater & judge
+    assert {"other", "target", "advice"} <= debater - judge
+    assert {"ballots", "totals", "criteria"} <= judge - debater
+    assert [names[role].whose for role in ("debater", "judge")] == ["a debater's", "a judge's"]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from nasty import NASTY, alike
 from test_briefs import ESCAPES, block_of, fences, shown
 
-from debate_orchestrator.core.events import Context, Event
+from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
+from debate_orchestrator.prompting.briefs import Brief, brief
 
 NAMES = {"a": "Researcher A", "b": "Researcher B"}
 VERDICT, MIRRORED = "1.verdict.judge", "1.verdict.judge.mirrored"
@@ -55,17 +55,7 @@ def test_positions_change_names_and_keep_their_sides() -> None:
         "Researcher A argues (Pro): Indent with tabs.",
         "Researcher B argues (Con): Indent with spaces.",
     ]
-    assert other == [
-        "Researcher A argues (Con): Indent with spaces.",
-        "Researcher B argues (Pro): Indent with tabs.",
-    ]
-
-
-def test_the_task_names_them_so_too() -> None:
-    """In the judge's task, outside of any block, the positions are those of the presentation."""
-    straight, other = (" ".join(parts(made)[-1].split()) for made in pair(rounds=1))
-    assert "Researcher A: Indent with tabs. Researcher B: Indent with spaces." in straight
-    assert "Researcher A: Indent with spaces. Researcher B: Indent with tabs." in other
+    assert other == ["Researcher A argues (Con): Indent with spaces.", "Researcher B argues (Pro): Indent with tabs."]
 
 
 def test_positions_name_the_other_side_by_its_name() -> None:
@@ -75,14 +65,6 @@ def test_positions_name_the_other_side_by_its_name() -> None:
         "Researcher A argues (Con): Not as Researcher B has it.",
         "Researcher B argues (Pro): As Researcher B knows, tabs.",
     ]
-
-
-def test_the_system_text_is_the_same() -> None:
-    """Both presentations begin with the words that all seats share."""
-    straight, other = pair()
-    assert straight.system == other.system
-    assert (straight.wants, straight.json_schema) == (other.wants, other.json_schema)
-    assert straight.digest != other.digest
 
 
 def test_every_speech_is_under_the_others_name() -> None:
@@ -104,8 +86,7 @@ def test_every_speech_is_under_the_others_name() -> None:
 
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_the_order_within_a_phase_is_exchanged(first: str) -> None:
-    """Who spoke last in a phase comes first, and where it had heard the other, the brief says so; in phases at once
-    there is nothing to say."""
+    """Who spoke last in a phase comes first, and where it had heard the other, the brief says so."""
     other = "ab".replace(first, "")
     _, made = pair("2.verdict.judge", first=first, rounds=2)
     blocks = parts(made)[1:-1]
@@ -170,13 +151,6 @@ def test_the_turns_of_the_round_are_those_that_are_shown() -> None:
         assert f"consists of the turns {', '.join(ids)}." in parts(made)[-1]
 
 
-def test_material_is_the_same_in_both() -> None:
-    """The material is of neither side, and stands in both as it was given."""
-    files = (Context(name="notes.md", text="Researcher A is a job title."),)
-    for made in pair(rounds=1, context=files):
-        assert "Researcher A is a job title." in parts(made)[0]
-
-
 def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
     """Every part of a mirrored brief but its last stands, unchanged, at the beginning of every later one."""
     events, sent = mirrored(saying(_1_verdict_judge=puppets.converging("both")), rounds=2), list[list[str]]()
@@ -188,16 +162,6 @@ def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
                 assert all(made[: len(earlier) - 1] == earlier[:-1] for earlier in sent)
                 sent.append(made)
     assert {len(made) for made in sent} == {8, 16}
-
-
-def test_both_are_shown_as_much() -> None:
-    """Both presentations have as many parts, and their handouts hold all of them."""
-    debate = fold(mirrored(until="2.verdict.judge"))
-    made = {turn.id: brief(debate, turn) for turn in debate.due}
-    assert {len(parts(one)) for one in made.values()} == {14}
-    for turn in debate.due:
-        text = brief_file(made[turn.id], debate, turn, "reply.json")
-        assert all(part in text for part in parts(made[turn.id]))
 
 
 def must_hold(deal: Deal) -> None:
@@ -220,11 +184,3 @@ def test_no_hostile_speech_leaves_its_block_mirrored(deal: Deal) -> None:
 def test_no_speech_made_by_chance_leaves_its_block_mirrored(text: str) -> None:
     """Nor does any other."""
     must_hold(Deal((f"x{text}",)))
-
-
-def test_a_mirrored_brief_is_the_same_each_time() -> None:
-    """Made twice from one journal, in whatever order the answers came, it is the same to the letter."""
-    events = mirrored(until="2.verdict.judge")
-    again = fold([*events[:1], *(event.model_copy() for event in events[1:])])
-    first = [brief(fold(events), turn).model_dump_json() for turn in fold(events).due]
-    assert first == [brief(again, turn).model_dump_json() for turn in again.due]

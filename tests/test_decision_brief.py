@@ -24,18 +24,10 @@ RULES: Format = loader.load("adversarial")
 ANSWERS = {"topic": "Should we move?", "positions": {"a": "We should move.", "b": "We should stay."}}
 QUESTIONS = ["What does it cost?", "Who is on call at night?", "Can it be undone?"]
 SEED_HEADINGS = [
-    "# Debate Report",
-    "## Final Verdict",
-    "## Debate Transcript",
-    "### Round 1",
-    "#### Opening Statement — Researcher A",
-    "#### Opening Statement — Researcher B",
-    "#### Judge Verdict — Round 1",
-    "## Per-Round Score Summary",
-    "## Dissent Record",
-    "## Key Unresolved Questions",
-    "## Recommended Follow-Up",
-]
+    "# Debate Report", "## Final Verdict", "## Debate Transcript", "### Round 1",
+    "#### Opening Statement — Researcher A", "#### Opening Statement — Researcher B", "#### Judge Verdict — Round 1",
+    "## Per-Round Score Summary", "## Dissent Record", "## Key Unresolved Questions", "## Recommended Follow-Up",
+]  # fmt: skip
 
 
 def say(turn: dict[str, Any], **changes: Any) -> str | dict[str, Any] | None:
@@ -66,8 +58,7 @@ def opened(debate: Run, here: Path) -> dict[str, Any]:
 
 
 def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: Run, opened: dict[str, Any]) -> None:
-    """Page one has the recommendation, the cases and the marks; from the verdict on the report is what it is without
-    the brief; and who argued better is told apart from what to do."""
+    """Page one has the recommendation, the cases and the marks."""
     told = finish(debate, opened, say, rounds=1)
     report = build_report(read(told["journal"]).entries)
     text = Path("r.md").read_text(encoding="utf-8")
@@ -116,8 +107,7 @@ def test_json_has_issues_and_brief_as_data(debate: Run, opened: dict[str, Any]) 
 
 
 def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str, Any]) -> None:
-    """The advice is due beside the issues, in no debater's or judge's brief, and in the rapporteur's; the JSON report
-    has its fields, and the page has it once, with what the debate changed. A report of a debate under way lacks it."""
+    """The advice is due beside the issues, in no debater's or judge's brief, and in the rapporteur's."""
     assert [turn["turn"] for turn in opened["turns"]] == ["start.issues.rapporteur", "start.advice.rapporteur"]
     puppets.answer(opened["turns"], say, rounds=1)
     told = debate("step", opened["journal"], "--json").json
@@ -139,8 +129,7 @@ def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str
 
 
 def test_reviewers_read_no_advice(debate: Run, opened: dict[str, Any]) -> None:
-    """What a reviewer judges by has the list of issues, and neither the advice before the debate nor the brief, in the
-    file that `ballot` writes as in the browser."""
+    """A reviewer reads the list of issues, and neither the advice before the debate nor the brief."""
     told = finish(debate, opened, say, rounds=1)
     assert debate("ballot", told["journal"], "--read", "blind.md").code == 0
     text = Path("blind.md").read_text(encoding="utf-8")
@@ -165,8 +154,7 @@ def test_the_rapporteur_sees_the_result_and_no_ballot(debate: Run, opened: dict[
 
 
 def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
-    """A brief whose headline and table differ is refused with what was found. The second one is taken as it is, the
-    first stays in the journal, and the report says what is still wrong."""
+    """A brief whose headline and table differ is refused with what was found."""
     told = opened
     wrong = {"by_case": [*puppets.brief()["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
     while "final.brief.rapporteur" not in [turn["turn"] for turn in told["turns"]]:
@@ -185,8 +173,7 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
 
 
 def test_a_fault_that_was_never_sent_back_is_not_said_to_have_been(debate: Run, opened: dict[str, Any]) -> None:
-    """A reply without JSON does not use up the one time that a brief is sent back. A second draft with another fault is
-    taken, and the report says that the program found it."""
+    """A reply without JSON does not use up the one time that a brief is sent back."""
     told, right = opened, puppets.brief()
     headline = {"by_case": [*right["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
     mark = {"why": [right["why"][0] | {"mark": "not argued", "side": "a"}, *right["why"][1:]]}
@@ -212,8 +199,7 @@ def test_a_fault_that_was_never_sent_back_is_not_said_to_have_been(debate: Run, 
 
 
 def test_a_brief_written_again_is_shown_what_the_program_found(debate: Run, opened: dict[str, Any]) -> None:
-    """Where the check of a brief has findings, the brief for the next draft holds these, and what the program found in
-    the last one."""
+    """Where the check of a brief has findings, the brief for the next draft holds these."""
     wrong = {"by_case": [*puppets.brief()["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
     fault = {"findings": [{"kind": "unclear", "where": "weighing", "problem": "It says nothing."}]}
 
@@ -234,8 +220,7 @@ def test_a_brief_written_again_is_shown_what_the_program_found(debate: Run, open
 
 
 def test_the_user_changes_the_list_before_it_is_argued_to(debate: Run, opened: dict[str, Any]) -> None:
-    """Ids that stay and new questions, in a new order, are the list in every brief after it; the rapporteur's cases
-    stay, and report and journal say that the user changed it. Once a speech is in, the list stands."""
+    """Ids that stay and new questions, in a new order, are the list in every brief after it."""
     journal = opened["journal"]
     puppets.answer(opened["turns"], say, rounds=1)
     puppets.answer(debate("step", journal, "--json").json["turns"], rounds=1)  # the reply to a list that is changed now
@@ -314,8 +299,7 @@ def test_a_list_of_ones_own_is_put_before_all_seats(debate: Run, here: Path) -> 
     ],
 )
 def test_who_the_rapporteur_is(given: dict[str, Any], expected: str | None) -> None:
-    """The first judge's model unless another is named, and no person who was only asked to judge. Without a rapporteur
-    there are no issues and no brief, so that a stand-in's filler is never on the first page of a real debate."""
+    """The first judge's model unless another is named, and no person who was only asked to judge."""
     settings = settings_from({**ANSWERS, **given}, RULES, "r.md")
     assert settings.cast.get("rapporteur", (None,)) == (expected,)
     assert expected or not (settings.issues or settings.brief)
@@ -330,12 +314,6 @@ def test_a_debate_of_people_and_stand_ins_says_what_it_leaves_out(debate: Run, h
     assert len(notes) == 1 and notes[0].startswith("There is no decision brief: it would come from a stand-in.")
     assert opened["turns"][0]["turn"] == "1.opening.a"
     assert "I2. Who is on call at night?" in Path(opened["turns"][0]["brief"]).read_text(encoding="utf-8")
-
-
-def test_rounds_may_be_left_to_the_judge() -> None:
-    """`rounds: auto` is the most rounds, until the judge finds no new ground."""
-    made = settings_from({**ANSWERS, "rounds": "auto"}, RULES, "r.md")
-    assert (made.rounds, made.until_dry) == (6, True)
 
 
 @pytest.mark.parametrize(

@@ -63,17 +63,12 @@ def document(a: str, b: str, *, rounds: bool = True, words: str = "") -> str:
 @pytest.mark.parametrize(
     ("a", "b"),
     [
-        ("### Alice (Pro)\n\n", "### Bob (Con)\n\n"),
-        ("### FOR\n", "### AGAINST\n"),
-        ("#### The Affirmative\n", "#### The Negative\n"),
-        ("### **Speaker A:**\n", "### **Speaker B:**\n"),
-        ("### Opening — Alice (Pro)\n", "### Reply: Bob (Con)\n"),
-        ("### Alice (Pro) [forced]\n", "### Bob (Con)\n"),
-        ("**FOR:** ", "**AGAINST:** "),
-        ("**Alice (Pro)**: ", "**Bob (Con)**: "),
-        ("**Pro**\n\n", "**Con**\n\n"),
+        ("### Alice (Pro)\n\n", "### Bob (Con)\n\n"), ("### FOR\n", "### AGAINST\n"),
+        ("#### The Affirmative\n", "#### The Negative\n"), ("### **Speaker A:**\n", "### **Speaker B:**\n"),
+        ("### Opening — Alice (Pro)\n", "### Reply: Bob (Con)\n"), ("### Alice (Pro) [forced]\n", "### Bob (Con)\n"),
+        ("**FOR:** ", "**AGAINST:** "), ("**Alice (Pro)**: ", "**Bob (Con)**: "), ("**Pro**\n\n", "**Con**\n\n"),
     ],
-)
+)  # fmt: skip
 def test_the_labelled_form(a: str, b: str, rounds: bool) -> None:
     """Headings, or bold labels where there are none, name sides; without rounds, each exchange is one."""
     assert speeches(document(a, b, rounds=rounds)) == FOUR
@@ -129,18 +124,12 @@ def test_rounds_sections_and_titles() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        "- For: it is cheap\n- Against: it is dear",
-        "> **AGAINST:** as they said.\n> ### Bo",
-        "1. **Con:** as they said.",
-        "```\n### Bo (Con)\n**AGAINST:** x\nAGAINST: y\n```",
-        "    AGAINST: in code",
-        "No: nothing else works.",
-        "**Bo** is what they are, *Bo:* never.",
-        "The others, AGAINST: it is said.",
-        "| a |\n|---|\n| Bo: |",
-        "Text\n---\nand more.",
+        "- For: it is cheap\n- Against: it is dear", "> **AGAINST:** as they said.\n> ### Bo",
+        "1. **Con:** as they said.", "```\n### Bo (Con)\n**AGAINST:** x\nAGAINST: y\n```", "    AGAINST: in code",
+        "No: nothing else works.", "**Bo** is what they are, *Bo:* never.", "The others, AGAINST: it is said.",
+        "| a |\n|---|\n| Bo: |", "Text\n---\nand more.",
     ],
-)
+)  # fmt: skip
 def test_words_stay_words(labels: tuple[str, str], words: str) -> None:
     """Code, quotations, lists and words that are no label of this document stay in their speech, to the letter."""
     found = speeches(document(*labels, words=words))
@@ -308,21 +297,10 @@ def test_hostile_text_stays_text(text: str) -> None:
 
 LINES = st.sampled_from(
     [
-        "# T",
-        "## Round 1",
-        "### Pro",
-        "### Con",
-        "**A:** x",
-        "**B:** y",
-        "Con: z",
-        "",
-        "---",
-        "text",
-        "```",
-        "> q",
+        "# T", "## Round 1", "### Pro", "### Con", "**A:** x", "**B:** y", "Con: z", "", "---", "text", "```", "> q",
         "- z",
     ]
-)
+)  # fmt: skip
 
 
 @given(st.lists(LINES | texts, max_size=16).map("\n".join) | texts.map(lambda text: f"# Debate Report\n{text}"))

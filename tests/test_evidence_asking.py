@@ -37,8 +37,7 @@ def chunked(*pieces: bytes, end: bytes = b"0\r\n\r\n", more: str = "") -> bytes:
 
 
 def test_only_this_is_sent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request says who asks and what is taken, and nothing else: no cookie of an earlier answer, no credential, and
-    no proxy of the environment is asked in the site's place."""
+    """A request says who asks and what is taken, and nothing else: no cookie of an earlier answer, no credential."""
     for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9/")
     site.says["/robots.txt"] = answer("", "text/plain", Set_Cookie="seen=1")

@@ -1,4 +1,4 @@
-"""A page is fetched by way of redirects that are looked at one by one, politely, and in time."""
+"""A page is fetched by way of redirects that are looked at one by one, in time, and as robots.txt allows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, moved, run, serving
+from hypothesis import given
+from hypothesis import strategies as st
 
-from debate_orchestrator.evidence.fetch import AT_ONCE, LARGEST_ROBOTS, Fetched, Fetcher
+from debate_orchestrator.evidence.fetch import AT_ONCE, LARGEST_ROBOTS, Fetched, Fetcher, RobotsRules
 from debate_orchestrator.evidence.states import Blocked, NotFetched, Unreachable
 
 
@@ -81,19 +83,11 @@ def test_other_kinds_are_not_read(site: Site, kind: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("status", "why"),
     [
-        (404, "404 Not Found"),
-        (403, "403 Forbidden"),
-        (410, "410 Gone"),
-        (429, "429 Too Many Requests"),
-        (500, "500 Internal Server Error"),
-        (503, "503 Service Unavailable"),
-        (204, "204 No Content"),
-        (206, "206 Partial Content"),
-        (304, "304 Not Modified"),
-        (302, "302 Found"),
-        (799, "status 799"),
+        (404, "404 Not Found"), (403, "403 Forbidden"), (410, "410 Gone"), (429, "429 Too Many Requests"),
+        (500, "500 Internal Server Error"), (503, "503 Service Unavailable"), (204, "204 No Content"),
+        (206, "206 Partial Content"), (304, "304 Not Modified"), (302, "302 Found"), (799, "status 799"),
     ],
-)
+)  # fmt: skip
 def test_a_status_is_told(site: Site, status: int, why: str) -> None:
     """Anything but 200 is told by the standard's name for it, not by the server's."""
     site.says["/"] = answer(ARTICLE, status=status).replace(b"Whatever", b"I am \x1b[1mroot")
@@ -221,14 +215,6 @@ def test_robots_that_can_not_be_read_forbid_everything(site: Site, said: bytes, 
     assert [target for target in site.targets if target == "/"] == []
 
 
-def test_robots_may_be_elsewhere(site: Site) -> None:
-    """A robots.txt that is redirected holds for the host that was asked."""
-    site.says["/robots.txt"] = moved("/real")
-    site.says["/real"] = answer("User-agent: *\nDisallow: /", "text/plain")
-
-    assert refused(site).why == "robots.txt forbids it"
-
-
 def test_a_host_that_hangs_is_unreachable(site: Site) -> None:
     """Where the robots.txt itself takes too long, the page is unreachable, and the time holds for both together."""
     site.says["/robots.txt"] = lambda line: time.sleep(30)
@@ -317,3 +303,99 @@ def test_a_page_that_was_called_off_holds_no_other_up(site: Site) -> None:
         return await asyncio.wait_for(fetcher.fetch(site.url("/")), 10)
 
     assert run(visits()).kind == "html"
+
+
+GROUPS = """
+# a comment
+User-agent: somebody-else
+Disallow: /
+
+User-Agent: Another
+user-agent: Debate-Orchestrator/9.9
+Crawl-delay: 10
+Disallow: /private   # and why
+Allow: /private/open
+disallow: /*.pdf$
+
+User-agent: *
+Disallow: /everybody
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "allowed"),
+    [
+        ("/", True), ("/everybody", True), ("/private", False), ("/private/x", False), ("/privately", False),
+        ("/private/open/x", True), ("/a/b.pdf", False), ("/a/b.pdf?x", True), ("/a/b.pdfs", True),
+    ],
+)  # fmt: skip
+def test_the_group_that_names_this_program_counts(target: str, allowed: bool) -> None:
+    """The group with this program's name holds, in whatever case and version, and that for all does not."""
+    assert RobotsRules(GROUPS).allow(target) is allowed
+
+
+def test_all_are_meant_where_none_is_named() -> None:
+    """Without a group of its name this program keeps to what is said to all programs."""
+    rules = RobotsRules(
+        "User-agent: *\nDisallow: /everybody\n\nUser-agent: x\nDisallow: /\n\nUser-agent: *\nDisallow: /too"
+    )
+
+    assert [rules.allow(target) for target in ("/", "/everybody/x", "/too")] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("lines", "target", "allowed"),
+    [
+        ("Disallow: /a\nAllow: /a", "/a", True), ("Disallow: /a/b\nAllow: /a", "/a/b/c", False),
+        ("Allow: /a/*/c\nDisallow: /a/", "/a/b/c", True), ("Disallow: *", "/x", False),
+        ("Disallow: /*?id=*&x", "/p?id=3&x", False), ("Disallow: /a*$", "/abc", False), ("Disallow: /$", "/a", True),
+        ("Disallow: /$", "/", False), ("Disallow: /a*b*b$", "/ab", True), ("Disallow:", "/x", True),
+        ("Disallow: /stra%C3%9Fe", "/stra%c3%9fe/1", False), ("Disallow: /straße", "/stra%C3%9Fe/1", False),
+        ("Disallow: /%7Ejoe", "/~joe/", False), ("nonsense\n: : :\nSitemap: http://x/", "/x", True),
+    ],
+)  # fmt: skip
+def test_rules_fit_as_the_standard_says(lines: str, target: str, allowed: bool) -> None:
+    """The longest rule that fits decides; stars, ends and escapes are read as RFC 9309 reads them."""
+    assert RobotsRules(f"\ufeffUser-agent: *\n{lines}\n").allow(target) is allowed
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "Disallow: /", "<html>no robots here</html>", "User-agent: *"])
+def test_no_rules_allow_everything(text: str) -> None:
+    """Where nothing is said to this program or to all, everything may be asked for."""
+    assert RobotsRules(text).allow("/anything?at=all")
+
+
+@given(st.text())
+def test_any_text_may_stand_in_other_groups(text: str) -> None:
+    """Any text in the group of another program leaves the rules for this one as they are."""
+    rules = RobotsRules(
+        f"User-agent: other\nDisallow: {text}\n{text}\n\nUser-agent: debate-orchestrator\nDisallow: /private\n"
+    )
+
+    assert not rules.allow("/private/page?x=1")
+
+
+def test_a_path_may_begin_with_two_slashes() -> None:
+    """The first part of such a path is not taken for a host."""
+    assert not RobotsRules("User-agent: *\nDisallow: //h").allow("//h/a")
+
+
+def test_a_pattern_can_not_run_for_ever() -> None:
+    """A pattern of many stars, which would keep a regular expression busy for years, is done at once."""
+    rules = RobotsRules("User-agent: *\nDisallow: /" + "*a" * 5_000 + "$")
+    begun = time.process_time()
+
+    assert rules.allow("/" + "a" * 4_000 + "b")
+    assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    "piece", ["\n", "\r\n", "\t\n", " ", "user-agent", "user-agent ", "user-agent:\n", "user-agent: a"]
+)
+def test_no_text_takes_long_to_read(piece: str) -> None:
+    """As long a robots.txt as is read is read at once, whatever it is made of."""
+    text = (piece * LARGEST_ROBOTS)[: LARGEST_ROBOTS // 2]
+    begun = time.process_time()
+
+    assert not RobotsRules(f"{text}\nUser-agent: *\nDisallow: /a\n").allow("/a/b")
+    assert time.process_time() - begun < 5

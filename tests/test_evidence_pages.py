@@ -1,14 +1,260 @@
-"""A page's bytes become the text that a visitor would read."""
+"""A page's bytes become the text that a visitor would read, in a process that can do nothing else."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
 import pytest
-from evidence_site import ARTICLE
+from evidence_site import ARTICLE, run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.evidence import pages
+from debate_orchestrator.evidence import pages, reader, reader_process
+from debate_orchestrator.evidence.fetch import Fetched
 from debate_orchestrator.evidence.pages import Page, decoded, marked_up, plain, with_main
+from debate_orchestrator.evidence.reader import read_page
+from debate_orchestrator.evidence.states import Unreadable
+
+PAGE = Fetched("http://page.example.org/", "html", "utf-8", ARTICLE.encode())
+QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
+SAID = {"state": "verified", "similarity": 1.0, "passage": "", "why": "so", "title": "", "date": "", "text": "t"}
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Puts a program of the test's in place of the reader."""
+
+    def put(code: str) -> None:
+        program = tmp_path / "stand_in"
+        program.write_text(f"#!{sys.executable}\nimport os, sys, time\n{code}\n", encoding="utf-8")
+        program.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(program))
+
+    return put
+
+
+def test_a_page_is_read_in_a_process_of_its_own() -> None:
+    """A reader tells the state, the title, the date and the text."""
+    found = run(read_page(PAGE, QUOTE))
+
+    assert (found.state, found.similarity, found.title, found.date) == ("verified", 1.0, "Rising water", "2024-03-05")
+    assert "Written for everybody" in found.text
+
+
+def test_a_reader_is_given_nothing_of_the_environment(stand_in: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key, no proxy and no home of the user who runs a debate is told to a reader."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+    said = json.dumps(SAID | {"text": "ENV"}).replace('"ENV"', "' + json.dumps(' '.join(os.environ)) + '")
+    stand_in(f"import json; sys.stdin.read(); print('{said}')")
+    known = set(run(read_page(PAGE, QUOTE)).text.split())
+
+    assert known - {"LC_CTYPE", "__CF_USER_TEXT_ENCODING"} == {"PYTHONPATH", "PYTHONUTF8"}
+
+
+def test_the_working_directory_is_not_believed(here: Path) -> None:
+    """A module that lies in the working directory is not run in place of the reader."""
+    for name in ("debate_orchestrator", "json", "trafilatura"):
+        (here / f"{name}.py").write_text("raise SystemExit('run')", encoding="utf-8")
+
+    assert run(read_page(PAGE, QUOTE)).state == "verified"
+
+
+def test_a_library_that_can_not_be_loaded_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part that is installed and broken is told by its own error, and not as a page that is too much."""
+    (tmp_path / "trafilatura.py").write_text("import lxml_html_clean_of_another_name", encoding="utf-8")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+    with pytest.raises(
+        Unreadable, match=r"can't be loaded: ModuleNotFoundError: No module named 'lxml_html_.*Try: pip install"
+    ):
+        run(read_page(PAGE, QUOTE))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "sys.exit(1)",
+        "os.kill(os.getpid(), 9)",
+        "sys.stdin.read(); raise MemoryError",
+        "os.close(0); time.sleep(0.2); sys.exit(3)",
+    ],
+)
+def test_a_reader_that_breaks_is_told(stand_in: Any, code: str) -> None:
+    """A reader that ends badly leaves the page unread, whether it has taken it or not."""
+    stand_in(code)
+    with pytest.raises(Unreadable, match="too large for the page reader"):
+        run(read_page(PAGE._replace(body=b"x" * 4_000_000), QUOTE))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "", "nonsense", "[]", "{}", json.dumps(SAID | {"state": "blocked"}), json.dumps(SAID | {"state": "sure"}),
+        json.dumps(SAID | {"similarity": 2.0}), json.dumps(SAID | {"similarity": -0.1}),
+        json.dumps(SAID | {"more": "x"}), json.dumps(SAID).replace("1.0", "NaN"),
+    ],
+)  # fmt: skip
+def test_a_reader_that_makes_no_sense_is_not_believed(stand_in: Any, said: str) -> None:
+    """What a reader says is looked at before it is believed."""
+    stand_in(f"sys.stdin.read(); print({said!r})")
+    with pytest.raises(Unreadable, match="an invalid result"):
+        run(read_page(PAGE, QUOTE))
+
+
+def test_what_a_reader_says_is_made_safe(stand_in: Any) -> None:
+    """Lines that a reader says are single lines of bounded length, with nothing in them that moves a cursor."""
+    said = json.dumps(SAID | {"title": "a\n\x1b[1mb" + "x" * 5_000, "why": "c\nd", "passage": "e\nf" + "y" * 50_000})
+    stand_in(f"sys.stdin.read(); print({said!r})")
+    found = run(read_page(PAGE, QUOTE))
+
+    assert found.title.startswith("a ␛[1mb") and len(found.title) == 1_000
+    assert found.why == "c d" and found.passage.startswith("e f") and len(found.passage) == 20_000
+
+
+def test_a_reader_that_never_ends_is_ended(stand_in: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that takes too long is ended, and its page unread."""
+    monkeypatch.setattr(reader, "SECONDS", 3.0)
+    stand_in(f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(60)")
+    begun = time.monotonic()
+    with pytest.raises(Unreadable, match=r"could not be read within 3 s"):
+        run(read_page(PAGE, QUOTE))
+
+    assert time.monotonic() - begun < 20
+    assert gone(tmp_path / "pid")
+
+
+def test_a_reader_that_never_stops_talking_is_ended(stand_in: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that prints without end is ended."""
+    monkeypatch.setattr(reader, "_LARGEST", 1_000_000)
+    stand_in("while True: print('x' * 10_000)")
+    with pytest.raises(Unreadable, match="too large for the page reader"):
+        run(read_page(PAGE, QUOTE))
+
+
+def test_a_reader_ends_when_it_is_called_off(stand_in: Any, tmp_path: Path) -> None:
+    """When a check is cancelled, its reader does not live on."""
+    stand_in(f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(60)")
+
+    async def called_off() -> None:
+        task = asyncio.create_task(read_page(PAGE, QUOTE))
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert not task.done(), "it has not begun"
+            await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(called_off())
+    assert gone(tmp_path / "pid")
+
+
+def gone(path: Path) -> bool:
+    try:
+        os.kill(int(path.read_text(encoding="utf-8")), 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def shut(code: str, where: Path) -> subprocess.CompletedProcess[str]:
+    """What becomes of `code` in a process that is shut like a reader."""
+    lines = [
+        "import os, socket, subprocess, pathlib, resource",
+        "from debate_orchestrator.util import confine as confinement",
+    ]
+    lines += ["from debate_orchestrator.evidence import reader_process as reader"]
+    program = "\n".join([*lines, "confinement.confine(reader.MEMORY, cpu=reader.CPU, reads=True)", code])
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, check=False, text=True, cwd=where, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "socket.create_connection(('127.0.0.1', 9))", "socket.getaddrinfo('example.com', 80)",
+        "socket.socket(socket.AF_UNIX)", "subprocess.run(['true'])", "os.system('true')", "os.fork()",
+        "os.execv('/bin/true', ['true'])", "os.posix_spawn('/bin/true', ['true'], {})", "open('made', 'w')",
+        "open('here', 'a')", "os.open('made', os.O_CREAT | os.O_WRONLY)", "pathlib.Path('here').unlink()",
+        "os.rename('here', 'there')", "os.mkdir('made')", "os.kill(os.getppid(), 0)",
+        "__import__('ctypes').CDLL(None)",
+    ],
+)  # fmt: skip
+def test_a_reader_can_do_nothing(code: str, tmp_path: Path) -> None:
+    """Once it is shut, a process reaches no network, starts no other, and writes and removes no file."""
+    (tmp_path / "here").write_text("as it was", encoding="utf-8")
+    ran = shut(code, tmp_path)
+
+    assert ran.returncode == 1 and "PermissionError" in ran.stderr and "is not allowed" in ran.stderr
+    assert [(path.name, path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()] == [("here", "as it was")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not hold a process to its memory")
+def test_a_reader_has_little_memory(tmp_path: Path) -> None:
+    """A process that is shut can't take all the memory there is."""
+    ran = shut("bytearray(3_000_000_000)", tmp_path)
+
+    assert ran.returncode == 1 and "MemoryError" in ran.stderr
+
+
+def test_a_reader_has_little_time(tmp_path: Path) -> None:
+    """A process that is shut is ended when it has computed for too long."""
+    ran = shut("print(resource.getrlimit(resource.RLIMIT_CPU))", tmp_path)
+
+    assert ran.stdout.strip() == str((reader_process.CPU, reader_process.CPU))
+
+
+@pytest.mark.parametrize(
+    ("quote", "state"),
+    [
+        (QUOTE, "verified"),
+        ("All the news of the day before", "verified"),
+        ("Written for everybody, kept by nobody in particular", "verified"),
+        ("The sea rose by 3.5 millimetres a year between 1993 and 2023", "not found"),
+        ("This sentence was never meant to be seen by anybody", "not found"),
+        ("This sentence is written by a script alone", "not found"),
+        ("Nobody who lives at the shore was surprised by this", "near match"),
+    ],
+)
+def test_the_whole_page_is_looked_through(quote: str, state: str) -> None:
+    """What is not in the main text is looked for in all that a visitor sees, and nowhere else."""
+    assert reader_process.read(ARTICLE.encode(), "html", "", quote)["state"] == state
+
+
+def test_without_a_main_text_the_whole_text_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the main text takes too long to make out, or can't be, the whole text is enough."""
+
+    def stumble(*_: object) -> None:
+        raise RuntimeError("a page that was not expected")
+
+    def never(*_: object) -> None:
+        while True:
+            try:
+                sum(range(1_000))
+            except Exception:
+                continue
+
+    monkeypatch.setattr(reader_process, "MAIN", 0.2)
+    for making in (stumble, never):
+        monkeypatch.setattr(pages, "with_main", making)
+        said = reader_process.read(ARTICLE.encode(), "html", "", QUOTE)
+        assert (said["state"], said["title"]) == ("verified", "Rising water")
+
+
+def test_plain_text_is_read_as_it_is() -> None:
+    """A page of plain text is looked through as it stands."""
+    assert (
+        reader_process.read(b"<p>four words and more of them</p>", "plain", "", "<p>four words and more of them")[
+            "state"
+        ]
+        == "verified"
+    )
 
 
 def whole(html: str) -> str:
@@ -40,30 +286,23 @@ def test_all_that_is_seen_is_there_and_no_more() -> None:
 
 
 VISIBLE_TEXTS = [
-    ("<p>one <b>two</b>three</p>", "one twothree"),
-    ("<p>one</p><p>two</p>", "one\ntwo"),
-    ("<p>one<br>two</p>", "one\ntwo"),
-    ("<table><tr><td>one</td><td>two</td></tr></table>", "one\ntwo"),
-    ("<ul><li>one<li>two</ul>three", "one\ntwo\nthree"),
-    ("<p>one <!-- no --> two</p>", "one two"),
+    ("<p>one <b>two</b>three</p>", "one twothree"), ("<p>one</p><p>two</p>", "one\ntwo"),
+    ("<p>one<br>two</p>", "one\ntwo"), ("<table><tr><td>one</td><td>two</td></tr></table>", "one\ntwo"),
+    ("<ul><li>one<li>two</ul>three", "one\ntwo\nthree"), ("<p>one <!-- no --> two</p>", "one two"),
     ("<p>one<script>no</script><style>no</style><noscript>no</noscript> two</p>", "one two"),
     ("<p>one<span hidden>no</span><span style='color: red; DISPLAY : none'>no</span> two</p>", "one two"),
     ("<p>one<template>no</template> <i style='visibility:hidden'>no<b>no</b></i>two</p>", "one two"),
     ("<p>&lt;b&gt; &amp;amp; &#x41;&nbsp;x</p>", "<b> &amp; A x"),
     ("<p>10<sup>2</sup> and 10<sup>\u22126</sup></p>", "10^2 and 10^\u22126"),
     ("<p>in 2019<sup><a href='#n'>3</a></sup> and <sup>4</sup>He, x<sup>2</sup></p>", "in 2019[3] and 4He, x2"),
-    ("<p>in <b>2019</b><sup>3</sup>.</p>", "in 2019^3."),
-    ("<p>exam<wbr>ple</p>", "example"),
-    ("no markup at all", "no markup at all"),
-    ("<p>one<p>\x1b[2Jtwo\u202e", "one\n␛[2Jtwo"),
-    ("<?php no ?><p>one", "one"),
-    ("<svg><text>no</text></svg><p>one", "one"),
-]
+    ("<p>in <b>2019</b><sup>3</sup>.</p>", "in 2019^3."), ("<p>exam<wbr>ple</p>", "example"),
+    ("no markup at all", "no markup at all"), ("<p>one<p>\x1b[2Jtwo\u202e", "one\n␛[2Jtwo"),
+    ("<?php no ?><p>one", "one"), ("<svg><text>no</text></svg><p>one", "one"),
+]  # fmt: skip
 
 
 def test_what_a_visitor_sees() -> None:
-    """Blocks are apart, inline elements are not; raised figures are kept from those before them; nothing hidden is read
-    and nothing harmful left."""
+    """Blocks are apart, inline elements are not; raised figures are kept from those before them."""
     for html, text in VISIBLE_TEXTS:
         assert whole(f"<html><body>{html}</body></html>") == text, html
 
@@ -77,23 +316,16 @@ def test_a_page_without_text(html: str) -> None:
 
 
 ENCODINGS = [
-    ("größer".encode(), "utf-8", "größer"),
-    ("größer".encode(), "", "größer"),
-    ("größer".encode("latin-1"), "iso-8859-1", "größer"),
-    ("größer".encode("latin-1"), "", "größer"),
+    ("größer".encode(), "utf-8", "größer"), ("größer".encode(), "", "größer"),
+    ("größer".encode("latin-1"), "iso-8859-1", "größer"), ("größer".encode("latin-1"), "", "größer"),
     ("“größer”".encode("cp1252"), "iso-8859-1", "“größer”"),
     (b'<meta charset="koi8-r">' + "река".encode("koi8-r"), "", '<meta charset="koi8-r">река'),
     (b"<meta http-equiv=x content='text/html; charset=gbk'>" + "河".encode("gbk"), "", None),
-    ("\ufeffgrößer".encode(), "iso-8859-1", "größer"),
-    ("größer".encode("utf-16"), "utf-8", "größer"),
-    ("川".encode("shift_jis"), "Shift_JIS", "川"),
-    (b"gr\xff\xfe", "utf-8", "gr\ufffd\ufffd"),
-    ("größer".encode(), "no-such-thing", "größer"),
-    ("größer".encode(), "unicode_escape", "größer"),
-    ("größer".encode(), "punycode", "größer"),
-    (b"+AGE-", "utf-7", "+AGE-"),
-    (b"6161", "hex", "6161"),
-]
+    ("\ufeffgrößer".encode(), "iso-8859-1", "größer"), ("größer".encode("utf-16"), "utf-8", "größer"),
+    ("川".encode("shift_jis"), "Shift_JIS", "川"), (b"gr\xff\xfe", "utf-8", "gr\ufffd\ufffd"),
+    ("größer".encode(), "no-such-thing", "größer"), ("größer".encode(), "unicode_escape", "größer"),
+    ("größer".encode(), "punycode", "größer"), (b"+AGE-", "utf-7", "+AGE-"), (b"6161", "hex", "6161"),
+]  # fmt: skip
 
 
 def test_encodings() -> None:

@@ -52,8 +52,7 @@ def test_the_page_lists_them_all() -> None:
 
 
 def test_there_is_one_of_every_kind() -> None:
-    """A strict debate of two rounds, a lenient one of two and a quick verdict of one are shipped, and debates of two
-    other formats."""
+    """A strict debate of two rounds, a lenient one of two and a quick verdict of one are shipped."""
     openings = [fold(read(path).events).opened for path in EXAMPLES]
     kinds = {(one.setup.rounds, one.setup.strictness) for one in openings if one.format.name == "adversarial"}
 
@@ -139,8 +138,7 @@ def test_formats_that_were_shipped_once_need_no_consent(path: Path) -> None:
 
 @pytest.mark.parametrize("path", EARLIER_FORM, ids=lambda path: path.parent.name)
 def test_openings_of_earlier_versions_are_read(path: Path) -> None:
-    """What earlier versions wrote beside the setup, by former names, is found in the settings; so is what the setup
-    held. The same data in the form of now gives the same opening."""
+    """What earlier versions wrote beside the setup, by former names, is found in the settings."""
     raw, opened = _first(path), read(path).events[0]
     assert isinstance(opened, Opened)
     setup = opened.setup.model_dump(mode="json")

@@ -1,31 +1,212 @@
-"""The files of one debate: how they are called, and where they may lie."""
+"""Files are replaced only where this program wrote them: anything else is moved aside or refused, byte for byte."""
 
 from __future__ import annotations
 
 import os
+import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic, write_new, write_over
 from debate_orchestrator.storage.paths import DebateFiles, state_folder
 from debate_orchestrator.util.errors import BadFile
+
+
+def listing(folder: Path) -> dict[str, str]:
+    """Every file of a folder with its text; a link with what it points to."""
+    return {
+        one.name: f"-> {os.readlink(one)}" if one.is_symlink() else one.read_text(encoding="utf-8")
+        for one in folder.iterdir()
+        if one.is_symlink() or one.is_file()
+    }
+
+
+def test_what_is_not_ours_is_moved_aside(here: Path) -> None:
+    """A file that is not ours gets a new name with `.edited`, numbered where taken; a file that is ours is replaced."""
+    Path("x.md").write_text("theirs")
+    Path("x.edited.md").write_text("already there")
+
+    assert write_atomic("x.md", "new", ours=lambda there: there == b"ours") == "x.edited-2.md"
+    Path("x.md").write_text("ours")
+    assert write_atomic("x.md", "newer", ours=lambda there: there == b"ours") is None
+    assert listing(here) == {"x.md": "newer", "x.edited.md": "already there", "x.edited-2.md": "theirs"}
+
+
+def test_the_same_bytes_are_not_moved(here: Path) -> None:
+    """Where the file holds what would be written, or nothing, there is nothing to keep."""
+    Path("x").write_text("same")
+    Path("y").touch()
+
+    assert write_atomic("x", "same", ours=lambda there: False) is None
+    assert write_atomic("y", "new", ours=lambda there: False) is None
+    assert listing(here) == {"x": "same", "y": "new"}
+
+
+def test_a_link_is_never_followed(here: Path) -> None:
+    """A link is moved aside where files may be, and refused elsewhere; what it points to stays as it was."""
+    Path("victim").write_text("precious")
+    for name in ("a.md", "b.md", "dangling.md"):
+        os.symlink("nowhere" if name == "dangling.md" else "victim", name)
+
+    assert write_atomic("a.md", "new", ours=lambda there: True) == "a.edited.md"
+    assert write_atomic("dangling.md", "new", ours=lambda there: True) == "dangling.edited.md"
+    with pytest.raises(BadFile, match=r"b\.md .a symbolic link"):
+        write_atomic("b.md", "new")
+    assert listing(here) == {
+        "victim": "precious",
+        "a.md": "new",
+        "a.edited.md": "-> victim",
+        "b.md": "-> victim",
+        "dangling.md": "new",
+        "dangling.edited.md": "-> nowhere",
+    }
+
+
+def test_a_hard_link_keeps_what_it_held(here: Path) -> None:
+    """A file with a second name elsewhere is replaced under its first name alone."""
+    Path("x").write_text("old")
+    os.link("x", "other")
+    write_atomic("x", "new")
+
+    assert listing(here) == {"x": "new", "other": "old"}
+
+
+def test_a_read_only_file_is_not_replaced(here: Path) -> None:
+    """A file that its owner may not write is moved aside where files may be, and refused elsewhere."""
+    for name in ("a", "b"):
+        Path(name).write_text("old")
+        os.chmod(name, 0o444)
+
+    assert write_atomic("a", "new", ours=lambda there: True) == "a.edited"
+    with pytest.raises(BadFile, match="read-only"):
+        write_atomic("b", "new")
+    assert listing(here) == {"a": "new", "a.edited": "old", "b": "old"}
+
+
+@pytest.mark.parametrize("what", ["folder", "pipe"])
+def test_what_is_no_file_is_refused(here: Path, what: str) -> None:
+    """A folder or a pipe in the way is neither read nor moved, and nothing is left behind."""
+    os.mkdir("x.md") if what == "folder" else os.mkfifo("x.md")
+    with pytest.raises(BadFile, match=r"x\.md .a"):
+        write_atomic("x.md", "new", ours=lambda there: True)
+    with pytest.raises(BadFile, match=r"one of mine|Can't write"):
+        write_over("x.md", "# Mine", b"# Mine", "one of mine")
+    assert os.listdir() == ["x.md"]
+
+
+def test_a_replaced_file_keeps_its_mode(here: Path) -> None:
+    """A private file is still private when it was replaced, and was so while it was written."""
+    Path("x").write_text("old")
+    os.chmod("x", 0o600)
+    write_atomic("x", "new")
+
+    assert (stat.S_IMODE(os.stat("x").st_mode), Path("x").read_text()) == (0o600, "new")
+
+
+def test_a_refused_chmod_blocks_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the file system refuses to change modes, files are written all the same."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    Path("x").write_text("old")
+    os.chmod("x", 0o640)
+    for name in ("chmod", "fchmod"):
+        monkeypatch.setattr(os, name, refused)
+    write_atomic("x", "new")
+    write_atomic("y", "new")
+
+    assert listing(here) == {"x": "new", "y": "new"}
+
+
+def test_the_umask_of_the_process_is_left_alone(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writing never changes the umask, which other threads would see."""
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the umask was changed"))
+    write_atomic("x", "new")
+
+    assert Path("x").read_text() == "new"
+
+
+def test_a_file_system_without_modes(here: Path) -> None:
+    """On a file system that has no modes (vfat), files are written and replaced."""
+    made = (
+        "truncate -s 2M image && mkfs.vfat image && mkdir room && mount -o loop image room && cd room && "
+        'python -c "from debate_orchestrator.storage.files import write_atomic as w; '
+        "w('x', '1'); w('x', '2')\" && "
+        "cat x && cd .. && umount room"
+    )
+    ready = subprocess.run(["unshare", "-m", "sh", "-c", made.partition(" && cd room")[0]], check=False)
+    if ready.returncode:
+        pytest.skip("no vfat can be mounted here")
+    ran = subprocess.run(["unshare", "-m", "sh", "-c", made], capture_output=True, text=True, check=False)
+    assert ran.stdout.endswith("2"), ran.stderr
+
+
+def test_what_has_a_place_of_its_own_is_written_once(here: Path) -> None:
+    """`write_new` writes no file that is there already, not even where a link points to nothing."""
+    write_new("x", "first")
+    os.symlink("nowhere", "y")
+    for name in ("x", "y"):
+        with pytest.raises(BadFile, match="already exists"):
+            write_new(name, "second")
+
+    assert listing(here) == {"x": "first", "y": "-> nowhere"}
+
+
+def test_moving_aside_overwrites_nothing(here: Path) -> None:
+    """Each file that is moved aside gets a name that nothing else has, a folder and a link too."""
+    for n in range(2):
+        Path("x.md").write_text(str(n))
+        move_aside("x.md", "taken")
+    os.mkdir("x.md")
+    Path("x.md", "inside").write_text("kept")
+    move_aside("x.md", "taken")
+    os.symlink("nowhere", "x.md")
+    move_aside("x.md", "taken")
+
+    assert listing(here) == {"x.taken.md": "0", "x.taken-2.md": "1", "x.taken-4.md": "-> nowhere"}
+    assert Path("x.taken-3.md", "inside").read_text() == "kept"
+
+
+def test_a_folder_of_our_own_is_no_link(here: Path) -> None:
+    """Where a link stands in the place of a folder of ours, nothing is written to where it points."""
+    os.mkdir("elsewhere")
+    os.symlink("elsewhere", "own")
+    for name in ("own", "own/"):
+        with pytest.raises(BadFile, match="a symbolic link"):
+            make_folder(name)
+    make_folder("deep/er")
+    make_folder("deep/er")
+
+    assert Path("deep/er").is_dir()
+
+
+def test_nothing_is_left_of_a_write_that_failed(here: Path) -> None:
+    """Where writing fails half-way, what was there stays under its name, and no other file is there."""
+    Path("x.md").write_text("theirs")
+    script = (
+        "import resource; from debate_orchestrator.storage.files import write_atomic as write_whole\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "try: write_whole('x.md', 'x' * 5000, ours=lambda there: False)\n"
+        "except Exception as error: print(type(error).__name__)"
+    )
+    ran = subprocess.run(["python", "-c", script], capture_output=True, text=True, check=True)
+
+    assert ran.stdout == "BadFile\n"
+    assert listing(here) == {"x.md": "theirs"}
 
 
 @pytest.mark.parametrize(
     ("output", "stem"),
     [
-        ("report.md", "report"),
-        ("./report.md", "./report"),
-        ("a/b/report.md", "a/b/report"),
-        ("../here/report.md", "../here/report"),
-        ("v1.2.md", "v1.2"),
-        ("ünï çødé.md", "ünï çødé"),
-        ("out", "out/debate-report"),
-        ("out/", "out/debate-report"),
-        ("v1.2/", "v1.2/debate-report"),
+        ("report.md", "report"), ("./report.md", "./report"), ("a/b/report.md", "a/b/report"),
+        ("../here/report.md", "../here/report"), ("v1.2.md", "v1.2"), ("ünï çødé.md", "ünï çødé"),
+        ("out", "out/debate-report"), ("out/", "out/debate-report"), ("v1.2/", "v1.2/debate-report"),
         (".", "./debate-report"),
     ],
-)
+)  # fmt: skip
 def test_files_are_named_after_the_report(here: Path, output: str, stem: str) -> None:
     """Journal, turns and looked-up pages lie beside the report under its name, relative where the output was."""
     if output.startswith(".."):
@@ -34,12 +215,6 @@ def test_files_are_named_after_the_report(here: Path, output: str, stem: str) ->
     report, journal, *others = DebateFiles.of_output(output)
     assert (report, journal) == (f"{stem}.md", f"{stem}.journal.jsonl")
     assert others == [f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts", f"{stem}.html"]
-
-
-def test_an_absolute_output_stays_absolute(tmp_path: Path) -> None:
-    """Where the output is absolute, so are its siblings."""
-    files = DebateFiles.of_output(str(tmp_path / "report.md"))
-    assert files.journal == str(tmp_path / "report.journal.jsonl")
 
 
 @pytest.mark.parametrize("output", ["new/folder/report.md", "new/folder/", "new/folder"])
@@ -74,13 +249,6 @@ def test_what_can_not_be_written(here: Path, output: str) -> None:
     assert output[:50] in refused.value.complaints[0]
 
 
-@pytest.mark.parametrize("output", ["a\0b/report.md", "a\ud800b/report.md"])
-def test_what_is_no_name(here: Path, output: str) -> None:
-    """An output that the system can't have as a name is refused."""
-    with pytest.raises(BadFile):
-        DebateFiles.of_output(output)
-
-
 @pytest.mark.parametrize(
     ("journal", "stem"),
     [
@@ -97,12 +265,6 @@ def test_files_of_a_journal(journal: str, stem: str) -> None:
     assert others == [f"{stem}.turns", f"{stem}.evidence", f"{stem}.drafts", f"{stem}.html"]
 
 
-def test_both_ways_agree(here: Path) -> None:
-    """The files of an output are those of its journal."""
-    files = DebateFiles.of_output("deep/report.md")
-    assert DebateFiles.of_journal(files.journal) == files
-
-
 @pytest.mark.parametrize("journal", ["debate.md", "old/debate.md", "debate.html"])
 def test_a_report_is_never_its_journal(journal: str) -> None:
     """However a journal is called, its report and its page are other files."""
@@ -117,8 +279,7 @@ def test_ballots_lie_beside_the_journal(here: Path) -> None:
 
 
 def test_records_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user's own records lie in an absolute place, so that no folder from elsewhere can hold them; where there
-    is none, nothing is kept."""
+    """A user's own records lie in an absolute place, so that no folder from elsewhere can hold them."""
     monkeypatch.setenv("XDG_STATE_HOME", "/somewhere")
     assert state_folder() == Path("/somewhere/debate-orchestrator")
     monkeypatch.setenv("XDG_STATE_HOME", "state")

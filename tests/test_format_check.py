@@ -6,36 +6,27 @@ import os
 import re
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from own_formats import EXTENDING, FORMAT, written
+from own_formats import EXTENDING, FORMAT, spoiled, written
 
-from debate_orchestrator.engine import format_check
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.engine import dry_run, format_check
+from debate_orchestrator.formats import loader, source
+from debate_orchestrator.formats.validation import key_path
+from debate_orchestrator.prompting import briefs
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFormat, DebateError
 
 PLACED = re.compile(r"^\S+/[\w.-]+:\d+: ")
 LINES = FORMAT.splitlines(keepends=True)
 JUNK = [
-    "",
-    "x",
-    " ",
-    "\t",
-    "-",
-    ": ",
-    "0",
-    "99999999999999999999",
-    "null",
-    "[",
-    "{a: b}",
-    "'",
-    "&a",
-    "\x00",
-    "\u2028",
+    "", "x", " ", "\t", "-", ": ", "0", "99999999999999999999", "null", "[", "{a: b}", "'", "&a", "\x00", "\u2028",
     "no",
-]
+]  # fmt: skip
 
 
 @pytest.mark.slow
@@ -156,3 +147,233 @@ def test_unknown_keys_are_told_up_to_a_hundred(here: Path) -> None:
     """Of a thousand unknown keys a hundred are complained of."""
     written(here / "mine", format_yaml=FORMAT + "".join(f"z{n}: 1\n" for n in range(1000)))
     assert sum(": 'z" in one and "is not a key here" in one for one in format_check.find_mistakes("./mine")) == 100
+
+
+NEVER, NEVER_JUDGED = (f"seats: [{seats}]\n    when: {{rounds_at_least: 2}}" for seats in ("a, b", "judge"))
+ADVERSARIAL = loader.load("adversarial")
+
+
+def told(folder: Path, **files: str) -> list[str]:
+    """Complaints about the small format with other texts in some files."""
+    draft = source.read_source(str(written(folder, **files)))
+    assert draft.format is not None
+    return dry_run.find_problems(draft.format, loader.carried_templates(draft), key_path)
+
+
+def changed_format(**changes: Any) -> Format:
+    return Format.model_validate(ADVERSARIAL.model_dump() | changes)
+
+
+@pytest.mark.parametrize(
+    ("limits", "tried"),
+    [
+        ({"default": 1, "most": 3, "insist": 3}, [1, 2, 3]),
+        ({"default": 3, "most": 6, "insist": 8}, [1, 2, 3, 4, 5, 6, 8]),
+        ({"default": 3, "most": 50, "insist": 60}, [1, 2, 3, 4, 5, 6, 7, 8, 50, 60]),
+    ],
+)
+def test_the_sizes_that_are_tried(limits: dict[str, int], tried: list[int]) -> None:
+    """Every number of rounds that is few, and the largest there may be."""
+    assert dry_run.sizes(changed_format(rounds=limits)) == tried
+
+
+def test_sizes_that_a_condition_tells_apart() -> None:
+    """A number that a phase, a criterion or a field depends on is tried, and the one below it."""
+    data = ADVERSARIAL.model_dump()
+    data["rounds"] = {"default": 1, "most": 9, "insist": 90}
+    data["round"][2]["when"]["rounds_at_least"] = 20
+    data["rubric"]["criteria"]["argument_quality"]["when"]["rounds_at_least"] = 30
+    data["shapes"]["dissent"]["rows"]["fields"]["claim"]["when"]["rounds_at_least"] = 40
+    data["round"][3]["when"]["round"] = 50
+    assert dry_run.sizes(Format.model_validate(data))[9:] == [19, 20, 29, 30, 39, 40, 49, 50, 90]
+
+
+def test_every_brief_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the trials of a format each of its templates is rendered, those that answer convergence too."""
+    seen: set[str] = set()
+    render = briefs._render
+
+    def spy(name: Any, *rest: Any) -> str:
+        seen.update([name] if isinstance(name, str) else name)
+        return render(name, *rest)
+
+    monkeypatch.setattr(briefs, "_render", spy)
+    made = changed_format(rounds={"default": 1, "most": 2, "insist": 2})
+    assert dry_run.find_problems(made, {}, key_path) == []
+    assert {loader.task_template(made, phase) for phase in made.phases()} <= seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("said", "where"),
+    [
+        ("{% if turn.phase.on %}{{ topic.x }}{% endif %}", "an intervention"),
+        ("{% if context %}{{ topic.x }}{% endif %}", "material"),
+        ("{% if search %}{{ topic.x }}{% endif %}", "a search"),
+        ("{% if turn.round == 2 and spoken %}{{ topic.x }}{% endif %}", "a later round"),
+        ("{% if rounds == 3 %}{{ topic.x }}{% endif %}", "the most rounds of who insists"),
+    ],
+)
+def test_what_is_rendered_in_some_debates_alone(tmp_path: Path, said: str, where: str) -> None:
+    """A template that fails only with an intervention, with material or in some round is found out."""
+    (one,) = told(tmp_path / "mine", speech_md_j2=f"\n{said}")
+    assert one.startswith(
+        "formats/mine/speech.md.j2:2: the template can't be rendered: 'str object' has no attribute 'x'"
+    ), where
+
+
+@pytest.mark.parametrize("said", ["declined", "conceded", "persisted", "ballots"])
+def test_what_a_judge_is_told_in_some_debates_alone(tmp_path: Path, said: str) -> None:
+    """A judge's template that fails only after a refusal, a concession or an intervention in vain is found out."""
+    (one,) = told(tmp_path / "mine", **{"end.md.j2": f"{{% if {said} %}}{{{{ topic.x }}}}{{% endif %}}"})
+    assert one.startswith("formats/mine/end.md.j2:1: the template can't be rendered: 'str object' has no attribute 'x'")
+
+
+def test_a_panel_is_tried_too(tmp_path: Path) -> None:
+    """A template that fails for the second judge alone is found out."""
+    said = "{{ schema | json }}{% if turn.seat == 'judge-2' %}{{ 1 / 0 }}{% endif %}"
+    assert "ZeroDivisionError" in told(tmp_path / "mine", vote_md_j2=said)[0]
+
+
+def test_the_same_mistake_is_told_once(tmp_path: Path) -> None:
+    """However many briefs a mistake is in, it is one complaint; another in the same file is another."""
+    said = "{% if rounds == 1 %}\n{{ topic.x }}\n{% else %}\n{{ topic.y }}\n{% endif %}"
+    places = [one.split(": ")[0] for one in told(tmp_path / "mine", speech_md_j2=said)]
+    assert places == ["formats/mine/speech.md.j2:2", "formats/mine/speech.md.j2:4"]
+
+
+def test_a_debate_that_the_engine_can_not_go_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ballot that the engine breaks at is told with the turn, at the shape."""
+
+    def count(ballot: object, *rest: object) -> None:
+        raise KeyError("scores")
+
+    monkeypatch.setattr("debate_orchestrator.core.tally.read_ballot", count)
+    (one,) = told(tmp_path / "mine")
+    assert one.startswith("shapes.ballot: a ") and "stops at 1.vote.judge" in one
+
+
+def test_a_report_that_can_not_be_told(tmp_path: Path) -> None:
+    """A dissent record without what the report shows of it is told at the shapes."""
+    odd = FORMAT.replace(
+        "after:\n", "after:\n  - {name: rows, title: Rows, tag: ROWS, seats: [judge], reply: rows, template: vote}\n"
+    )
+    odd += "  rows:\n    rows: {kind: list, fields: {claim: {kind: text}}}\n"
+    (one,) = told(tmp_path / "mine", format_yaml=odd)
+    assert one.startswith("shapes: a calm debate of 1 round (plain) can't be reported (")
+
+
+def test_a_format_without_a_turn(tmp_path: Path) -> None:
+    """A format in which no seat ever has a turn is told, and breaks nothing."""
+    never = FORMAT[: FORMAT.index("round:\n  - name")] + FORMAT[FORMAT.index("shapes:") :] + "round: []\n"
+    (one,) = told(tmp_path / "mine", format_yaml=never)
+    assert one == "round: a calm debate of 1 round (plain) has no turns."
+    assert "There are no phases" in format_check.find_mistakes(str(tmp_path / "mine"))[0]
+
+
+def test_trials_without_a_turn_end_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time for all trials is held where they have no turn to play, too."""
+    monkeypatch.setattr(dry_run, "SECONDS", 0)
+    assert (
+        "more than 0 s"
+        in told(
+            tmp_path / "mine",
+            format_yaml=FORMAT.replace("seats: [a, b]", NEVER).replace("seats: [judge]", NEVER_JUDGED),
+        )[0]
+    )
+
+
+YAML, RUBRIC, SPEECH, VOTE = "format.yaml", "rubric.yaml", "speech.md.j2", "vote.md.j2"
+VOTED = FORMAT[FORMAT.index("    reply: ballot") : FORMAT.index(" convergence\n")]
+SCORES, WINNER, DIR = "scores: {kind: scores}", "winner: {kind: choice, of: [a, b, tie]}", "./mine"
+
+MISTAKES = [
+    # No YAML
+    (YAML, "title: Small", "§title: Small: er", "mapping values are not allowed here"),
+    (YAML, "title: Small", "title: Small\n§title: Smaller", "the key 'title' appears twice"),
+    (YAML, "insist: 3}\nlabels", "insist: 3\n§labels", "expected ',' or '}', but got ':'"),
+    (YAML, "title: Small", "title: §&x Small", "anchors (&name)"),
+    (YAML, "title: Small", "§title: !!str Small", "tags (!name)"),
+    (YAML, "title: Small", "title: Sma§ll\x07", "special characters are not allowed"),
+    (RUBRIC, "most: 5", "§\tmost: 5", "that cannot start any token"),
+    # Keys
+    (YAML, "title: Small", "§titel: Small", "titel: 'titel' is not a key here; use one of extends, title,"),
+    (YAML, "title: Small", "§titel: Small", "the key 'title' is missing"),
+    (YAML, "    words: 100", "    §word: 100", "round[0].word: 'word' is not a key here; use one of name, title"),
+    (YAML, "{kind: flag}", "{kind: flag, §per_sides: true}", "Did you mean 'per_side'?"),
+    (YAML, "name: speech\n    title: Speech", "§name: speech", "round[0]: the key 'title' is missing"),
+    (YAML, "title: Small", "§name: smal\ntitle: Small", "name: 'smal' should be 'mine'"),
+    (YAML, "  judge: {name: Jo, tag: J}", "  judge: {§name: Jo}", "seats.judge: the key 'tag' is missing"),
+    # Values
+    (YAML, "words: 100", "§words: many", "round[0].words: 'many' should be a whole number"),
+    (YAML, "order: at once", "§order: at onec", "should be 'in turn' or 'at once'. Did you mean 'at once'?"),
+    (YAML, "title: Speech", "§title: 7", "round[0].title: 7 should be text. Put it in quotes."),
+    (YAML, "title: Speech", '§title: "Two\\nlines"', "should be a line of text"),
+    (YAML, "seats: [a, b]", "§seats: [a, a]", "round[0].seats: A seat is named twice in a, a"),
+    (YAML, WINNER, "winner: {§kind: chioce}", "Did you mean 'choice'?"),
+    (YAML, "rounds: {default: 1", "§rounds: {default: 3", "default 3, most 2, insist 3: each must be at least"),
+    (YAML, "insist: 3", "§insist: 3000", "from 1 to 100"),
+    (YAML, "    words: 100", "    §when: {round: frist}", "should be 'first', 'later', 'last' or 'not last' or a"),
+    (YAML, "    words: 100", "    §when: {round: 4}", "round[0].when.round: 4 should be 1 to 3"),
+    (YAML, "    words: 100", "    §when: {strictness: harsh}", "when.strictness: 'harsh' should be plain"),
+    (YAML, "  concede: You win.", "  §concede: ''", "lines.concede: '' should be one line of text"),
+    (YAML, "  decline: I will not.", "  §decline: You win.", "is also the line that concedes"),
+    (YAML, "{round} OF {rounds}", "§{round} OF {all}", "{all} can't be filled in; use only {round} and {rounds}"),
+    (YAML, '"[STOP - {round}]"', '§"[STOP - {round"', "Double each brace"),
+    # What does not hang together
+    (YAML, "  b: {name", "  §c: {name", "'c' is not a seat: the seats are a, b, judge"),
+    (YAML, "seats: [a, b]", "seats: [a, §c]", "round[0].seats[1]: phase 'speech' seats 'c', which is not a seat"),
+    (YAML, "    words: 100", "    heard_by: [a, §jugde]", "phase 'speech' is heard by 'jugde', which is not a seat"),
+    (YAML, "reply: final", "§reply: finale", "wants the shape 'finale', which is not among the shapes"),
+    (YAML, "name: vote", "§name: speech", "two phases are called 'speech'"),
+    (YAML, "side: {kind: choice, of: [a, b, both], only_if: {d", "side: {kind: choice, §only_if: {x", "a field beside"),
+    (YAML, VOTED, VOTED.replace("ballot", "final").replace("on:", "§on:"), "no phase of the round before it looks"),
+    (YAML, "after:", "context_heard_by: [§c]\nafter:", "context_heard_by names 'c', which is not a seat"),
+    (YAML, SCORES, "scores: {§kind: flag}", "shapes.ballot.scores.kind: got 'flag'; expected 'scores'"),
+    (YAML, WINNER, "winner: {§optional: true, kind: choice}", "can't depend on a condition"),
+    (YAML, WINNER, "winner: {kind: choice, §of: [pro, con, tie]}", "has the winner 'pro', which is not a side"),
+    # The rubric
+    (YAML, "rubric: rubric.yaml", "§rubric: rubrik.yaml", "a file in ./mine/. Did you mean 'rubric.yaml'?"),
+    (YAML, "rubric: rubric.yaml", "§rubric: reserach", "one of answer, conversation, panel, research, a file"),
+    (YAML, "rubric: rubric.yaml\n", "rubric: §{least: 1, most: 2}\n", "rubric: the key 'strictness' is missing"),
+    (RUBRIC, "most: 5", "§most: inf", "should be a finite number"),
+    (RUBRIC, "least: 0", "§least: 5", "the rubric's scale must go from 0 or more to something larger"),
+    (RUBRIC, "criteria:\n  wit: {", "§criteria:\n  wit: {when: {strictness: plain}, ", "that always applies"),
+    # Templates
+    (YAML, "    words: 100", "    §template: speach", f"no template {DIR}/speach.md.j2. Did you"),
+    (YAML, "template: speech", "§template: adversarial/opnening", "Did you mean 'adversarial/opening'?"),
+    (SPEECH, "Speak", "§{% if %}Speak", "Expected an expression"),
+    (SPEECH, "{{ loop.index }} is {{ side }}.\n{% endfor %}", "§", "Unexpected end of template"),
+    (SPEECH, "name(other)", "§name(othr)", "a debater's brief does not provide the name 'othr'. Did"),
+    (SPEECH, "{{ name(other) }}", "§{{ name(othr) }}", "Did you mean 'other'?"),
+    (SPEECH, "{% endfor %}", "{% endfor %}\n§{{ loop.index }}", "the name 'loop'"),
+    (SPEECH, "Answer", "§{{ criteria }}", "a debater's brief does not provide the name 'criteria'."),
+    (SPEECH, "positions[turn.seat] }}", "positions[turn.seat] | §lien }}", "no filter 'lien'"),
+    (SPEECH, "{% if target %}", "§{% if target is definde %}", "there is no test 'definde'."),
+    (SPEECH, "./seat.md.j2", "§./seet.md.j2", "no template './seet.md.j2'"),
+    (SPEECH, "./seat.md.j2", "§shared/judge.md.j2", "which prompts/shared/judge.md.j2 uses"),
+    ("seat.md.j2", "name(turn.seat)", "§nmae(turn.seat)", "Did you mean 'name'?"),
+    ("system.md.j2", "", "All\n§{{ criteria }}", "a debater's brief does not provide"),
+    ("unused.md.j2", "", "All\n§{{ critera }}", "no brief provides the name 'critera'. Did you mean 'criteria'?"),
+    # Only a debate shows these
+    (SPEECH, "Answer {{ target.id }}", "§{{ target.idd }}", "has no attribute 'idd'"),
+    (SPEECH, "{{ positions[turn.seat] }}", "§{{ positions[turn.seat] + 1 }}", "TypeError"),
+    (VOTE, "Vote.", "§{{ ballots[0].ballot.scors }}", "no attribute 'scors'"),
+]  # fmt: skip
+
+
+def mistakes() -> list[str]:
+    try:
+        return format_check.find_mistakes("./mine")
+    except DebateError as error:
+        return error.complaints
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("file", "old", "new", "said"), MISTAKES)
+def test_a_mistake_is_told_where_it_stands(here: Path, file: str, old: str, new: str, said: str) -> None:
+    """What is wrong is told in a line that begins with the file and the line of the mistake."""
+    line = spoiled(here / "mine", file, old, new)
+    told = mistakes()
+    assert [one for one in told if one.startswith(f"./mine/{file}:{line}: ") and said in one], told
+    assert all("\n" not in one for one in told)

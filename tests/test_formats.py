@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from core.folding import agenda as stages
 from core.folding import debated
 from own_formats import EXTENDING, FILES, written
-from pydantic import ValidationError
 
-from debate_orchestrator.core.phases import Phase, fill_label
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFormat
@@ -26,58 +23,6 @@ def test_every_shipped_format_loads(name: str) -> None:
     made = loader.load(name)
     assert made.name == name
     assert all((resources.prompts() / loader.task_template(made, phase)).is_file() for phase in made.phases())
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_hangs_together_in_every_shipped_format(name: str) -> None:
-    """Limits are in order, what depends on a field names one beside it, and texts are there."""
-    made = loader.load(name)
-    limits = made.rounds
-    assert 1 <= limits.default <= limits.most <= limits.insist
-    assert made.rubric.least < made.rubric.most
-    scored = [field for shape in made.shapes.values() for field in shape.values() if field.kind == "scores"]
-    assert bool(made.rubric.criteria) == bool(scored) or made.judged_by
-    assert made.rubric.strictness
-    for shape in made.shapes.values():
-        for fields in (shape, *(field.fields for field in shape.values())):
-            assert {other for field in fields.values() for other in field.only_if} <= set(fields)
-
-
-def test_the_adversarial_format() -> None:
-    """Two researchers and a judge; three rounds unless asked, six at most, eight for who insists."""
-    made = loader.load("adversarial")
-    assert (list(made.seats), made.sides) == (["a", "b", "judge", "rapporteur"], ("a", "b"))
-    assert (made.rounds.default, made.rounds.most, made.rounds.insist) == (3, 6, 8)
-    assert [made.name_of(seat) for seat in made.seats] == ["Researcher A", "Researcher B", "Judge", "Rapporteur"]
-    assert (made.rubric.name, made.rubric.least, made.rubric.most) == ("research", 1, 10)
-    assert list(made.rubric.strictness) == ["lenient", "strict"]
-    assert set(made.shapes["ballot"]["convergence"].fields["criteria"].of) == set(made.rubric.convergence)
-
-
-def test_what_is_announced_word_for_word() -> None:
-    """Labels are those that a debate of this kind has always had."""
-    labels = loader.load("adversarial").labels
-    assert fill_label(labels.round, round=2, rounds=3) == "--- ROUND 2 OF 3 ---"
-    assert fill_label(labels.intervention, round=2) == "[ANTI-CONVERGENCE INTERVENTION - ROUND 2]"
-    assert (labels.divergence, labels.final) == ("[FORCED DIVERGENCE]", "[JUDGE - FINAL VERDICT]")
-    assert labels.persisted == (
-        "Both researchers maintained convergence despite intervention — consensus finding protocol applies."
-    )
-
-
-def test_a_format_is_loaded_once_and_can_not_be_spoiled() -> None:
-    """All who load a format have the same frozen value."""
-    made = loader.load("adversarial")
-    assert loader.load("adversarial") is made
-    with pytest.raises(ValidationError):
-        made.title = "Other"
-
-
-def test_a_phase_has_its_own_template() -> None:
-    """A phase's template has its name, unless the format gives another."""
-    given: dict[str, Any] = {"name": "verdict", "title": "V", "tag": "V", "seats": ["judge"]}
-    assert loader.template(Phase.model_validate(given)) == "verdict.md.j2"
-    assert loader.template(Phase.model_validate(given | {"template": "final"})) == "final.md.j2"
 
 
 def test_a_task_is_found_by_its_path() -> None:
@@ -171,8 +116,4 @@ def test_the_agenda_says_how_a_stage_comes_about() -> None:
         ("closing", "alone", ["final.verdict.judge"]),
         ("closing", "alone", ["final.dissent.judge"]),
     ]
-    assert shown[-1] == (
-        "closing",
-        "only on findings, only if asked for (brief)",
-        ["final.brief-revised.rapporteur"],
-    )
+    assert shown[-1] == ("closing", "only on findings, only if asked for (brief)", ["final.brief-revised.rapporteur"])

@@ -247,8 +247,7 @@ def test_a_dialog_is_printed_alone(debate: Run, here: Path) -> None:
 
 
 def test_a_second_debate_starts_afresh(debate: Run, here: Path) -> None:
-    """Once a debate is open, its answers take no more but a new topic: that asks for everything again, and offers a
-    report beside the first."""
+    """Once a debate is open, its answers take no more but a new topic: that asks for everything again."""
     confirmed(debate)
     told = debate("open", "--answers", "setup.yaml", "--json").json
     before = Path("setup.yaml").read_text(encoding="utf-8")

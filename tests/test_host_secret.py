@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from conftest import Run
 
+from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.paths import state_folder
-from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.errors import BadFile, BadReply
 
 ANSWERS = {"topic": "Should we move?", "positions": {"a": "We should move.", "b": "We should stay."}, "rounds": 1}
 
@@ -32,8 +33,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_lost_secret_is_named_and_moves_no_file(debate: Run, here: Path, own_state: None) -> None:
-    """A step without the secret of the briefs laid out says so, and leaves briefs and replies where they are. The next
-    step with the same state folder goes on."""
+    """A step without the secret of the briefs laid out says so, and leaves briefs and replies where they are."""
     Path("a.json").write_text(json.dumps(ANSWERS), encoding="utf-8")
     ran = debate("open", "--answers", "a.json", "--output", "r.md", "--json")
     assert ran.code == 0, ran.err
@@ -83,3 +83,38 @@ def test_a_conversation_in_a_json_file_goes_on(debate: Run, here: Path) -> None:
     after = json.loads(Path("talk.json").read_text(encoding="utf-8"))
     assert before["setup"]["topics"] == ["Should we move?"] and after["rounds"] == 2
     assert not [*Path().glob("*edited*")]
+
+
+@pytest.fixture
+def desk(here: Path) -> TurnsFolder:
+    return TurnsFolder("d.turns")
+
+
+@pytest.fixture
+def laid(desk: TurnsFolder) -> TurnFiles:
+    return desk.place("1.opening.a", "text")
+
+
+def test_nothing_is_made_before_a_brief_is_laid(desk: TurnsFolder, laid: TurnFiles) -> None:
+    """Looking for a reply makes no folder."""
+    assert desk.collect(laid, "brief") is None
+    assert not Path("d.turns").exists()
+
+
+def test_nothing_kept_aside_is_lost(desk: TurnsFolder, laid: TurnFiles) -> None:
+    """Every reply that is set aside keeps a file of its own."""
+    for n in range(3):
+        desk.lay(laid, f"brief {n}")
+        Path(laid.reply).write_text(f"speech {n}")
+    desk.lay(laid, "the last brief")
+
+    assert sorted(path.read_text() for path in Path("d.turns").glob("*aside*")) == ["speech 0", "speech 1", "speech 2"]
+
+
+def test_a_folder_in_place_of_a_reply(desk: TurnsFolder, laid: TurnFiles) -> None:
+    """What can't be read as a file is a complaint that names it."""
+    desk.lay(laid, "brief")
+    Path(laid.reply).mkdir()
+
+    with pytest.raises(BadReply, match=r"reply\.md can't be read as a reply \(Is a directory\)"):
+        desk.collect(laid, "brief")

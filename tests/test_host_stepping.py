@@ -98,18 +98,6 @@ def test_a_finished_debate_steps_to_the_same(debate: Run, opened: dict[str, Any]
     assert Path(J).read_bytes() == before
 
 
-def test_pairs_come_together(debate: Run, opened: dict[str, Any]) -> None:
-    """Both challenges are due at once, and so are both rebuttals; each step takes what is there."""
-    seen: list[list[str]] = []
-    told = opened
-    while told["status"] == "waiting":
-        seen.append([turn["turn"] for turn in told["turns"]])
-        puppets.answer(told["turns"], rounds=2)
-        told = debate("step", J, "--json").json
-
-    assert seen[2:5] == [["1.challenge.a", "1.challenge.b"], ["1.rebuttal.a", "1.rebuttal.b"], ["1.verdict.judge"]]
-
-
 def test_one_of_a_pair_is_taken_alone(debate: Run, opened: dict[str, Any]) -> None:
     """A reply is taken while its sibling is still missing, and only the sibling stays due."""
     told = opened
@@ -182,8 +170,7 @@ def test_a_ballot_that_is_not_the_shape(debate: Run, opened: dict[str, Any], bal
 
 
 def test_the_next_brief_shows_a_refused_ballot(debate: Run, opened: dict[str, Any]) -> None:
-    """An agent that reads only the brief finds there what was wrong with the ballot before, and that ballot itself.
-    The brief without it is replaced in silence."""
+    """An agent that reads only the brief finds there what was wrong with the ballot before, and that ballot itself."""
     told = at_verdict(debate, opened)
     due = told["turns"][0]
     first = Path(due["brief"]).read_text(encoding="utf-8")
@@ -203,8 +190,7 @@ def test_the_next_brief_shows_a_refused_ballot(debate: Run, opened: dict[str, An
 
 
 def test_turns_that_are_not_due(debate: Run, opened: dict[str, Any]) -> None:
-    """A reply to this turn is not due is refused with the turns that are; one to a settled turn is refused,
-    unless it is the same, which is harmless."""
+    """A reply to this turn is not due is refused with the turns that are."""
     Path("speech.md").write_text("A speech.", encoding="utf-8")
     early = debate("step", J, "--json", "2.rebuttal.a=speech.md")
     debate("step", J, "1.opening.a=speech.md")
@@ -248,37 +234,8 @@ def test_one_agent_is_put_on_record(debate: Run, opened: dict[str, Any]) -> None
     assert "Degraded: one agent wore all hats" in Path("report.md").read_text(encoding="utf-8")
 
 
-def test_an_intervention_is_announced_and_argued(debate: Run, opened: dict[str, Any]) -> None:
-    """Convergence brings the exact tag, a forced turn, and, if it persists, the flag for the final verdict."""
-    shown: list[str] = []
-
-    def say(turn: dict[str, Any]) -> Any:
-        return puppets.converging() if turn["turn"].endswith("verdict.judge") and turn["turn"][0].isdigit() else None
-
-    told = opened
-    while told["status"] == "waiting":
-        puppets.answer(told["turns"], say, rounds=2)
-        told = debate("step", J, "--json").json
-        shown += told["show"]
-
-    assert "[ANTI-CONVERGENCE INTERVENTION - ROUND 1]" in shown
-    assert "[ANTI-CONVERGENCE INTERVENTION - ROUND 2]" not in shown
-    assert "Both researchers maintained convergence despite intervention — consensus finding protocol applies." in shown
-    assert "#### Rebuttal — Researcher B [FORCED DIVERGENCE]" in Path("report.md").read_text(encoding="utf-8")
-
-
-def test_a_concession_ends_the_debate(debate: Run, opened: dict[str, Any]) -> None:
-    """A concession goes straight to the final verdict, and the strength is consensus."""
-    told = finish(
-        debate, opened, lambda turn: "I was wrong.\n\nI CONCEDE THE DEBATE." if turn["turn"] == "1.opening.b" else None
-    )
-
-    assert "Winner: Consensus (consensus). 0 rounds completed." in told["summary"]
-
-
 def test_a_reply_that_came_too_late_is_kept_and_told(debate: Run, opened: dict[str, Any]) -> None:
-    """After an early end a reply to a turn that is left out is announced once, with where the debate ended, and kept;
-    one to the verdict that is still to come is not."""
+    """After an early end a reply to a turn that is left out is announced once, with where the debate ended."""
     told = at_verdict(debate, opened)
     puppets.answer(told["turns"], rounds=2)
     told = debate("step", J, "--json").json
@@ -327,26 +284,6 @@ def test_people_can_read_it_too(debate: Run, opened: dict[str, Any]) -> None:
 
     assert ran.out.startswith("--- ROUND 1 OF 2 ---\n") or ran.out.startswith("due: 1.opening.b")
     assert "accepted 1.opening.a" in ran.err
-
-
-def test_a_panel_votes_apart(debate: Run, answers: Path) -> None:
-    """Three judges vote at once; the round's score is their mean and no brief holds another's ballot."""
-    told = debate("open", "--answers", "answers.yaml", *["--judge", "host"] * 3, "--json").json
-
-    def say(turn: dict[str, Any]) -> Any:
-        if "judge-" in turn["turn"] and turn["turn"][0] == "1":
-            mark = {"judge-1": 5, "judge-2": 6, "judge-3": 8}[turn["seat"]]
-            return puppets.ballot(a=mark, b=5, rounds=2, justification=f"Seen by {turn['seat']} alone.")
-        return None
-
-    told = finish(debate, told, say, rounds=2)
-    report = Path("report.md").read_text(encoding="utf-8")
-    briefs = "".join(path.read_text() for path in Path("report.turns").glob("*.judge-2.brief.md"))
-
-    assert "**Scores:** A: 6.33 | B: 5 | Winner: A" in report
-    assert "Seen by judge-2 alone." in briefs
-    assert "Seen by judge-1 alone." not in briefs
-    assert not Path("report.turns/final.dissent.judge-2.brief.md").exists()
 
 
 def test_a_step_waits_for_every_reply(debate: Run, opened: dict[str, Any]) -> None:
@@ -407,8 +344,7 @@ PASTED = (
 
 @pytest.mark.parametrize("before", ["", "  <tools-used-before-summary>Read</tools-used-before-summary>\n  \n"])
 def test_a_pasted_frame_is_no_speech(debate: Run, opened: dict[str, Any], before: str) -> None:
-    """What a host's tool returned, with its frame around the agent's words, is refused; a speech that mentions the
-    frame is not."""
+    """What a host's tool returned, with its frame around the agent's words, is refused."""
     place = Path(opened["turns"][0]["reply"])
     place.write_text(before + PASTED, encoding="utf-8")
     pasted = debate("step", J, "--json")

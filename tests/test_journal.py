@@ -31,7 +31,6 @@ from debate_orchestrator.core.events import (
     Voted,
 )
 from debate_orchestrator.core.settings import Settings
-from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadJournal, DamagedJournal, DebateError, LockedJournal
 
@@ -104,13 +103,6 @@ def test_what_is_written_is_what_is_read(first: Opened, rest: list[Event]) -> No
         assert reading.entries == writer.entries
         with JournalWriter(path) as again:
             assert again.entries == writer.entries
-
-
-def test_a_real_opening_survives(tmp_path: Path) -> None:
-    """The opening of a debate under the format that ships reads back as it was."""
-    first = opened(format=loader.load("adversarial"))
-    written(tmp_path / "j.jsonl", [first])
-    assert read(tmp_path / "j.jsonl").events == [first]
 
 
 @pytest.mark.parametrize("text", ["\ud800", "half \udfff of a pair", "\udfff\ud800"], ids=ascii)

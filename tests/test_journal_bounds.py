@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 import puppets
 import pytest
-from conftest import Run
-from debates import answers, entries, opening, played
-from journals import line, sealed
-from own_formats import written
+from conftest import Run, hold
+from debates import entries, opening, played
+from journals import every_kind, line, sealed, ten_lines, written
+from journals import opened as small_opening
 from pydantic import ValidationError
 
-from debate_orchestrator.core import tally
-from debate_orchestrator.core.events import EVENT, Opened, Rejected, Spoke, Voted
-from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.core.phases import Intervention
+from debate_orchestrator.core.events import EVENT, Noted, Opened, Rejected, Spoke, Voted
 from debate_orchestrator.core.schema import Field
-from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import dry_run
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal import JournalWriter, must_be_new, read
+from debate_orchestrator.util.errors import BadJournal, ProviderFailed
 
 RECORDING: dict[str, Any] = {"source": "x", "digest": "0" * 64}
 PHASE: dict[str, Any] = {"name": "x", "title": "X", "tag": "X", "seats": ["a"]}
@@ -170,36 +167,6 @@ def converged(turn: dict[str, Any], rounds: int) -> Any:
     return said | {"convergence": both} if isinstance(said, dict) and "convergence" in said else said
 
 
-def converging(rounds: int) -> DebateState:
-    """A debate in which every round converges, and up to two in a row are answered."""
-    first = opening()
-    rules = first.format.model_copy(update={"intervention": Intervention(most_in_a_row=2)})
-    setup = first.setup.model_copy(update={"rounds": rounds})
-    debate = fold([first.model_copy(update={"format": rules, "setup": setup})])
-
-    while due := debate.due:
-        for turn in due:
-            for event in answers(debate, turn, lambda turn: converged(turn, rounds)):
-                debate = apply(debate, event)
-    return debate
-
-
-def test_interventions_have_a_limit() -> None:
-    """Of many converging rounds, as many in a row are answered as the format permits."""
-    debate = converging(12)
-
-    assert [n for n in range(1, 13) if tally.intervened(debate, n)] == [1, 2, 4, 5, 7, 8, 10, 11]
-
-
-def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A format whose trials take too long is told so, and no longer tried."""
-    monkeypatch.setattr(dry_run, "SECONDS", 0)
-    written(here / "mine")
-    ran = debate("formats", "./mine")
-
-    assert ran.code == 2 and "rehearsals of this format take more than 0 s" in ran.err
-
-
 def test_a_reply_that_would_not_do_is_no_speech(debate: Run, here: Path) -> None:
     """A debate in which a speech was refused and given again is replayed without it."""
     events = played()
@@ -219,8 +186,7 @@ def test_a_reply_that_would_not_do_is_no_speech(debate: Run, here: Path) -> None
 
 
 def test_older_rules_of_hearing_need_consent(debate: Run, here: Path) -> None:
-    """A journal that leaves out by which rules speeches are heard is gone on with after consent alone: under those of
-    its time a quotation concedes."""
+    """A journal that leaves out by which rules speeches are heard is gone on with after consent alone."""
     Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(speech_rules=1)))
     ran = debate("step", "x.journal.jsonl")
 
@@ -256,9 +222,7 @@ def test_the_context_is_of_a_bounded_length(debate: Run, here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply",
-    [{"cost": -1e9}, {"usage": {"output": -5}}, {"usage": {"fresh": -1}}, {"usage": {"searches": -1}}],
-    ids=str,
+    "reply", [{"cost": -1e9}, {"usage": {"output": -5}}, {"usage": {"fresh": -1}}, {"usage": {"searches": -1}}], ids=str
 )
 def test_a_reply_costs_no_less_than_nothing(reply: dict[str, Any]) -> None:
     """A reply on record cannot have a negative cost or usage, by which the cap on costs would be raised."""
@@ -281,3 +245,82 @@ def test_events_are_held_to_what_can_happen(event: dict[str, Any]) -> None:
     """No cap and no wait is negative, and a question is put to a seat once."""
     with pytest.raises(ValidationError):
         EVENT.validate_python(event)
+
+
+def test_a_link_is_read_and_never_written(here: Path) -> None:
+    """A link to a journal may be read; a command that would write by it says to name the file, and nothing changes."""
+    before = ten_lines(here / "real.jsonl")
+    os.symlink("real.jsonl", "link.jsonl")
+
+    assert len(read("link.jsonl").entries) == 10
+    for attempt in (JournalWriter, lambda path: JournalWriter.create(path, small_opening()), must_be_new):
+        with pytest.raises(BadJournal, match=r"link\.jsonl .a symbolic link"):
+            attempt("link.jsonl")
+    assert Path("real.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("target", ["nowhere", "empty", "torn"])
+def test_no_journal_is_begun_through_a_link(here: Path, target: str) -> None:
+    """A link to nothing, to an empty file or to the beginning of a journal leads no new journal there."""
+    written(here / "j.jsonl", every_kind())
+    Path("torn").write_bytes(Path("j.jsonl").read_bytes()[:20])
+    Path("empty").touch()
+    os.symlink(target, "new.jsonl")
+    with pytest.raises(BadJournal, match="a symbolic link"):
+        JournalWriter.create("new.jsonl", small_opening())
+
+    assert not Path("nowhere").exists()
+    assert (Path("empty").read_bytes(), len(Path("torn").read_bytes())) == (b"", 20)
+
+
+def test_a_pipe_is_no_journal(here: Path) -> None:
+    """A pipe or a device in a journal's place is refused at once."""
+    os.mkfifo("pipe.jsonl")
+    for path in ("pipe.jsonl", "/dev/null"):
+        for attempt in (JournalWriter, lambda path: JournalWriter.create(path, small_opening()), must_be_new):
+            with pytest.raises(BadJournal, match="a pipe or a device"):
+                attempt(path)
+
+
+def test_a_hard_link_is_one_journal(here: Path) -> None:
+    """Two names of one journal have one lock, and one writer at a time."""
+    ten_lines(here / "a.jsonl")
+    os.link("a.jsonl", "b.jsonl")
+    with JournalWriter("a.jsonl") as writer:
+        with pytest.raises(BadJournal, match="another process is writing"):
+            JournalWriter("b.jsonl")
+        writer.append(Noted(note="one agent"))
+
+    assert len(read("b.jsonl").entries) == 11
+
+
+def test_the_commands_follow_no_link(debate: Run, answers: Path) -> None:
+    """`report` tells a journal by a link to it; `resume` and `step` refuse to write by the link."""
+    hold(debate)
+    os.symlink("report.journal.jsonl", "link.journal.jsonl")
+    before = Path("report.journal.jsonl").read_bytes()
+
+    assert debate("report", "link.journal.jsonl").code == 0
+    for verb in ("resume", "step"):
+        ran = debate(verb, "link.journal.jsonl")
+        assert (ran.code, "a symbolic link" in ran.err) == (2, True)
+    os.symlink("nowhere", "new.journal.jsonl")
+    assert debate("open", "--answers", "answers.yaml", "--output", "new.md").code == 2
+    assert not Path("nowhere").exists()
+    assert Path("report.journal.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_journal_that_is_gone_is_not_written_on(here: Path, replaced: bool) -> None:
+    """A journal that was deleted or replaced under its writer is not written on."""
+    ten_lines(here / "j.jsonl")
+    with JournalWriter("j.jsonl") as writer:
+        os.rename("j.jsonl", "moved.jsonl")
+        writer.append(Noted(note="one agent"))
+        if replaced:
+            Path("copy").write_bytes(Path("moved.jsonl").read_bytes())
+            os.replace("copy", "moved.jsonl")
+        else:
+            os.unlink("moved.jsonl")
+        with pytest.raises(ProviderFailed, match="deleted or replaced"):
+            writer.append(Noted(note="one agent"))

@@ -311,8 +311,7 @@ def recorded(debate: Run, answers: Path) -> Recorded:
 
 
 def test_a_debate_cut_after_a_line_ends_in_the_same_report(recorded: Recorded) -> None:
-    """With its journal cut after each tenth line, and its folder of replies lost, a debate is taken to the same report;
-    its seal alone differs, since the lines were written at other times."""
+    """A debate whose journal is cut after a line goes on to the same report."""
     for cut in line_ends(recorded.journal)[DRAWN % 10 :: 10]:
         folder = recorded.after_a_crash(f"cut-{cut}", cut, turns=False)
         finish(recorded.debate, recorded.step(folder), rounds=2)
@@ -334,8 +333,7 @@ def test_replies_that_are_there_are_not_asked_for_again(recorded: Recorded) -> N
 
 
 def test_replies_to_another_debate_are_asked_for_again(recorded: Recorded) -> None:
-    """Where an early turn is answered otherwise after a crash, the later replies answer no brief that is due: they
-    are kept aside, and asked for again."""
+    """Where an early turn is answered otherwise after a crash, the later replies answer no brief that is due."""
     folder = recorded.after_a_crash("otherwise", line_ends(recorded.journal)[0], turns=True)
     (folder / "report.turns" / "1.opening.b.reply.md").write_text("Another opening.", encoding="utf-8")
     ran = recorded.debate("step", f"{folder}/report.journal.jsonl", "--json")

@@ -27,15 +27,9 @@ from debate_orchestrator.util.errors import TransientError
 
 KEY = "sk-ant-0123/456+789=abcdef"
 SETUP = (
-    "--topic=T",
-    "--position-a=It is so.",
-    "--position-b=It is not so.",
-    "--no-issues",
-    "--no-brief",
-    "--rounds=1",
-    "--output=r.md",
-    "--answers=a.yaml",
-)
+    "--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--no-issues", "--no-brief", "--rounds=1",
+    "--output=r.md", "--answers=a.yaml",
+)  # fmt: skip
 FAR = "http://models.example:8080"
 BRIEF = Brief(turn="1.opening.a", system="", messages=(Message(role="user", parts=("Speak.",)),), wants="text")
 FORMS = (
@@ -145,8 +139,7 @@ def test_a_refusal_is_cut_behind_the_key(debate: Run, server: Server, monkeypatc
 
 @pytest.mark.parametrize("flag", ["--events", "--json", None])
 def test_a_key_in_a_speech(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch, flag: str | None) -> None:
-    """A key in a speech, also where it comes in two pieces, is in no journal, report or line that is printed; all
-    else of the speech is there."""
+    """A key in a speech, also where it comes in two pieces, is in no journal, report or line that is printed."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     text = f"{'This is said first. ' * 4}{'.' * 70} {' and '.join(FORMS)}. This is said last."
     server.trouble = lambda request, n: {"text": text} if "output_config" not in request else None
@@ -326,8 +319,7 @@ CLEAR = [
 def test_no_key_in_the_clear(
     debate: Run, listener: Listener, monkeypatch: pytest.MonkeyPatch, spec: str, environment: dict[str, str]
 ) -> None:
-    """Where a key would go over plain http to another machine, nothing is sent at all, by a debate or by `models`;
-    `--insecure` sends it, and says so."""
+    """Where a key would go over plain http to another machine, nothing is sent at all, by a debate or by `models`."""
     for name, value in {**environment, "http_proxy": listener.url}.items():
         monkeypatch.setenv(name, value)
     cast = (f"--a={spec}", f"--b={spec}", f"--judge={spec}")

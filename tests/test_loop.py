@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from pathlib import Path
 
 import puppets
 import pytest
+from core.folding import many
+from hypothesis import given
+from hypothesis import strategies as st
 from speakers import Speaker, begun, driven
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import Asked, Rejected, Reopened, Reply
 from debate_orchestrator.core.fold import CurrentState, admits, fold
+from debate_orchestrator.engine.retry import FIRST, LONGEST, next_delay
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.util.errors import OutOfTurn, Paused, ProviderFailed
+from debate_orchestrator.util.errors import OutOfTurn, Paused, ProviderFailed, TransientError
 
 
 def test_a_whole_debate(tmp_path: Path) -> None:
@@ -87,8 +92,7 @@ def test_an_intent_comes_before_its_answer(tmp_path: Path) -> None:
 
 
 def test_a_ballot_is_asked_for_again(tmp_path: Path) -> None:
-    """A ballot that is not the shape is kept and asked for again with the complaint and the ballot itself, and the
-    second one counts."""
+    """A ballot that is not the shape is kept and asked for again with the complaint and the ballot itself."""
     replies = iter(['{"winner": "a"}', json.dumps(puppets.ballot(rounds=1))])
     speaker = Speaker(lambda brief: next(replies) if brief.turn == "1.verdict.judge" else None, rounds=1)
     with begun(tmp_path / "j", rounds=1) as journal:
@@ -118,8 +122,7 @@ def test_a_panel_goes_on_without_one_judge(tmp_path: Path) -> None:
 @pytest.mark.parametrize("judges", [1, 3])
 @pytest.mark.parametrize("place", ["1.verdict.", "final.verdict."])
 def test_no_debate_goes_on_without_a_ballot(tmp_path: Path, place: str, judges: int) -> None:
-    """Where no judge gives a usable ballot the debate stops there, and asks for nothing else; resumed, it asks only
-    those who are due, and another model is not shown what this one wrote."""
+    """Where no judge gives a usable ballot the debate stops there, and asks for nothing else."""
     mute = Speaker(lambda brief: "A wins!" if brief.turn.startswith(place) else None, rounds=1)
     with begun(tmp_path / "j", judges=judges, rounds=1) as journal:
         with pytest.raises(Paused, match="none of the judge's 4 replies can be used"):
@@ -148,8 +151,7 @@ def test_a_quorum_is_kept(tmp_path: Path) -> None:
 
 
 def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
-    """A debate that ended undecided because its judge's last ballots could not be used can be reopened: those ballots
-    are due again, nothing else is, and a debate with a decision can't be."""
+    """A debate that ended undecided because its judge's last ballots could not be used can be reopened."""
     with begun(tmp_path / "j", rounds=1) as journal:
         current = CurrentState(driven(journal, Speaker(rounds=1), "a", "b"))
         while not current.state.complete:
@@ -185,3 +187,61 @@ def test_a_spoiled_speech_is_kept_and_asked_anew(tmp_path: Path) -> None:
 
     assert [event.turn for event in spoiled] == ["1.opening.b", "1.opening.b"]
     assert debate.complete
+
+
+CHANCE = st.floats(0, 1, exclude_max=True)
+SECONDS = st.floats(1, 86_400)
+
+
+@many
+@given(st.integers(1, 10_000), CHANCE, SECONDS)
+def test_waits_double_up_to_a_minute(attempt: int, drawn: float, retry_for: float) -> None:
+    """A wait is half to all of a doubling second, at most a minute, and never zero."""
+    waited = next_delay(TransientError("x"), attempt, 0, retry_for, lambda: drawn)
+    whole = min(FIRST * 2 ** min(attempt - 1, 16), LONGEST)
+
+    assert waited is not None
+    assert 0 < waited <= whole
+    assert waited >= min(whole / 2, retry_for / 4)
+
+
+@many
+@given(CHANCE, SECONDS, st.floats(0, 100_000))
+def test_what_is_asked_for_is_honoured_or_refused(drawn: float, retry_for: float, after: float) -> None:
+    """A wait is never shorter than asked for; where that is more than is left, there is none."""
+    waited = next_delay(TransientError("x", after=after), 1, 0, retry_for, lambda: drawn)
+
+    assert waited is None or after <= waited <= retry_for
+    assert (waited is None) == (max(after * (1 + drawn / 10), 0) > retry_for)
+
+
+@many
+@given(CHANCE, SECONDS)
+def test_trouble_is_bounded(drawn: float, retry_for: float) -> None:
+    """However long trouble lasts, the waits together never exceed the time for retries, and there are at least two."""
+    spent = 0.0
+    for attempt in count(1):
+        waited = next_delay(TransientError("x"), attempt, spent, retry_for, lambda: drawn)
+        if waited is None:
+            break
+        spent += waited
+
+    assert attempt > 2
+    assert spent <= retry_for
+
+
+def test_jitter_is_drawn_anew() -> None:
+    """Each wait has another jitter, of half of it at most."""
+    waits = {next_delay(TransientError("x"), 1, 0, 600) or 0 for _ in range(100)}
+
+    assert len(waits) > 90
+    assert all(FIRST / 2 <= wait < FIRST for wait in waits)
+
+
+def test_trouble_may_have_limits_of_its_own() -> None:
+    """What is not likely to pass is given up after its own number of calls, or its own time."""
+    assert next_delay(TransientError("x"), 1, 0, 600) is not None
+    assert next_delay(TransientError("x", tries=2), 1, 0, 600) is not None
+    assert next_delay(TransientError("x", tries=2), 2, 0, 600) is None
+    assert next_delay(TransientError("x", retry_for=20), 3, 19.9, 600) is None
+    assert next_delay(TransientError("x", retry_for=20), 3, 1.9, 2) is None

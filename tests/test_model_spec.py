@@ -67,7 +67,6 @@ VENDORS = [
 
 
 def test_whose_model_it_is() -> None:
-    """The words of a cast tell whose model fills a seat, but not what answers at an address, in a program
-    or in a host."""
+    """The words of a cast tell whose model fills a seat."""
     for spec, whose in VENDORS:
         assert vendor(spec) == whose, spec

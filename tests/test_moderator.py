@@ -58,8 +58,7 @@ def test_positions_are_derived(debate: Run, server: Server) -> None:
 def test_a_key_in_the_topic_is_not_sent(
     debate: Run, server: Server, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A key that was pasted into the topic goes to no other server, neither as it stands nor escaped, and the reply
-    names the brief that was sent."""
+    """A key that was pasted into the topic goes to no other server, neither as it stands nor escaped."""
     key = "gsk-a1B2c3D4e5F6g7H8"
     monkeypatch.setenv("DEBATE_KEY_OTHER", key)
     ran = debate(verb, f"--topic=Does {key} or gsk-a1B2c3D4\\u0065\u200b5F6g7H8 work?", *SETUP[1:])
@@ -71,8 +70,7 @@ def test_a_key_in_the_topic_is_not_sent(
 
 
 def test_a_reply_that_will_not_do_is_asked_for_again(debate: Run, server: Server) -> None:
-    """Prose in place of positions is asked for once more, and both replies are on the bill; prose again opens
-    nothing, and says what was paid and what to do."""
+    """Prose in place of positions is asked for once more, and both replies are on the bill."""
     said = iter(["I would rather not.", DERIVED])
     server.trouble = lambda request, n: {"text": next(said)} if deriving(request) else None
     assert debate("run", *SETUP).code == 0

@@ -36,8 +36,7 @@ def waiting(judges: tuple[str, ...], sides: str = "host", until: str = "1.verdic
     ],
 )
 def test_who_fills_the_due_seats(judges: tuple[str, ...], verb: str) -> None:
-    """One host on the panel is enough for `step`, which calls the models too and asks no person. Seats whose turns are
-    not due do not count."""
+    """One host on the panel is enough for `step`, which calls the models too and asks no person."""
     debate = fold(waiting(judges))
 
     assert [filler(debate, turn.seat) for turn in debate.due] == [*judges]

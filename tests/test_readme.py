@@ -37,8 +37,7 @@ def commands() -> list[list[str]]:
 
 @pytest.mark.slow
 def test_the_commands_run(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every `debate` command of these pages does what its comment says, in the order in which they stand, where
-    a server of models can be reached."""
+    """Every `debate` command of these pages does what its comment says, in the order in which they stand."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
     with serving(Server()) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)

@@ -125,8 +125,7 @@ def test_escapes() -> None:
     st.sampled_from(["", " ", "It is ", "100% of it: ", "R&D: ", "C:\\dir: ", f"{KEY} ", "a \\", "\u200b"]),
 )
 def test_any_mixture(written: list[tuple], cuts: set[int], before: str) -> None:  # type: ignore[type-arg]
-    """Whatever each character of a key is written as, and whatever hidden character follows it, neither the redacted
-    text nor a stream of it, however it is cut, has anything of the key left."""
+    """A key is left out whatever each of its characters is written as."""
     text = "".join(f"{escape(one)}{mark}" for one, (escape, mark) in zip(KEY, written, strict=True))
     whole = f"{before}{text} it was."
     places = [0, *sorted(at for at in cuts if 0 < at < len(whole)), len(whole)]

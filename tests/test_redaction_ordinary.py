@@ -243,8 +243,7 @@ def test_every_string_of_an_event_is_text_or_structure() -> None:
 
 
 def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key that is spelled like a turn's id, a seat or a cast changes these nowhere, and is taken out of"
-    " free text."""
+    """A key that is spelled like a turn's id, a seat or a cast changes these nowhere."""
     reply = Reply(text="Not 1.opening.a!", brief="0" * 64, by="judge-1", model="judge-1", stop="judge-1", called=True)
     events: list[Event] = [
         opening(topic="Is 1.opening.a safe?", cast={"a": ("host",), "b": ("host",), "judge": ("judge-1",)}),

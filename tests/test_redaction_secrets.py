@@ -84,8 +84,7 @@ SECRETS = [
 
 
 def test_what_is_a_secret() -> None:
-    """Keys for models, values of headers and passwords in addresses are secrets, and so is what looks like one in a
-    variable that is named like one."""
+    """Keys for models, values of headers and passwords in addresses are secrets."""
     for name, value, secret in SECRETS:
         assert secret in set(secrets(name, value)), name
 
@@ -228,8 +227,7 @@ def test_the_environment_is_looked_through_once(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_brief_that_was_changed_is_redacted_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A brief without secrets is not looked through twice. A copy of it with a secret is, and so is the brief itself
-    once something else is a secret."""
+    """A brief without secrets is not looked through twice. A copy of it with a secret is."""
     monkeypatch.setenv("OPENAI_API_KEY", "tr0ub4dor-and-3-more")
     first = Brief(turn="1.opening.a", system="said: xkcd-936-horse", messages=(), wants="text").redacted()
     assert first.redacted() is first

@@ -6,8 +6,20 @@ import json
 from typing import Any
 
 import pytest
-from core.folding import ADVERSARIAL, CONCEDE, DECLINE, debated, filled, many, marks, opened, spoiled
-from core.plain import PLAIN, phase, rules
+from core.folding import (
+    ADVERSARIAL,
+    CONCEDE,
+    DECLINE,
+    PLAIN,
+    debated,
+    filled,
+    many,
+    marks,
+    opened,
+    phase,
+    rules,
+    spoiled,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,18 +71,13 @@ def test_text_is_taken_to_the_letter(data: bytes, text: str) -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "the reply is empty"),
-        (b" \n\t\r\n", "the reply is empty"),
-        (b"\xef\xbb\xbf", "the reply is empty"),
-        (b"So \xff", "not UTF-8 text .at offset 3"),
-        ("So.".encode("utf-16"), "not UTF-8 text .at offset 0"),
-        (b"\xed\xa0\x80", "not UTF-8"),
-        (b"\x89PNG\r\n", "not UTF-8"),
-        (b"x" * (LARGEST + 1), "262,145 bytes"),
+        (b"", "the reply is empty"), (b" \n\t\r\n", "the reply is empty"), (b"\xef\xbb\xbf", "the reply is empty"),
+        (b"So \xff", "not UTF-8 text .at offset 3"), ("So.".encode("utf-16"), "not UTF-8 text .at offset 0"),
+        (b"\xed\xa0\x80", "not UTF-8"), (b"\x89PNG\r\n", "not UTF-8"), (b"x" * (LARGEST + 1), "262,145 bytes"),
         (b"x" * 5_000_000, "5,000,000 bytes"),
     ],
     ids=range(9),
-)
+)  # fmt: skip
 def test_what_is_no_text(data: bytes, why: str) -> None:
     """What is empty, in another encoding or too long is refused with the turn's id and the reason."""
     with pytest.raises(BadReply, match=rf"^1\.opening\.b: .*{why}"):

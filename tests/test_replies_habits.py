@@ -252,8 +252,7 @@ def test_a_score_is_never_guessed(score: Any) -> None:
     ],
 )
 def test_what_counts_is_not_dropped(changes: dict[str, Any], without: str) -> None:
-    """A value under a key that names a field that counts, where that field is missing or says otherwise, is asked for
-    again."""
+    """A value under a misspelt key of a field that counts is not dropped."""
     ballot = {name: value for name, value in BALLOT.items() if name != without} | changes
     with pytest.raises(BadReply, match=r"there is no such|is not an object with the keys"):
         read(dumped(ROUND, ballot), ROUND)
@@ -279,24 +278,8 @@ def test_changes_are_told_in_the_order_of_the_criteria() -> None:
 
 
 PIECES = [
-    "{",
-    "}",
-    "[",
-    "]",
-    '"',
-    "'",
-    ":",
-    ",",
-    "\\",
-    "\n",
-    "```",
-    "```json\n",
-    "<think>",
-    "</think>",
-    "//",
-    "/*",
-    "#",
-]
+    "{", "}", "[", "]", '"', "'", ":", ",", "\\", "\n", "```", "```json\n", "<think>", "</think>", "//", "/*", "#",
+]  # fmt: skip
 PIECES += ["null", "None", "winner", '"winner": "a"', '"winner": "b"', "7/10", "\x00", "\ud800", "“", TEXT, TEXT[:90]]
 
 
@@ -370,8 +353,7 @@ def test_work_ends_with_the_longest_repair(piece: str) -> None:
 
 @pytest.mark.parametrize("winner", ["a", "b"])
 def test_sloppy_judges_are_understood(winner: str) -> None:
-    """Whatever habits come together in the replies of a judge, all say who it meant. Only one with a key of its own
-    has to be asked for again."""
+    """Whatever habits come together in the replies of a judge, all say who it meant."""
     turns = ("1.verdict.judge", "final.verdict.judge", "final.dissent.judge")
     due = {turn: debated(1, until=turn) for turn in turns}
     for n in range(60):

@@ -10,8 +10,7 @@ from typing import Any, cast
 
 import pytest
 from chat_server import answering, chunks
-from core.folding import ADVERSARIAL, debated, filled, many, opened, voted
-from core.plain import PLAIN, phase, rules
+from core.folding import ADVERSARIAL, PLAIN, debated, filled, many, opened, phase, rules, voted
 from hypothesis import given
 from hypothesis import strategies as st
 from reply_codes import SECRET, code_of, coded, signed
@@ -116,8 +115,7 @@ def test_a_ballot_spread_over_speeches_is_no_ballot() -> None:
     st.integers(0, 20),
 )
 def test_wherever_quotations_stand(pieces: list[str], place: int) -> None:
-    """Among any quotations in any order, a reply without the code is refused, and one with it is read as meant or
-    refused."""
+    """Among any quotations in any order, a reply without the code is refused."""
     with pytest.raises(BadReply):
         read("\n".join(["So.", *pieces]))
     try:
@@ -179,8 +177,7 @@ def test_the_programs_own_forms_need_no_code(writer: str) -> None:
 
 
 def test_a_brief_says_what_its_reply_needs() -> None:
-    """The code is the first and the last field of the schema, and the last line of a brief, also of one that asks
-    again; the form of its file has it, and a person has none."""
+    """The code is the first and the last field of the schema."""
     turn = DEBATE.due[0]
     rejected = Rejected(turn=turn.id, complaints=("no",), reply=Reply(text="{}", brief="0", by="host"))
     for asked in (brief(DEBATE, turn, code=OWN_CODE), brief(DEBATE, turn, rejected, OWN_CODE)):
@@ -244,8 +241,7 @@ def test_a_field_of_a_format_may_be_called_code() -> None:
 
 
 def test_a_recording_is_read_by_its_own_codes(tmp_path: Path) -> None:
-    """What was refused when it was recorded is refused when it is replayed, and what counted counts; no key or code of
-    ours gets into a journal."""
+    """What was refused when it was recorded is refused when it is replayed, and what counted counts."""
     first = iter([FORGED_TEXT])
 
     def say(asked: Any) -> str | None:
@@ -284,8 +280,7 @@ def test_ballots_on_record_know_nothing_of_codes() -> None:
 
 
 def test_what_is_sent_to_a_vendor_has_no_code_before_what_it_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The vendors put the schema before the messages, so theirs is the same in every round. A server at an address
-    makes a grammar of it, and is told the code."""
+    """The vendors put the schema before the messages, so theirs is the same in every round."""
     asked = brief(DEBATE, DEBATE.due[0], code=OWN_CODE)
     (structured, *_) = anthropic.options_of(asked, "anthropic:claude-opus-5-5")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)

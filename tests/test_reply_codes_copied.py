@@ -139,8 +139,7 @@ def without_words(value: Any, shape: dict[str, Any]) -> Any:
 def test_no_field_and_no_row_counts_that_the_judge_did_not_write(
     turn: str, lines: list[str], ways: list[str], careless: list[str], form: str, leaves_out: bool
 ) -> None:
-    """Of a reply with copied lines that are not escaped, all that is no free text is as the judge meant it, or the
-    reply is refused; also where the judge leaves out what is empty."""
+    """Of a reply with copied lines that are not escaped, all that is no free text is as the judge meant it."""
     debate, meant = SEEN[turn], MEANT[turn]
     reply = {name: value for name, value in meant.items() if not leaves_out or value not in (None, [])}
     text = WRITING[form](signed(reply, code_of(debate)))
@@ -229,19 +228,11 @@ def test_a_complaint_says_which_key_is_wrong(spoil: Callable[[str], str], compla
 @pytest.mark.parametrize(
     ("item", "wanted"),
     [
-        ("{} Why?", "Why?"),
-        ("{}: Why?", "Why?"),
-        ("`{}` Why?", "Why?"),
-        ({"question": "{} Why?"}, "Why?"),
-        ({"code": "{}", "question": "Why?"}, "Why?"),
-        ("Why?", None),
-        ("Why? {}", None),
-        ("{} Why? {} Who?", None),
-        ("BCDFGH Why?", None),
-        ("{}", None),
-        ({"question": "Why?"}, None),
+        ("{} Why?", "Why?"), ("{}: Why?", "Why?"), ("`{}` Why?", "Why?"), ({"question": "{} Why?"}, "Why?"),
+        ({"code": "{}", "question": "Why?"}, "Why?"), ("Why?", None), ("Why? {}", None), ("{} Why? {} Who?", None),
+        ("BCDFGH Why?", None), ("{}", None), ({"question": "Why?"}, None),
     ],
-)
+)  # fmt: skip
 def test_a_text_of_a_list_begins_with_the_code(item: Any, wanted: str | None) -> None:
     """The code is taken off. A text without it, or with two, is refused."""
     debate = SEEN["final.verdict.judge"]

@@ -1,7 +1,8 @@
-"""What is announced while a debate runs: the promised banners, in order, and nothing taken back."""
+"""What is announced as a debate goes on; questions from the floor and early ends, as they happen and in the report."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import puppets
@@ -10,11 +11,12 @@ from core.folding import record
 from counting import calls
 from dealing import Deal, handfuls, hold
 from debates import CONCEDE, DECLINE, answers, entries, hostile, played, saying
-from nasty import SAID
+from nasty import NASTY, SAID
 
-from debate_orchestrator.core.events import EndedEarly, Event
+from debate_orchestrator.core.events import EndedEarly, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.reports import markdown
+from debate_orchestrator.engine.transcript_file import parse
+from debate_orchestrator.reports import markdown, wording
 from debate_orchestrator.reports.announcements import Announcer, announcements
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import build_report
@@ -141,8 +143,7 @@ def test_the_verdict_follows_an_early_end_whole() -> None:
 
 
 def test_the_work_of_announcing_grows_with_the_debate() -> None:
-    """Of four times the rounds, with an announcement after each event, four times the calls are made; a square would
-    make sixteen times as many."""
+    """Of four times the rounds, with an announcement after each event, four times the calls are made."""
     short, long = record(12), record(48)
 
     assert calls(lambda: line_by_line(long)) < 6.5 * calls(lambda: line_by_line(short))
@@ -177,3 +178,124 @@ def test_a_winner_with_fewer_points_is_announced() -> None:
     assert "Rounds won: Researcher A 0, Researcher B 1, tied 0. Against the scores: round 1 to B." in text
     first_screen = page.render(build_report(entries(events))).partition('id="verdict"')[0]
     assert "Against the scores: round 1 to B." in first_screen
+
+
+WHY = "Why not next year?"
+
+
+def closed(until: str, *more: Event) -> list[Event]:
+    """A debate that is ended early where a turn is due, after which `more` happens; to its end."""
+    events: list[Event] = [*played(until=until), *more, EndedEarly()]
+    debate = fold(events)
+    while due := debate.due:
+        for turn in due:
+            for event in answers(debate, turn, None):
+                debate = apply(debate, event)
+                events.append(event)
+    return events
+
+
+def test_what_is_announced() -> None:
+    """A question is announced with those it is put to, an early end with the phase it follows; nothing else is."""
+    debate = fold(played(until="1.challenge.a"))
+    asked = QuestionAsked(question=f"{WHY}\n## No", to=("a", "b", "judge"))
+    assert wording.announced(debate, asked) == f"From the floor, to Researcher A, Researcher B and Judge: {WHY} ## No"
+    assert wording.announced(debate, debate.opened) is None
+    debate = apply(debate, EndedEarly())
+    assert wording.announced(debate, EndedEarly()) == "Ended early, after Opening Statement of round 1."
+
+
+def test_a_question_stands_above_the_turn_that_heard_it() -> None:
+    """The report has it under the heading of the first turn that heard it, above its tag, and nowhere else."""
+    before = played(until="1.challenge.a")
+    report = markdown.render(
+        build_report(entries([*before, QuestionAsked(question=WHY, to=("a",)), *played()[len(before) :]]))
+    )
+    line = f"*From the floor:* {WHY}"
+    assert report.count(line) == 1
+    above, below = report.split(line)
+    assert above.rstrip().endswith("#### Challenge — Researcher A")
+    assert below.lstrip().startswith("[R1 - ROUND 1 - CHALLENGE]")
+    assert "1 question was put from the floor." in report
+
+
+def test_reviewers_read_what_the_sides_were_asked() -> None:
+    """The blind transcript has a question under the heading of the side that answers it, and none of the judges'."""
+    before = played(until="1.challenge.a")
+    asked = [QuestionAsked(question=WHY, to=("a", "judge")), QuestionAsked(question="Is # A *ahead*?", to=("judge",))]
+    made = build_report(entries([*before, *asked, *played()[len(before) :]]))
+    blind = markdown.render_blind(made)
+    above, below = blind.split(f"*From the floor:* {WHY}\n\n")
+
+    assert above.endswith("### Challenge — Researcher A\n\n")
+    assert below.startswith("This is what a says in 1.challenge.a.")
+    assert "ahead" in markdown.render(made) and "ahead" not in blind
+
+
+def test_a_question_that_was_not_heard_is_told() -> None:
+    """One that was put and not heard stands at the head, and says `yet` while it may still be."""
+    events = [*played(until="1.challenge.a"), QuestionAsked(question=WHY, to=("a",))]
+    assert f"has not been heard yet: {WHY}" in markdown.render(build_report(entries(events)))
+    ended = closed("1.challenge.a", QuestionAsked(question=WHY, to=("a",)))
+    assert f"A question from the floor, to Researcher A, was not heard: {WHY}" in markdown.render(
+        build_report(entries(ended))
+    )
+
+
+def test_the_same_question_to_another_is_another() -> None:
+    """One that was heard does not stand for one in the same words that was not."""
+    before = played(until="final.verdict.judge")
+    events = [QuestionAsked(question=WHY, to=("judge",)), *played()[len(before) :]]
+    complete = played()
+    first = played(until="1.challenge.a")
+    report = markdown.render(
+        build_report(
+            entries([*first, QuestionAsked(question=WHY, to=("a",)), *complete[len(first) : len(before)], events[0]])
+        )
+    )
+    assert f"A question from the floor, to Judge, has not been heard yet: {WHY}" in report
+    assert "2 questions were put from the floor." in report
+
+
+def test_an_early_end_is_told() -> None:
+    """The report of a debate that was ended early says so, counts the rounds that were judged, and has its verdict."""
+    report = markdown.render(build_report(entries(closed("2.challenge.a"))))
+    assert "Ended early, after Constructive of round 2." in report
+    assert "What was said in round 2 was not voted on by itself." in report
+    assert "**Rounds Completed:** 1 / 3" in report
+    assert "**Winner:** " in report and "Complete." in report
+
+
+@cache
+def small(until: str | None) -> tuple[Event, ...]:
+    """A debate of two rounds, or its beginning."""
+    return tuple(played(until=until, rounds=2))
+
+
+@cache
+def lines_with(questions: tuple[str, ...]) -> list[str]:
+    """The lines by which a reader finds their way, in the report of a debate in which these were asked."""
+    before, whole = small("1.challenge.a"), small(None)
+    asked = [QuestionAsked(question=question[:2000], to=("a",)) for question in questions]
+    report = markdown.render(build_report(entries([*before, *asked, *whole[len(before) :]])))
+    return [line for line in report.split("\n") if line.startswith(("#", "[", "|", "---", "```", "<"))]
+
+
+def must_stay_a_question(deal: Deal) -> None:
+    assert lines_with(deal.texts) == lines_with((WHY,) * len(deal.texts))
+
+
+@pytest.mark.parametrize("deal", handfuls(text for text in NASTY if text.strip()))
+def test_a_question_can_not_forge_anything(deal: Deal) -> None:
+    """Whatever questions hold, the report has the headings and the tags that it has with plain ones."""
+    hold(must_stay_a_question, deal)
+
+
+def test_a_report_with_a_question_is_read_back() -> None:
+    """The speeches of a report that tells a question are those it has without: the question is no speaker's words."""
+    before = played(until="1.challenge.a")
+    plain = markdown.render(build_report(entries(played())))
+    asked = markdown.render(
+        build_report(entries([*before, QuestionAsked(question=WHY, to=("a",)), *played()[len(before) :]]))
+    )
+    assert parse(asked, "x").speeches == parse(plain, "x").speeches

@@ -1,21 +1,38 @@
-"""What was cited is told with what was found of it, and by whom."""
+"""What was cited and looked up, pages that a search found, and what judges share with those they judge, are told."""
 
 from __future__ import annotations
 
-import pytest
-from core.folding import absent
-from tellings import FETCHED, check, checks, events, label, refusal, told
+from dataclasses import replace
+from typing import Any
 
+import pytest
+import reading
+from core.folding import absent
+from debates import entries, played
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from nasty import NASTY
+from tellings import FETCHED, Cast, check, checks, events, evidence, label, refusal, report, section, told
+
+from debate_orchestrator.core.events import FoundPage, Spoke
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.reports.citations import evidence, is_after, looked_up_by, summary
+from debate_orchestrator.engine import rejudge
+from debate_orchestrator.reports import markdown, markup
+from debate_orchestrator.reports.citations import evidence as evidence_of
+from debate_orchestrator.reports.citations import is_after, looked_up_by, summary
+from debate_orchestrator.reports.markdown import MarkdownWriter
+from debate_orchestrator.reports.markup import address, link
+from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.parts import Citation, SourceRating
+from debate_orchestrator.reports.provenance import conflicts_of_interest
 
 BOTH = {"1.check.clerk": checks(check("1.argument.a"), check("1.argument.b", "not found", why="nothing is close"))}
 
 
 def cited(script: object = None, **how: object) -> tuple[Citation, ...]:
     """What was cited in a debate over a claim."""
-    found = evidence(fold(events("claim", script, **how)))  # type: ignore[arg-type]
+    found = evidence_of(fold(events("claim", script, **how)))  # type: ignore[arg-type]
     return found.citations if found else ()
 
 
@@ -62,25 +79,14 @@ def test_judges_weigh_the_source() -> None:
 
 
 DATES = [
-    ("2020-01-01", "2019", True),
-    ("2019-12-31", "2019", False),
-    ("2020", "2019", True),
-    ("2025-08-01", "July 2025", True),
-    ("2025-07-31", "July 2025", False),
-    ("2025-08", "July 2025", True),
-    ("2025-07-05", "4 July 2025", True),
-    ("2025-07-04", "July 4th 2025", False),
-    ("2025-07-05", "2025-07-04", True),
-    ("2025-07-05", "July 4", False),
-    ("2020-01-01", "the market crash of 2019", True),
-    ("2019-03-01", "the market crash of 2019", False),
-    ("2019-10-01", "Sept 2019", True),
-    ("last week", "2019", False),
-    ("2020-13-45", "2019", False),
-    ("2020-01-01", "2019-13", False),
-    ("2020-01-01", "31 February 2019", False),
+    ("2020-01-01", "2019", True), ("2019-12-31", "2019", False), ("2020", "2019", True),
+    ("2025-08-01", "July 2025", True), ("2025-07-31", "July 2025", False), ("2025-08", "July 2025", True),
+    ("2025-07-05", "4 July 2025", True), ("2025-07-04", "July 4th 2025", False), ("2025-07-05", "2025-07-04", True),
+    ("2025-07-05", "July 4", False), ("2020-01-01", "the market crash of 2019", True),
+    ("2019-03-01", "the market crash of 2019", False), ("2019-10-01", "Sept 2019", True), ("last week", "2019", False),
+    ("2020-13-45", "2019", False), ("2020-01-01", "2019-13", False), ("2020-01-01", "31 February 2019", False),
     ("", "2019", False),
-]
+]  # fmt: skip
 
 
 def test_what_is_later_than_the_topic() -> None:
@@ -141,3 +147,267 @@ def test_who_will_look() -> None:
     debate = fold(events("claim", until="1.check.clerk", cast=FETCHED))
 
     assert looked_up_by(debate) == "it has not been looked up yet"
+
+
+FOUND = check(
+    "1.argument.a",
+    "near match",
+    title="A *page* | on it",
+    date="2020-05-01",
+    passage="So it was.",
+    similarity=0.934,
+    why="the closest passage is 93% alike",
+    digest="0123456789abcdef",
+    archived="0123.html.txt",
+)
+WEIGHED = {"turn": "1.argument.a", "credibility": "low", "why": "a blog"}
+
+
+def evidence_text(script: Any, **how: Any) -> str:
+    """What stands under the section's heading."""
+    return section(report("claim", script, **({"cast": FETCHED} | how)), "Evidence")
+
+
+def test_a_row_for_each_page() -> None:
+    """Turn, page, state, what was found, where it is kept, and what the judge thinks of it."""
+    script = {"1.check.clerk": checks(FOUND), "final.verdict.judge": label("misleading", 4, sources=[WEIGHED])}
+    made = evidence_text(script, topic="As of 2019, it is so.")
+
+    assert reading.tables(made) == [
+        [
+            ["Turn", "Page", "Quote", "What was found", "Kept as", "How judges weigh the source"],
+            [
+                "round 1, argument A",
+                "https://example.org/so",
+                "near match",
+                "A *page* | on it; dated 2020-05-01 (later than 2019); "
+                "the nearest passage (93.4% alike): “So it was.”; the closest passage is 93% alike",
+                "0123.html.txt, sha256 0123456789ab",
+                "Judge: low, a blog",
+            ],
+            ["round 1, argument B", "https://example.org/so", "not looked up", "", "", ""],
+        ]
+    ]
+    assert made.endswith(
+        "Verified: 0 of 2; pages were fetched by the engine.\n\n"
+        "The topic binds both sides to what was known as of 2019."
+    )
+    assert reading.links_within(made) == ["argument--debater-a", "argument--debater-b"]
+
+
+def test_columns_of_nothing_are_left_out() -> None:
+    """A ledger in which nothing was found has no empty columns."""
+    made = evidence_text({"1.check.clerk": checks(check("1.argument.a"), check("1.argument.b"))})
+
+    assert reading.tables(made)[0][0] == ["Turn", "Page", "Quote"]
+    assert "Verified: 2 of 2;" in made
+
+
+def test_what_the_clerk_says_stands_in_its_turn() -> None:
+    """In the transcript a clerk's turn tells each state and why, and marks what is later than the topic."""
+    rows = checks(FOUND, check("1.argument.b"))
+    made = report("claim", {"1.check.clerk": rows}, cast=FETCHED, topic="As of 2019, it is so.")
+
+    assert (
+        "#### Evidence Check — Round 1\n\n[CLERK - ROUND 1 - EVIDENCE CHECK]\n\n"
+        "- [round 1, argument A](#argument--debater-a): near match; the closest passage is 93% alike "
+        "(dated later than the topic)\n"
+        "- [round 1, argument B](#argument--debater-b): verified\n" in made
+    )
+
+
+def test_nothing_was_cited() -> None:
+    """Where both sides declined there is nothing to look up, and that is said."""
+    script = {"1.argument.a": refusal("No."), "1.argument.b": refusal("No.")}
+
+    assert evidence_text(script) == "Nothing was cited."
+    assert "Nothing was cited to be looked up." in report("claim", script, cast=FETCHED)
+
+
+def test_formats_without_a_clerk_have_none() -> None:
+    """Where no clerk looks anything up there is no ledger."""
+    assert "## Evidence" not in report("panel")
+    assert told("panel").evidence is None
+
+
+def test_an_address_that_is_no_page() -> None:
+    """An address that may not be linked is shown, and leads nowhere."""
+    made = evidence_text({"1.argument.a": evidence(url="https://user@example.org/|x")})
+
+    assert "| https://user@example.org/\\|x |" in made
+
+
+def page(n: int = 1, quote: str = "it is so") -> FoundPage:
+    return FoundPage(url=f"https://example.org/{n}", title=f"Page {n}", quote=quote)
+
+
+def cited_pages(found: list[FoundPage]) -> str:
+    return MarkdownWriter(str).line(markup.cited(found))
+
+
+def links(text: str) -> list[str]:
+    """The address of every link that a reader of markdown finds."""
+    tokens = reading.every(MarkdownIt("gfm-like", {"linkify": False}).parse(text))
+    return [str(token.attrs["href"]) for token in tokens if token.type == "link_open"]
+
+
+def test_what_is_cited_is_told() -> None:
+    """Cited pages are linked with their titles and hosts; of the others only the number is told."""
+    assert cited_pages([page(1), page(2, quote=""), page(3), page(3), page(4, quote="")]) == (
+        "Pages cited from a search: [Page 1](https://example.org/1) (example.org), "
+        "[Page 3](https://example.org/3) (example.org); 2 more were found."
+    )
+
+
+def test_what_is_not_cited_is_counted() -> None:
+    """Where a search brought pages and none is cited, that is told; where there was no search, nothing is."""
+    assert cited_pages([page(quote="")]) == "Pages found by a search, none of them cited: 1."
+    assert cited_pages([]) == ""
+
+
+def test_a_long_list_is_cut() -> None:
+    """No more than twenty pages are listed, and the rest are counted."""
+    assert cited_pages([page(n) for n in range(30)]).endswith("; 10 more were found.")
+    assert cited_pages([page(n) for n in range(21)]).endswith("; 1 more was found.")
+
+
+NO_LINKS = [
+    "javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "file:///etc/passwd", "//example.org",
+    "https://", "https://user@example.org", "https://[::1", "https://example.org/\nx", "https://example.org/\u202ex",
+    "https://example.org/" + "x" * 3000, "",
+]  # fmt: skip
+
+
+def test_other_addresses_are_no_links() -> None:
+    """Only pages of the web are linked, without users, breaks or anything hidden in their address."""
+    for url in NO_LINKS:
+        assert links(link(url, "A page")) == [], url
+        assert link(url, "A page") == "A page", url
+        assert links(link(url, "")) == [], url
+
+
+def test_odd_addresses_stay_whole() -> None:
+    """Whatever stands in an address, the link is one, and leads to that host."""
+    for path in ["a)b", "a(b)c", "a b", "<a>", 'a"b', "a'b", "a\\b", "a`b", "a|b", "a]b[c", "&copy;"]:
+        (found,) = links(link(f"https://example.org/{path}", "A page"))
+
+        assert found.startswith("https://example.org/"), path
+        assert not set(found) & set("()<>\"'`|[]\\; "), path
+
+
+def test_a_title_cannot_claim_another_host() -> None:
+    """Behind a title that names some other place stands the host that the link leads to."""
+    made = link("https://evil.example/x", "https://good.example](https://good.example")
+
+    assert links(made) == ["https://evil.example/x"]
+    assert made.endswith("(evil.example)")
+
+
+@given(title=st.one_of(st.sampled_from(NASTY), st.text()), url=st.one_of(st.sampled_from(NASTY), st.text()))
+def test_nothing_is_forged(title: str, url: str) -> None:
+    """Whatever titles and addresses hold, the sentence stays in its place and forges nothing."""
+    made = cited_pages(
+        [
+            FoundPage(url=f"https://example.org/{url}", title=title, quote="x"),
+            FoundPage(url=url, title=title, quote="x"),
+        ]
+    )
+
+    assert reading.forged(made) == []
+    assert reading.between(made) == reading.BETWEEN
+
+
+def test_they_stand_under_their_speech() -> None:
+    """A speech is followed by the pages that it cites, and by a line where a limit cut it short."""
+    more = {"found": (page(),), "ended": "cut"}
+    events = [
+        event.model_copy(update={"reply": event.reply.model_copy(update=more)})
+        if isinstance(event, Spoke) and event.turn == "1.opening.a"
+        else event
+        for event in played(rounds=1)
+    ]
+
+    assert (
+        "And this is **why**.\n\n*Here a limit of length cut the speech short.*\n\n"
+        "Pages cited from a search: [Page 1](https://example.org/1) (example.org).\n\n#### Opening"
+    ) in markdown.render(build_report(entries(events)))
+
+
+def test_an_address_shows_all_of_itself() -> None:
+    """An address that stands for itself is a link with its own words; what is no page of the web is text."""
+    assert address("https://example.org/a_b?c=d") == "[https://example.org/a\\_b?c=d](https://example.org/a_b?c=d)"
+    assert address("ftp://example.org/x") == "ftp://example.org/x"
+    assert address("- x") == "\\- x"
+
+
+@given(st.text() | st.sampled_from(NASTY))
+def test_no_address_leads_elsewhere(text: str) -> None:
+    """Whatever stands in place of an address forges nothing, alone or after a host."""
+    for made in (address(text), address(f"https://example.org/{text}")):
+        assert reading.forged(made) == []
+        assert all(one.startswith(("https://", "http://")) for one in links(made))
+
+
+OPUS, SONNET, GPT = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5", "openai:gpt-6"
+
+
+def cast(a: str, b: str, *judges: str) -> Cast:
+    return {"a": (a,), "b": (b,), "judge": judges}
+
+
+def warned(a: str, b: str, *judges: str) -> tuple[str, ...]:
+    """What is said of a debate of these."""
+    return conflicts_of_interest(fold(events("adversarial", cast=cast(a, b, *judges), panel=len(judges))))
+
+
+def test_the_same_model() -> None:
+    """A judge that is the model of a debater, or of both, is named with it."""
+    assert warned(OPUS, GPT, OPUS) == (f"Judge is the same model as Researcher A: {OPUS}.",)
+    assert warned(OPUS, OPUS, OPUS) == (f"Judge is the same model as Researcher A and Researcher B: {OPUS}.",)
+
+
+def test_the_same_vendor() -> None:
+    """A judge of the same vendor is named with it; the one warning does not hide the other."""
+    assert warned(SONNET, GPT, OPUS) == ("Judge is a model of the same vendor as Researcher A: anthropic.",)
+    assert warned(OPUS, SONNET, OPUS) == (
+        f"Judge is the same model as Researcher A: {OPUS}.",
+        "Judge is a model of the same vendor as Researcher B: anthropic.",
+    )
+    assert warned("openrouter:anthropic/claude-opus-5.5", GPT, OPUS) == (
+        "Judge is a model of the same vendor as Researcher A: anthropic.",
+    )
+
+
+def test_every_judge_of_a_panel() -> None:
+    """Each judge is looked at by itself."""
+    assert warned(OPUS, "ollama:qwen3", GPT, OPUS) == (f"Judge 2 is the same model as Researcher A: {OPUS}.",)
+
+
+@pytest.mark.parametrize("who", ["host", "replay:x.jsonl", "human", "rehearse"])
+def test_unknown_kinship(who: str) -> None:
+    """Where a cast does not tell who speaks, nothing is said."""
+    assert warned(who, who, who) == ()
+
+
+def test_stand_ins_are_whom_they_stand_in_for() -> None:
+    """A rehearsal warns of what the real debate would be."""
+    assert warned(f"rehearse:{OPUS}", GPT, f"rehearse:{OPUS}") == (f"Judge is the same model as Researcher A: {OPUS}.",)
+
+
+def test_a_program_shows_no_arguments() -> None:
+    """The same program is called a program, and its arguments, which may hold anything, are not told."""
+    one = "command:/opt/bin/ask --key secret"
+
+    assert warned(one, GPT, one) == ("Judge is the same program as Researcher A: command:ask.",)
+
+
+def test_a_debate_that_was_held_before() -> None:
+    """Where a debate is judged again, its judges are held against those who spoke in it then."""
+    old = played(rounds=1, cast=cast(SONNET, GPT, "host"))
+    opened, _ = rejudge.of_journal(entries(old), "old.journal.jsonl", (OPUS,))
+    made = told("adversarial", cast={"a": ("replay:x",), "b": ("replay:x",), "judge": (OPUS,)})
+    debate = fold(events("adversarial", cast=cast("replay:x", "replay:x", OPUS)))
+    debate = replace(debate, opened=debate.opened.model_copy(update={"recording": opened.recording}))
+
+    assert made.judging.conflicts == ()
+    assert conflicts_of_interest(debate) == ("Judge is a model of the same vendor as Researcher A: anthropic.",)

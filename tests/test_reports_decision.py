@@ -54,8 +54,7 @@ def earlier(name: str) -> ReportModel:
     ],
 )
 def test_the_answer_is_about_the_world(story: ReportModel, said: str) -> None:
-    """The position that won is the answer. Where A argues for the motion as it stands it is yes or no; a position that
-    negates the motion is no motion as it stands."""
+    """The position that won is the answer. Where A argues for the motion as it stands it is yes or no."""
     assert answer(story) == (said or story.positions["a"])
 
 
@@ -66,10 +65,7 @@ def test_how_firm_it_is() -> None:
     panel = decision(told("panel", script, panel=3, mirror=False))
 
     assert alone.sure == ("Decisive: A argued better, by 38% of the larger score.",)
-    assert panel.sure == (
-        "Narrow: A argued better, by 4% of the larger score.",
-        "2 of 3 judges voted for A, 1 for B.",
-    )
+    assert panel.sure == ("Narrow: A argued better, by 4% of the larger score.", "2 of 3 judges voted for A, 1 for B.")
 
 
 def test_a_strip_ends_with_what_it_measures() -> None:

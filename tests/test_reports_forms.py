@@ -1,4 +1,4 @@
-"""The form of a report is named by the ending of its file, and nothing else is ever overwritten."""
+"""The form of a report is named by its file's ending; one entry and one module make another; nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from conftest import Run
+from conftest import hold as lay_here
 from dealing import Deal, handfuls, hold
 from debates import entries, hostile, played, told
 from hypothesis import given
@@ -18,9 +20,10 @@ from reviewers import debated
 from shapes import SHAPES
 from tellings import told as any_told
 
-from debate_orchestrator import __version__
+from debate_orchestrator import __version__, render
 from debate_orchestrator.engine.transcript_file import parse
 from debate_orchestrator.reports import forms
+from debate_orchestrator.reports.forms import FORMS, SENTENCE, TRACES, ReportForm
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.util.errors import BadFile
 
@@ -57,8 +60,7 @@ def test_another_ending_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("ending", forms.FORMS)
 def test_a_report_that_was_edited_is_kept(ending: str, tmp_path: Path) -> None:
-    """A report whose bytes were changed since is put aside before it is written anew, each time under a free name, and
-    that is told; one that is unchanged is simply written again."""
+    """A report whose bytes were changed since is put aside before it is written anew, each time under a free name."""
     told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
     for worse in ("worse", "dearer"):
         forms.write(told, str(path), said.append)
@@ -76,8 +78,7 @@ def test_a_report_that_was_edited_is_kept(ending: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", forms.FORMS)
 def test_a_report_without_its_seal_is_kept(ending: str, tmp_path: Path) -> None:
-    """A report whose seal was removed, and a file that merely begins as one, are kept byte for byte, and that is
-    told."""
+    """A report whose seal was removed, and a file that merely begins as one, are kept byte for byte."""
     told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
     report = forms.rendered(told, ending).encode()
     without = report.replace(b"Made by debate-orchestrator", b"My notes:").replace(b'  "digest": "', b'  "notes": "')
@@ -206,3 +207,40 @@ def test_a_transcript_is_read_back_without_its_checksum() -> None:
         data = made(any_told(name, rounds=2), ".md")
         bare = forms.without_checksum(data, ".md")
         assert data != bare and parse(data.decode(), "talk.md") == parse(bare.decode(), "talk.md")
+
+
+FORM = ReportForm("text", "toy_form", (b"DEBATE: ",), re.compile(rf"\n{SENTENCE}\n\Z".encode()), TRACES, ("\n", "\n"))
+JOURNAL = "report.journal.jsonl"
+
+
+@pytest.fixture
+def finished(debate: Run, answers: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A finished debate, and the toy form among the others."""
+    lay_here(debate)
+    monkeypatch.setitem(FORMS, ".txt", FORM)
+    return debate
+
+
+def test_a_report_is_written_and_rendered_in_the_toy_form(finished: Run) -> None:
+    """`report --to` and `replay --to` write what `render` gives, and their help names the ending."""
+    finished("report", JOURNAL, "--to", "report.txt")
+    finished("replay", JOURNAL, "--to", "played.txt", "--quiet")
+    text = Path("report.txt").read_text(encoding="utf-8")
+
+    assert re.match(r"DEBATE: .+\ncomplete\n\nMade by debate-orchestrator ", text)
+    assert text == Path("played.txt").read_text(encoding="utf-8") == render(JOURNAL, "text")
+    for verb in ("report", "replay"):
+        assert ".md, .html, .json or .txt" in " ".join(finished(verb, "--help").out.split())
+
+
+def test_a_report_in_the_toy_form_is_checked(finished: Run) -> None:
+    """`check` finds it beside its journal, takes its name for the journal's, and sees a change in it."""
+    finished("report", JOURNAL, "--to", "report.txt")
+    beside = finished("check", JOURNAL, "--json").json["reports"]
+    assert ("report.txt", "unchanged", "same") in {(each["report"], each["state"], each["remade"]) for each in beside}
+    assert "report.txt is a report; using its journal" in finished("check", "report.txt").err
+
+    file = Path("report.txt")
+    file.write_text(file.read_text(encoding="utf-8").replace("complete", "abandoned"), encoding="utf-8")
+    changed = finished("check", JOURNAL, "report.txt")
+    assert changed.code == 2 and "report.txt: changed after it was written" in changed.out

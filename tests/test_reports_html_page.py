@@ -13,7 +13,7 @@ import pytest
 from debates import CONCEDE, DECLINE, entries, played, saying
 from debates import told as adversarial
 from puppets import ballot, dissent, final
-from tellings import FETCHED, check, checks, rules, told
+from tellings import FETCHED, check, checks, told
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.reports.html.page import render
@@ -75,8 +75,7 @@ def test_every_word_of_the_markdown_report_is_there(name: str) -> None:
 
 
 def test_nothing_from_outside() -> None:
-    """The policy lets in the page's own style, known by its digest, and nothing else; there is no script and no style
-    on any element."""
+    """The policy lets in the page's own style, known by its digest, and nothing else."""
     page = render(adversarial(rounds=1))
     style = page.partition("<style>")[2].partition("</style>")[0]
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -159,8 +158,7 @@ def test_questions_from_the_floor_stand_before_the_speech() -> None:
 
 
 def test_nothing_is_cut_without_a_way_to_open_it() -> None:
-    """A long reason stands on the first screen by its beginning, with how many words follow, and opens to all of it; a
-    short one stands whole. Every speech opens to all of it."""
+    """A long reason stands on the first screen by its beginning, with how many words follow, and opens to all of it."""
     long = "It came down to one point, in the end. " * 50
     first, short = (
         render(adversarial(saying(_final_verdict_judge=final(justification=text)), rounds=1)).partition('id="dissent"')[
@@ -213,14 +211,6 @@ def test_the_ledger_and_the_appendix() -> None:
     assert "0" * 64 in page.text
     assert "debate replay X.journal.jsonl" in page.text
     assert "formats/adversarial/opening.md.j2" in page_reading.read(render(adversarial(rounds=1))).text
-
-
-def test_seats_of_a_format_of_ones_own() -> None:
-    """Seats are named as their format names them, whatever those names hold."""
-    seats = rules("panel").model_dump()["seats"]
-    seats["a"]["name"] = "Speaker & One"
-
-    assert "Speaker &amp; One" in render(told(rules("panel", seats=seats)))
 
 
 def test_what_opened_a_debate_can_say_no_more_than_that() -> None:

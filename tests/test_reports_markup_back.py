@@ -12,15 +12,10 @@ from debate_orchestrator.reports.markup import LONGEST, block, literal, outline,
 pytestmark = pytest.mark.slow
 
 ORDINARY = [
-    "Plain words.\n\nAnd *more* of `them`.",
-    "# A heading\n\ntext",
-    "a list:\n\n- one\n- two <b>\n\n1. three",
-    "---",
-    "x < y and List<int> and [a](javascript:x) and ![i](u)",
-    "```python\n# no heading\nx = '<b>'\n```\nafter <b>",
-    "| a | b |\n|---|---|\n| 1 | <i> |",
-    "a \\* star, a C:\\path, \\(x\\)",
-]
+    "Plain words.\n\nAnd *more* of `them`.", "# A heading\n\ntext", "a list:\n\n- one\n- two <b>\n\n1. three", "---",
+    "x < y and List<int> and [a](javascript:x) and ![i](u)", "```python\n# no heading\nx = '<b>'\n```\nafter <b>",
+    "| a | b |\n|---|---|\n| 1 | <i> |", "a \\* star, a C:\\path, \\(x\\)",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ORDINARY)

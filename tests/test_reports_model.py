@@ -1,13 +1,22 @@
-"""A story holds what a report needs, and says in a line how the debate ended."""
+"""A report model says how its debate was made and ended, what weakens it, and what it cost."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import puppets
 import pytest
-from debates import NONCE, entries, one_agent, played, saying, told
+import tellings
+from debates import DECLINE, NONCE, entries, one_agent, played, report, saying, told
 
-from debate_orchestrator.core.events import Noted
-from debate_orchestrator.reports.model import build_report, closing_line
+from debate_orchestrator.core.costs import CostLine, Costs
+from debate_orchestrator.core.events import Event, Noted, Reassigned, Spoke, Usage, Voted
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.reports.model import ReportModel, build_report, closing_line
+from debate_orchestrator.reports.provenance import cost_report, costs_report
+from debate_orchestrator.reports.sections import cost_table, money
 
 
 def test_the_closing_line() -> None:
@@ -29,20 +38,6 @@ def test_the_closing_line_is_one_line() -> None:
     assert closing_line(told(saying(_final_verdict_judge=none), rounds=1), "r").endswith(
         "Key unresolved question: none"
     )
-
-
-@pytest.mark.parametrize(
-    ("winner", "said"),
-    [("b", "Winner: B (narrow)."), ("tie", "Winner: Tie. 1"), ("consensus", "Winner: Consensus (consensus).")],
-)
-def test_the_closing_line_names_the_winner(winner: str, said: str) -> None:
-    """Every way to end has its word."""
-    assert said in closing_line(told(saying(_final_verdict_judge=puppets.final(winner)), rounds=1), "r.md")
-
-
-def test_a_paused_debate_claims_nothing() -> None:
-    """A debate without a verdict is confirmed as paused."""
-    assert closing_line(told(until="1.verdict.judge"), "r.md") == "Debate paused. Report so far written to r.md."
 
 
 def test_questions_of_a_panel_stand_once() -> None:
@@ -94,11 +89,269 @@ def test_no_secret_is_told() -> None:
 
 
 def test_a_round_that_was_not_judged_is_told() -> None:
-    """A round whose ballots were all spoiled degrades the debate, and a debate without a final ballot is complete
-    and undecided."""
+    """A round whose ballots were all spoiled degrades the debate."""
     one = told(saying(_1_verdict_judge="none", _final_verdict_judge="none"), rounds=1)
 
     assert "Degraded: no ballot counts for round 1." in one.provenance
     assert closing_line(one, "r.md") == (
         "Debate complete. Report written to r.md. Winner: not decided, since no final ballot counts."
     )
+
+
+REAL = "anthropic:claude-opus-5-5"
+STAND_IN = f"rehearse:{REAL}"
+ALL = {"a": (STAND_IN,), "b": ("rehearse",), "judge": (STAND_IN, STAND_IN)}
+
+
+def test_a_rehearsal_says_so_first() -> None:
+    """A rehearsal is told as one before anything else, in the report, in the closing line and as it runs."""
+    events = played(rounds=1, cast=ALL)
+    one = build_report(entries(events))
+
+    assert one.provenance[:2] == ("Rehearsed: stand-ins spoke, and no model was called.", "Complete.")
+    assert closing_line(one, "r.md") == (
+        "Debate rehearsed. Report written to r.md. "
+        "What stand-ins wrote in it is filler: its verdict and its advice mean nothing."
+    )
+    assert [line.text for line in announcements(fold(events))][:2] == [
+        "Rehearsal: stand-ins speak for Researcher A, Researcher B, Judge 1, Judge 2, and what they say means nothing.",
+        "--- ROUND 1 OF 1 ---",
+    ]
+
+
+def test_a_rehearsal_in_part() -> None:
+    """Where a model was called too, the seats that were rehearsed are named."""
+    one = told(rounds=1, cast={"a": (REAL,), "b": (REAL,), "judge": (REAL, STAND_IN)})
+
+    assert one.provenance[0] == "Rehearsed in part: stand-ins spoke for Judge 2."
+    assert one.run.rehearsed and closing_line(one, "r.md").startswith("Debate rehearsed in part. Report")
+
+
+def test_people_are_told() -> None:
+    """Which seats people had is told, also of those that were given to another on the way; people are no stand-ins."""
+    cast = {"a": ("human",), "b": (STAND_IN,), "judge": ("human", STAND_IN)}
+    one, alone = told(rounds=1, cast=cast), told(rounds=1, cast=dict.fromkeys(("a", "b", "judge"), ("human",)))
+
+    assert "A person argued as Researcher A." in one.provenance and "A person judged as Judge 1." in one.provenance
+    assert one.provenance[0] == "Rehearsed in part: stand-ins spoke for Researcher B, Judge 2."
+    assert "A person argued as Researcher A and as Researcher B." in alone.provenance
+    assert not any("person" in said for said in told(rounds=1).provenance)
+
+
+@pytest.mark.parametrize("who", ["host", REAL])
+def test_a_real_debate_is_no_rehearsal(who: str) -> None:
+    """A debate in which there are no stand-ins is told as before."""
+    one = told(rounds=1, cast={"a": (who,), "b": (who,), "judge": (who,)})
+
+    assert (one.run.rehearsed, one.provenance[0]) == (False, "Complete.")
+    assert closing_line(one, None).startswith("Debate complete. Winner: ")
+
+
+def test_refusals_degrade() -> None:
+    """A side that declined to argue is named with the number of its turns."""
+    one = told(saying(_1_opening_a=DECLINE, _2_rebuttal_a=DECLINE, _2_challenge_b=DECLINE))
+
+    assert [said for said in one.provenance if said.startswith("Degraded")] == [
+        "Degraded: Researcher A declined to argue in 2 turns.",
+        "Degraded: Researcher B declined to argue in 1 turn.",
+    ]
+
+
+def test_a_change_of_cast_is_told() -> None:
+    """Who spoke for a seat is told from the replies, in order, wherever more than one did."""
+    first, *rest = played(rounds=2, cast={"a": ("one",), "b": ("two",), "judge": ("three",)})
+    own = [one for one in rest if isinstance(one, Spoke) and one.turn.endswith(".a")]
+    by = ["x", *["y"] * (len(own) - 1)]
+    replies = [one.reply.model_copy(update={"by": who}) for one, who in zip(own, by, strict=True)]
+    spoke = [one.model_copy(update={"reply": said}) for one, said in zip(own, replies, strict=True)]
+    changed = {event.turn: event for event in spoke}
+    events = [first, *(changed.get(getattr(event, "turn", ""), event) for event in rest)]
+    said = build_report(entries(events)).provenance
+
+    assert "Reassigned on the way: Researcher A was x, then y." in said
+    assert not any("Researcher B was" in one for one in said)
+
+
+def test_a_rehearsal_that_became_real_stays_one() -> None:
+    """A debate in which stand-ins spoke is told as rehearsed in part, no matter who spoke in the end."""
+    first, *rest = played(rounds=1, cast=ALL)
+    changes = [Reassigned(seat=seat, who=tuple(REAL for _ in who)) for seat, who in ALL.items()]
+    events = [first, rest[0], *changes, *rest[1:]]
+    one = build_report(entries(events))
+
+    assert one.provenance[0] == ("Rehearsed in part: stand-ins spoke for Researcher A, Researcher B, Judge 1, Judge 2.")
+    assert announcements(fold(events))[0] == announcements(fold(events[:2]))[0]
+
+
+def test_what_was_not_to_be_had_is_told_once() -> None:
+    """What a provider could not do is told once for each seat."""
+    events = [
+        event.model_copy(update={"reply": event.reply.model_copy(update={"lacked": ("search", "structured output")})})
+        if isinstance(event, Spoke) and event.turn.endswith(".a")
+        else event
+        for event in played(rounds=2)
+    ]
+    said = build_report(entries(events)).provenance
+
+    assert [one for one in said if one.startswith("Not available")] == [
+        "Not available from the provider of Researcher A: search, structured output."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "said"),
+    [
+        ("question", {}, "Both spoke at once."),
+        ("panel", {}, "Debater A spoke first."),
+        ("panel", {"first": "b"}, "Debater B spoke first."),
+        ("question-consultancy", {}, "Only Debater A argued, without an opponent."),
+        ("question-blind", {}, "Neither side argued: the judge decides without a debate."),
+        ("question", {"material": "x"}, "Material given to the debaters, and not to the judge: passage.txt."),
+        ("adversarial", {"material": "x"}, "Material given to the debaters: passage.txt."),
+        ("question-open", {"material": "x"}, "Material given to the judge: passage.txt."),
+        ("question-blind", {"material": "x"}, "Material that no seat was given: passage.txt."),
+    ],
+)
+def test_who_spoke_and_who_read(name: str, how: dict[str, object], said: str) -> None:
+    """Who spoke before whom, and who was given the material, is told as the format has it."""
+    assert said in tellings.told(name, **how).provenance  # type: ignore[arg-type]
+
+
+def test_sources_that_were_not_checked() -> None:
+    """Every report of a judged debate says that its sources were not checked."""
+    said = "Sources are cited by the debaters and were not checked."
+
+    assert said in tellings.told("panel").provenance
+    assert said in tellings.told("question").provenance
+    assert said in tellings.told("panel", strictness="lenient").provenance
+    assert said not in tellings.told("question", material="x").provenance
+    assert said not in tellings.told("conversation").provenance
+    assert said not in tellings.told("claim").provenance
+
+
+def test_advice_is_told_only_where_there_is_any() -> None:
+    """Formats whose judges give no advice say nothing of feedback."""
+    assert any("feedback" in one for one in tellings.told("adversarial", rounds=2).provenance)
+    assert not any("feedback" in one for one in tellings.told("claim", rounds=2, each_round=True).provenance)
+
+
+def test_a_seat_that_takes_no_turn() -> None:
+    """Who is cast is told of the seats that take a turn."""
+    cast = {"a": ("one",), "judge": ("two",)}
+
+    assert "Debater A: one; Judge: two." in tellings.told("question-consultancy", cast=cast).provenance
+
+
+SECTION = "## Calls and Cost"
+USAGE = Usage(fresh=1000, cached=20, written=300, written_hour=40, output=5)
+
+
+def paid(cost: float | None = 0.25, usage: Usage | None = USAGE, **setup: Any) -> list[Event]:
+    """The events of a debate whose every answer was paid for."""
+    changed = {"usage": usage, "cost": cost, "called": True}
+    return [
+        event.model_copy(update={"reply": event.reply.model_copy(update=changed | {"by": _by(event.turn)})})
+        if isinstance(event, Spoke | Voted)
+        else event
+        for event in played(rounds=1, **setup)
+    ]
+
+
+def _by(turn: str) -> str:
+    """Who took a turn: no two seats share a model."""
+    return f"command:{turn.rpartition('.')[2]}"
+
+
+def costs_told(events: list[Event]) -> str:
+    """The report of a debate."""
+    return markdown.render(build_report(entries(events)))
+
+
+def billed(*lines: CostLine, **changes: Any) -> ReportModel:
+    """A story with that bill."""
+    costs = costs_report(Costs(lines=lines))
+    return build_report(entries(played(rounds=1))).model_copy(update={"costs": costs, **changes})
+
+
+def test_it_is_told() -> None:
+    """A row for each seat and phase, their sum, and what the prices are."""
+    _, section = costs_told(paid()).split(f"\n\n{SECTION}\n")
+
+    assert section == (
+        "\n| Seat | Phase | Calls | Input, fresh | Read from cache | Written to cache | Output | Cost |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+        "| Researcher A | opening | 1 | 1,000 | 20 | 340 | 5 | $0.2500 |\n"
+        "| Researcher B | opening | 1 | 1,000 | 20 | 340 | 5 | $0.2500 |\n"
+        "| Judge | verdict | 2 | 2,000 | 40 | 680 | 10 | $0.5000 |\n"
+        "| Judge | dissent | 1 | 1,000 | 20 | 340 | 5 | $0.2500 |\n"
+        "| **Total** | | 5 | 5,000 | 100 | 1,700 | 25 | $1.2500 |\n"
+        "\n*Prices are those known when each answer was given.*\n"
+    )
+
+
+def test_it_is_last() -> None:
+    """What the calls cost follows the report, which is otherwise the same."""
+    made, same = costs_told(paid()), report(rounds=1)
+
+    assert made.split(f"\n---\n\n{SECTION}\n")[0].rstrip("\n") == same.rstrip("\n")
+
+
+def test_no_model_was_called() -> None:
+    """A debate of the host's agents has no such section."""
+    assert cost_table(build_report(entries(played(rounds=1)))) is None
+    assert SECTION not in report(rounds=1)
+
+
+def test_the_unknown_is_told() -> None:
+    """An unknown price is unknown in its row and in the sum, and a sentence says so; it is never $0."""
+    made = cost_table(build_report(entries(paid(cost=None, usage=None))))
+
+    assert made is not None
+    assert {row[-1] for row in (*made.rows, made.total)} == {"unknown"}
+    assert {row[3:-1] for row in made.rows} == {("–",) * 4}
+    assert "The price of 5 calls is unknown and in none of the sums." in made.notes
+    assert "A dash stands where tokens were not counted." in made.notes
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ({"calls": 2, "cost": 0.00004}, "$0.0000"),
+        ({"calls": 2, "cost": 1234.5}, "$1234.5000"),
+        ({"calls": 2}, "$0"),
+        ({"calls": 2, "unknown": 2}, "unknown"),
+        ({"calls": 3, "cost": 0.5, "unknown": 2}, "$0.5000, and 2 unknown"),
+        ({"calls": 3, "unknown": 2}, "$0, and 2 unknown"),
+    ],
+)
+def test_money(line: dict[str, Any], said: str) -> None:
+    """What is known is told to four places, with the number of calls beside it that have no known price."""
+    assert money(cost_report(CostLine(seat="a", phase="opening", **line), None, None)) == said
+
+
+def test_searches_have_a_column_where_there_were_any() -> None:
+    """Searches of the web are told where there were any."""
+    usage = USAGE.model_copy(update={"searches": 3})
+    made = cost_table(billed(CostLine(seat="a", phase="opening", calls=1, usage=usage)))
+
+    assert made is not None
+    assert made.heads[-2:] == ("Searches", "Cost")
+    assert (made.rows[0][-2], made.total[-2]) == ("3", "3")
+    assert {len(row) for row in (made.heads, *made.rows, made.total)} == {9}
+
+
+def test_the_moderator_has_a_row() -> None:
+    """What was asked for before the debate is told under its own seat."""
+    made = cost_table(billed(CostLine(seat="moderator", phase="setup", calls=1, cost=0.5)))
+
+    assert made is not None
+    assert made.rows[0][:2] == ("Moderator", "setup")
+
+
+def test_a_rehearsal_says_why_it_is_free() -> None:
+    """A rehearsal's costs of nothing are explained."""
+    run = build_report(entries(played(rounds=1))).run.model_copy(update={"rehearsed": True})
+    made = cost_table(billed(CostLine(seat="a", phase="opening", calls=1), run=run))
+
+    assert made is not None
+    assert made.notes[-1] == "A stand-in calls no model and costs nothing."

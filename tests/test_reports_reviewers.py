@@ -5,15 +5,17 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
+import page_reading
 import pytest
 import reading
 from dealing import Deal, dealt_by_chance, handfuls, hold
 from hypothesis import given, settings
-from nasty import NASTY, texts
+from nasty import NASTY, alike, texts
 from reviewers import KINDS, debated, filled, gathered, kind, paper
 from tellings import section
 
 from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.review_files import GatheredReviews
 from debate_orchestrator.reports.reviewers import ReviewerReport
@@ -201,3 +203,32 @@ def test_every_format_can_be_read_blind(name: str) -> None:
             assert f"### {turn.heading}\n" not in text
         elif turn.seat in "ab":
             assert f"### {turn.heading}\n" in text
+
+
+def page(name: str, why: str, left_out: str = "x.yaml: no ballot.") -> page_reading.Page:
+    ballot = gathered(ASKED, filled(ASKED, name, why=why), left_out=(left_out,))
+    return page_reading.read(render(build_report(MADE, ballot)))
+
+
+def test_reviewers_have_their_section() -> None:
+    """The page tells who reviewed the debate, what they held, why, and which ballots were not counted."""
+    found = page("ada", "It answered the other.")
+
+    assert ("h2", "Reviewers") in found.outline
+    for said in ("ada", "It answered the other.", "1 of 1 reviewer agrees with the panel on A", "x.yaml: no ballot."):
+        assert said in found.text
+    assert ("h2", "Reviewers") not in page_reading.read(render(build_report(MADE))).outline
+
+
+PLAIN = page("ada", "so")
+
+
+@settings(max_examples=25)
+@given(alike("ada"), alike("so"))
+def test_words_of_reviewers_build_nothing(name: str, why: str) -> None:
+    """Whatever a reviewer is called and says, the page has the headings, addresses and landmarks that it has else."""
+    ballot = gathered(ASKED, filled(ASKED), left_out=(why,))
+    counted = ballot.counted[0].model_copy(update={"reviewer": name, "why": why})
+    found = page_reading.read(render(build_report(MADE, ballot.model_copy(update={"counted": (counted,)}))))
+
+    assert (found.outline, found.ids, found.landmarks) == (PLAIN.outline, PLAIN.ids, PLAIN.landmarks)

@@ -7,7 +7,7 @@ import sys
 import unicodedata
 
 import pytest
-from core.folding import CONCEDE, DECLINE, debated, many, opened, reply
+from core.folding import CONCEDE, DECLINE, many, opened, reply, spoke
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -227,16 +227,18 @@ OWN = {
 }
 
 
+START = fold([opened(2)])
+
+
 def conceded(text: str) -> str | None:
     """Who has conceded once side A has given that speech."""
-    return tally.conceded(debated(2, script={"1.opening.a": text}))
+    return tally.conceded(apply(START, spoke("1.opening.a", text)))
 
 
 def declines(text: str) -> bool:
     """Whether that speech declines to argue; a speech of which nothing would be heard does nothing."""
-    debate = fold([opened()])
     try:
-        return isinstance(parse_reply(debate, debate.due[0], reply(text), None), Declined)
+        return isinstance(parse_reply(START, START.due[0], reply(text), None), Declined)
     except BadReply:
         return False
 
@@ -249,8 +251,7 @@ def test_a_line_that_is_shown_is_not_said() -> None:
 
 
 def test_no_bracket_of_unicode_is_left_open() -> None:
-    """Whatever opens a quotation or a bracket in any script, the line below it does not count while it is open, and
-    counts once it is closed."""
+    """Whatever opens a quotation or a bracket in any script, the line below it does not count while it is open."""
     openings = [chr(n) for n in range(sys.maxunicode) if unicodedata.category(chr(n)) in ("Ps", "Pi")]
     counted = [mark for mark in openings if ends_with_line(f"She wrote: {mark}So it is.\n\n{CONCEDE}", CONCEDE)]
     pairs = [mark + chr(ord(mark) + 1) for mark in openings if unicodedata.category(chr(ord(mark) + 1)) == "Pe"]

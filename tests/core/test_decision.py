@@ -58,8 +58,7 @@ def at(turn: str, script: Script | None = None, **setup: Any) -> DebateState:
 
 
 def test_the_rapporteur_comes_first_and_last() -> None:
-    """The issues and the advice are due together before round 1; the brief is written after the dissent record, then
-    checked."""
+    """The issues and the advice are due together before round 1."""
     played = play(fold([opened(2, issues=True, brief=True)]), {**ISSUES, "final.brief.rapporteur": brief()})[1]
     assert played[0] == ("start.issues.rapporteur", "start.advice.rapporteur")
     assert played[-3:] == [("final.dissent.judge",), ("final.brief.rapporteur",), ("final.brief-check.rapporteur",)]
@@ -83,8 +82,7 @@ def test_the_advice_is_due_with_the_phase_before_it(setup: dict[str, Any], first
 
 
 def test_the_advice_is_heard_by_the_rapporteur_alone() -> None:
-    """No debater and no judge has it in the transcript, in whatever order the two replies came; the rapporteur's later
-    turns do. It is sealed until the debate is complete."""
+    """No debater and no judge has it in the transcript, in whatever order the two replies came."""
     debate = fold([opened(2, issues=True, brief=True)])
     for turn in reversed(debate.due):
         for event in events(debate, turn, ISSUES):
@@ -136,8 +134,7 @@ def test_a_list_of_ones_own_asks_no_rapporteur() -> None:
 
 
 def test_the_standing_of_an_issue_is_that_of_the_last_round() -> None:
-    """Of a panel the most common word counts; where two are equally common, it is even. Mirrored ballots mean the sides
-    as they are."""
+    """Of a panel the most common word counts; where two are equally common, it is even."""
     words = {
         f"1.verdict.judge-{n}": {"issues": {"I1": side, "I2": "untouched", "I3": other}}
         for n, side, other in ((1, "a", "a"), (2, "a", "b"), (3, "b", "untouched"))
@@ -223,8 +220,7 @@ def test_turns_that_two_rows_cite_name_neither() -> None:
     ],
 )
 def test_headline_and_table_say_the_same(changes: dict[str, Any], problem: str) -> None:
-    """A row that repeats the recommendation may only be the last, and as sure as the headline; a brief keeps to its
-    words and the sizes of its lists."""
+    """A row that repeats the recommendation may only be the last, and as sure as the headline."""
     debate = at("final.brief.rapporteur")
     found = decision.quality_problems(debate, debate.due[0], brief(**changes))
     assert (problem in " ".join(found)) if problem else found == []

@@ -7,8 +7,21 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from core.folding import ADVERSARIAL, absent, converging, debated, heard, marks, opened, play, record, spoiled, state
-from core.plain import BALLOT, phase, rules
+from core.folding import (
+    ADVERSARIAL,
+    BALLOT,
+    absent,
+    converging,
+    debated,
+    marks,
+    opened,
+    phase,
+    play,
+    record,
+    rules,
+    spoiled,
+    state,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,16 +85,7 @@ def test_in_turn_each_judge_has_both_turns_at_once() -> None:
     """Judges who vote one after another are each shown both presentations at once."""
     made = rules(round=[phase("speech", "a", "b"), BALLOT | {"order": "in turn"}])
     _, played = play(fold([opened(1, 2, rules=made, mirror=True)]))
-    assert played[2:4] == [
-        ("1.vote.judge-1", "1.vote.judge-1.mirrored"),
-        ("1.vote.judge-2", "1.vote.judge-2.mirrored"),
-    ]
-
-
-def test_without_the_mirror_there_is_none() -> None:
-    """A setup that does not ask for it has no mirrored turns, whatever the format would do unasked."""
-    made = ADVERSARIAL.model_copy(update={"mirror": True})
-    assert not [turn for turn in schedule.settled(debated(2, 2, rules=made)) if turn.mirrored]
+    assert played[2:4] == [("1.vote.judge-1", "1.vote.judge-1.mirrored"), ("1.vote.judge-2", "1.vote.judge-2.mirrored")]
 
 
 def test_how_mirrored_turns_are_called() -> None:
@@ -108,37 +112,7 @@ def test_nothing_counts_before_both_are_there() -> None:
         schedule.turn(debate, "2.constructive.a")
 
 
-def test_both_hear_the_same() -> None:
-    """In both presentations a judge hears the same speeches, and no ballot of the other."""
-    debate = mirrored(2)
-    assert heard(debate, "2.verdict.judge") == heard(debate, "2.verdict.judge.mirrored")
-    assert not [turn for turn in heard(debate, "final.verdict.judge.mirrored") if "verdict" in turn]
-
-
-def test_turns_are_named_as_they_are_shown() -> None:
-    """A judge may name the turns as the presentation calls them; a mirrored one sees A's as B's."""
-    debate = mirrored(1, until="1.verdict.judge")
-    straight, other = debate.due
-    assert schedule.terms(debate, straight).turns == ("1.opening.a", "1.opening.b")
-    assert schedule.terms(debate, other).turns == ("1.opening.b", "1.opening.a")
-
-
 # What a vote is
-
-
-def test_who_means_what_they_say_votes_for_the_same_position() -> None:
-    """A judge who is for the same position in both presentations votes for it; scores are the same too."""
-    script = sincere("1.verdict.judge", marked(8, 5)) | sincere("final.verdict.judge", {"winner": "a"})
-    debate = mirrored(1, 1, script)
-    result, verdict = tally.result(debate, 1), tally.verdict(debate)
-    assert result is not None and verdict is not None
-    assert (result.winner, result.scores, result.ballots) == ("a", {"a": 8, "b": 5}, 1)
-    assert (verdict.winner, verdict.totals, verdict.votes, tally.flips(debate)) == (
-        "a",
-        {"a": 8, "b": 5},
-        {"a": 1},
-        (0, 2),
-    )
 
 
 def test_who_goes_by_names_abstains() -> None:
@@ -289,7 +263,6 @@ ENDS = ("final.end.judge", "final.end.judge.mirrored")
 # The same journal
 
 
-@settings(max_examples=30)
 @given(st.data())
 def test_the_same_events_make_the_same_debate(data: st.DataObject) -> None:
     """A mirrored debate that is written down and folded again, in whatever order answers arrived, is the same."""
@@ -318,7 +291,7 @@ def test_the_same_events_make_the_same_debate(data: st.DataObject) -> None:
 MARK = st.integers(1, 10)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.lists(st.tuples(MARK, MARK), min_size=1, max_size=3), st.sampled_from(["a", "b", "tie"]))
 def test_a_sincere_judge_counts_as_without_the_mirror(rounds: list[tuple[int, int]], winner: str) -> None:
     """A judge who says the same in both presentations decides what it would have decided in one."""

@@ -7,13 +7,13 @@ import re
 
 import debates
 import pytest
-from core.folding import debated, many, opened, reply
+from core.folding import debated, many, opened, reply, spoke
 from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Spoke, Voted
-from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.transcript import entry
 from debate_orchestrator.prompting.replies import parse_reply, parse_structured
 from debate_orchestrator.terminal.speeches import Speech
@@ -60,66 +60,38 @@ tags = st.sampled_from(sorted(pair for pair in PAIRS.values() if "|" not in pair
 
 def heard(text: str, turn: str = "1.opening.a") -> str:
     """What others hear of a speech in a format without a tag of its own."""
-    debate = debated(1, script={turn: text})
+    debate = apply(fold([opened(1)]), spoke(turn, text))
     made = entry(debate, schedule.turn(debate, turn))
     assert (debate.reply(schedule.turn(debate, turn)).text, made.words) == (text, len(made.text.split()))
     return made.text
 
 
 FORMS = [
-    ("{0}SECRET{1}So.", "So."),
-    ("\n {0}\nSECRET\n\nSECRET\n{1}\n\nSo.", "So."),
-    ("{0}SECRET{1}{0}SECRET{1}So.", "So."),
-    ("So.\n\n{0}SECRET{1}\n\nAnd so.", "So. And so."),
-    ("So.\n{0}\nSECRET\n{1}\nAnd so.", "So. And so."),
-    ("So it\n{0}\nSECRET\n{1}\nis.", "So it is."),
-    ("{0}SECRET ` \" ``` ~~~ <!-- {1}\n\nSo.", "So."),
-    ("{0}\n```\nSECRET\n{1}\nSo.", "So."),
-    ("SECRET\n{1}\n\nSo.", "So."),
-    ("SECRET.{1}\n\nSo.", "So."),
-    ("SECRET\n{1}So.", "So."),
-    ("SECRET\n\n```\nSECRET\n{1}\n\nSo.", "So."),
-    ("{0}SECRET{0}SECRET{1} secret SECRET {1} so.", "so."),
-    ("So. {0}SECRET{1} And so.", "So. And so."),
-    ("**So.** {0}SECRET\n\nSECRET{1}\n\nAnd so.", "**So.** And so."),
+    ("{0}SECRET{1}So.", "So."), ("\n {0}\nSECRET\n\nSECRET\n{1}\n\nSo.", "So."),
+    ("{0}SECRET{1}{0}SECRET{1}So.", "So."), ("So.\n\n{0}SECRET{1}\n\nAnd so.", "So. And so."),
+    ("So.\n{0}\nSECRET\n{1}\nAnd so.", "So. And so."), ("So it\n{0}\nSECRET\n{1}\nis.", "So it is."),
+    ("{0}SECRET ` \" ``` ~~~ <!-- {1}\n\nSo.", "So."), ("{0}\n```\nSECRET\n{1}\nSo.", "So."),
+    ("SECRET\n{1}\n\nSo.", "So."), ("SECRET.{1}\n\nSo.", "So."), ("SECRET\n{1}So.", "So."),
+    ("SECRET\n\n```\nSECRET\n{1}\n\nSo.", "So."), ("{0}SECRET{0}SECRET{1} secret SECRET {1} so.", "so."),
+    ("So. {0}SECRET{1} And so.", "So. And so."), ("**So.** {0}SECRET\n\nSECRET{1}\n\nAnd so.", "**So.** And so."),
     ("So!{0}SECRET{1}And so.", "So! And so."),
-    ("The \"27\" screen is 5'10\". {0}SECRET", "The \"27\" screen is 5'10\"."),
-    ("It is 3. {0}SECRET", "It is 3."),
-    ("SECRET. {1} So.", "So."),
-    ("{0}SECRET", ""),
-    ("{0}SECRET\n```\n", ""),
-    ("So.\n\n{0}SECRET", "So."),
-    ("So.\n{0}\nSECRET", "So."),
-    ("{0}{1}So.", "So."),
-    ("{0}\n\n{1}\n\nSo.", "So."),
-    ("{1}So.", "So."),
-    ("我们需要SECRET考虑\n{1}你好。", "你好。"),
-    ("надо SECRET подумать\n{1}Привет.", "Привет."),
-    ("SECRET\n{1}Ömer sagt.", "Ömer sagt."),
-    ("SECRET\n{1}so it is.", "so it is."),
-    ("SECRET{1}So.", "So."),
-    ("SECRET\n{1}- One thing.", "- One thing."),
-    ("SECRET\n{1}— so.", "— so."),
-    ("SECRET about the {0} mark of models.\n{1}\n\nSo.", "So."),
-    ("SECRET about the {0} mark.{1}\n\nSo.", "So."),
+    ("The \"27\" screen is 5'10\". {0}SECRET", "The \"27\" screen is 5'10\"."), ("It is 3. {0}SECRET", "It is 3."),
+    ("SECRET. {1} So.", "So."), ("{0}SECRET", ""), ("{0}SECRET\n```\n", ""), ("So.\n\n{0}SECRET", "So."),
+    ("So.\n{0}\nSECRET", "So."), ("{0}{1}So.", "So."), ("{0}\n\n{1}\n\nSo.", "So."), ("{1}So.", "So."),
+    ("我们需要SECRET考虑\n{1}你好。", "你好。"), ("надо SECRET подумать\n{1}Привет.", "Привет."),
+    ("SECRET\n{1}Ömer sagt.", "Ömer sagt."), ("SECRET\n{1}so it is.", "so it is."), ("SECRET{1}So.", "So."),
+    ("SECRET\n{1}- One thing.", "- One thing."), ("SECRET\n{1}— so.", "— so."),
+    ("SECRET about the {0} mark of models.\n{1}\n\nSo.", "So."), ("SECRET about the {0} mark.{1}\n\nSo.", "So."),
     ("SECRET: the {0} mark is {0} here.{1}\n\nSo.", "So."),
     ("SECRET:\n```\nx\n{1}\nSo.\n```\ncode\n```\nAnd so.", "So. ``` code ``` And so."),
-    ("SECRET:\n~~~\nx\n{1}\nSo.\n~~~\ncode\n", "So. ~~~ code"),
-    ("# Opening\n{0}we SECRET{1}\nSo.", "# Opening So."),
-    ("开场白\n{0}我们SECRET{1}\nSo.", "开场白 So."),
-    ("So,\n{0} so SECRET{1}\nSo.", "So, So."),
-    ("So.\n> {0}\n> SECRET\n> {1}\nSo.", "So. > So."),
-    ("So.\n- {0}SECRET{1}\nSo.", "So. - So."),
-    ("1. {0}SECRET{1}\nSo.", "1. So."),
-    ("**{0}**\nSECRET\n**{1}**\nSo.", "** ** So."),
-    ("`{0}`\nSECRET\n`{1}`\nSo.", "` ` So."),
-    ('"{0}SECRET{1}" So.', '" " So.'),
-    ("assistant: {0}SECRET{1} So.", "assistant: So."),
-    ("**Researcher A:** {0}SECRET{1} So.", "**Researcher A:** So."),
-    ("<p>{0}SECRET{1} So.", "<p> So."),
-    ("SECRET. {0} is a mark. SECRET\n{1} So.", "So."),
-    ("So. {0} is SECRET", "So."),
-    ("So.\n    {0}SECRET\n{1}So.", "So. So."),
+    ("SECRET:\n~~~\nx\n{1}\nSo.\n~~~\ncode\n", "So. ~~~ code"), ("# Opening\n{0}we SECRET{1}\nSo.", "# Opening So."),
+    ("开场白\n{0}我们SECRET{1}\nSo.", "开场白 So."), ("So,\n{0} so SECRET{1}\nSo.", "So, So."),
+    ("So.\n> {0}\n> SECRET\n> {1}\nSo.", "So. > So."), ("So.\n- {0}SECRET{1}\nSo.", "So. - So."),
+    ("1. {0}SECRET{1}\nSo.", "1. So."), ("**{0}**\nSECRET\n**{1}**\nSo.", "** ** So."),
+    ("`{0}`\nSECRET\n`{1}`\nSo.", "` ` So."), ('"{0}SECRET{1}" So.', '" " So.'),
+    ("assistant: {0}SECRET{1} So.", "assistant: So."), ("**Researcher A:** {0}SECRET{1} So.", "**Researcher A:** So."),
+    ("<p>{0}SECRET{1} So.", "<p> So."), ("SECRET. {0} is a mark. SECRET\n{1} So.", "So."),
+    ("So. {0} is SECRET", "So."), ("So.\n    {0}SECRET\n{1}So.", "So. So."),
 ]  # fmt: skip
 """Speeches with marks in them, and what is heard of each."""
 
@@ -152,16 +124,10 @@ def test_a_lost_token_loses_no_working() -> None:
 MENTIONS = (
     "Models write {0} before they speak, and {1} after it.",
     "Models write `{0}` before they speak, and `{1}` after it.",
-    "So.\n\n`{0}` is how it begins.\n`{1}` is how it ends.",
-    "So:\n\n```\n{0}\nHm.\n{1}\n```\n\nAnd so.",
-    "So.\n\n~~~text\n{0}\n~~~",
-    "Is it ({0}, {1}), or not?",
-    "A block ({0}Hm.{1}) within a sentence.",
-    "Models end it with {1} and go on.",
-    "They close it by `{1}`.",
-    "They write `x {1}` there.",
-    "He wrote: \"they close it by {1}\".",
-    "He wrote: “{1}”.",
+    "So.\n\n`{0}` is how it begins.\n`{1}` is how it ends.", "So:\n\n```\n{0}\nHm.\n{1}\n```\n\nAnd so.",
+    "So.\n\n~~~text\n{0}\n~~~", "Is it ({0}, {1}), or not?", "A block ({0}Hm.{1}) within a sentence.",
+    "Models end it with {1} and go on.", "They close it by `{1}`.", "They write `x {1}` there.",
+    "He wrote: \"they close it by {1}\".", "He wrote: “{1}”.",
 )  # fmt: skip
 
 
@@ -283,10 +249,3 @@ def test_working_without_a_beginning_is_withdrawn() -> None:
     assert "-- what stands above was private working, which no other seat hears." in lines
     assert lines[-1] == "So it is."
     assert speech.words == 3
-
-
-def test_it_is_kept_in_the_journal() -> None:
-    """The record keeps a speech verbatim, its working too."""
-    event = parse_reply(fold([opened()]), fold([opened()]).due[0], reply("<think>Hm.</think>So."), None)
-    assert isinstance(event, Spoke)
-    assert event.reply.text == "<think>Hm.</think>So."

@@ -1,12 +1,14 @@
-"""Formats that do not hang together in what is optional, mirrored, looked up, labelled and measured."""
+"""Formats that do not hang together, and parts of formats that can't be odd by themselves."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from core.plain import BALLOT, PLAIN, phase, rules
+from core.folding import BALLOT, PLAIN, phase, rules
 from pydantic import ValidationError
+
+from debate_orchestrator.core.phases import Phase, Quotes
 
 SPEECH = phase("speech", "a", "b")
 SHAPES, FINAL = PLAIN["shapes"], PLAIN["shapes"]["final"]
@@ -106,8 +108,7 @@ def test_ill_made_formats(changes: dict[str, Any], said: str) -> None:
     ],
 )
 def test_well_made_formats(changes: dict[str, Any]) -> None:
-    """A rubric's criteria are needed where something is scored; a judge where none judges later; winners for labels
-    where nothing else tells them; and one side may argue alone."""
+    """A rubric's criteria are needed where something is scored; a judge where none judges later."""
     assert rules(**changes)
 
 
@@ -190,3 +191,25 @@ def test_a_vote_before_the_rounds_is_blind() -> None:
     """A vote before the first word has the option blind: as any other vote it counts nowhere."""
     with pytest.raises(ValidationError, match="votes before the rounds without the option blind"):
         rules(before=[BALLOT])
+
+
+PHASE: dict[str, Any] = {"name": "speech", "title": "Speech", "tag": "SPEECH", "seats": ["a"]}
+
+
+@pytest.mark.parametrize("name", ["", "Speech", "2nd", "../x", "a.b", "a b", "a" * 42, "x\n"])
+def test_names_can_be_part_of_an_id(name: str) -> None:
+    """A phase's name, and its template's, is a few small letters, digits and hyphens, as a file's name may be."""
+    with pytest.raises(ValidationError, match="name"):
+        Phase.model_validate(PHASE | {"name": name})
+    if name:
+        with pytest.raises(ValidationError, match="template"):
+            Phase.model_validate(PHASE | {"template": name})
+
+
+@pytest.mark.parametrize("tag", ["", "Quote", "v-quote", "x>", "a.b", "(", "quote "])
+def test_marks_are_plain_words(tag: str) -> None:
+    """The tags of quotes are small letters, digits and underscores, so that none is a pattern or another tag."""
+    for key in ("tag", "verified", "unverified"):
+        with pytest.raises(ValidationError, match=key):
+            Quotes.model_validate({key: tag})
+    assert Quotes().names == ("quote", "v_quote", "u_quote")

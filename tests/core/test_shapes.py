@@ -1,9 +1,9 @@
-"""Shapes of structured replies: the schema that is asked for and the check that an answer must pass."""
+"""Shapes of structured replies: the schema that is asked for, the check of an answer, and what each field may hold."""
 
 from __future__ import annotations
 
 import copy
-import json
+import itertools
 from collections.abc import Iterator
 from typing import Any, get_args
 
@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core.schema import (
     LONGEST,
+    LONGEST_URL,
     MOST_ITEMS,
     Condition,
     Field,
     Shape,
     ShapeContext,
+    applies,
     check,
-    fields_asked,
     json_schema,
 )
 
@@ -140,19 +141,6 @@ def test_what_is_asked_for_passes(name: str, value: dict[str, Any]) -> None:
     assert follows(json_schema(SHAPES[name], TERMS), value)
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_schema_is_plain_json(name: str) -> None:
-    """A schema survives JSON, asks for an object, and says what its fields are about."""
-    schema = json_schema(SHAPES[name], TERMS)
-    assert (json.loads(json.dumps(schema)), schema["type"]) == (schema, "object")
-    assert list(schema["properties"]) == list(fields_asked(SHAPES[name], TERMS))
-    assert all(
-        "description" in schema["properties"][key]
-        for key, field in fields_asked(SHAPES[name], TERMS).items()
-        if field.about
-    )
-
-
 @for_each(KEYS)
 def test_a_missing_field_is_named(place: Place) -> None:
     """Whichever field is missing, the complaint names it or the record it should be in."""
@@ -226,13 +214,6 @@ def test_a_complaint_names_the_level_that_is_wrong(field: str, value: Any, probl
     """It says what belongs there, and not what belongs a level above; items count from 1, as rows and issues do."""
     found = check(SHAPES["ballot"], put(BALLOT, (field,), value), TERMS)
     assert len(found) == 1 and found[0].startswith(problem)
-
-
-def test_no_rows_of_dissent_will_do() -> None:
-    """A dissent record may be empty, and so may the list of unsupported claims and of open questions."""
-    assert check(SHAPES["dissent"], {"rows": []}, TERMS) == []
-    assert check(SHAPES["ballot"], BALLOT | {"unsupported_claims": []}, TERMS) == []
-    assert check(SHAPES["final"], FINAL | {"unresolved_questions": []}, TERMS) == []
 
 
 @pytest.mark.parametrize(("count", "fits"), [(MOST_ITEMS, True), (MOST_ITEMS + 1, False)])
@@ -310,12 +291,6 @@ def test_marks_stay_on_the_scale(mark: Any) -> None:
     assert "from 1 to 10" in said[0]
 
 
-@pytest.mark.parametrize("mark", [1, 10, 1.0, 9.999, 7.25])
-def test_marks_on_the_scale_pass(mark: float) -> None:
-    """The ends of the scale and whatever lies between them are marks."""
-    assert check(SHAPES["ballot"], put(BALLOT, ("scores", "b", "use_of_evidence"), mark), TERMS) == []
-
-
 @pytest.mark.parametrize(
     ("when", "first", "later"),
     [
@@ -323,6 +298,7 @@ def test_marks_on_the_scale_pass(mark: float) -> None:
         (Condition(round="first"), True, False),
         (Condition(round="later"), False, True),
         (Condition(round="last"), False, True),
+        (Condition(round=2), False, True),
         (Condition(rounds_at_least=3), False, False),
         (Condition(rounds_at_least=2, strictness="strict", round="first"), True, False),
         (Condition(strictness="lenient"), False, False),
@@ -373,3 +349,136 @@ def test_schema_and_check_agree_on_fields_of_every_kind(how: dict[str, Any]) -> 
     inner = {"x": Field(kind="text")}
     fields = {kind: Field(kind=kind, fields=inner if kind == "record" else {}, **how) for kind in kinds}
     assert [(kind, on) for kind in kinds for on in (True, False) if not agreed(fields[kind], on)] == []
+
+
+CASE: Shape = {
+    "refused": Field(kind="flag"),
+    "claim": Field(kind="text", words=5, unless={"refused": True}),
+    "url": Field(kind="url", unless={"refused": True}),
+    "turns": Field(kind="turns", unless={"refused": True, "claim": "none"}),
+    "reason": Field(kind="text", only_if={"refused": True}),
+    "notes": Field(kind="list", only_if={"refused": False}, unless={"claim": "none"}),
+}
+GOOD: dict[str, Any] = {
+    "refused": False,
+    "claim": "It is so.",
+    "url": "https://example.org/a?b=c#d",
+    "turns": ["1.opening.a"],
+    "reason": None,
+    "notes": [],
+}
+REFUSAL = {"refused": True, "claim": None, "url": None, "turns": [], "reason": "No.", "notes": []}
+
+
+def wrong(value: Any, shape: Shape = CASE) -> list[str]:
+    """The fields that are complained of."""
+    said = check(shape, value, TERMS)
+    assert not [one for one in said if "\n" in one or len(one) > 300]
+    return [one.partition(":")[0] for one in said]
+
+
+# Pages
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.org", "http://example.org:8080/x", "HTTPS://EXAMPLE.ORG/Ä(1)", "https://[::1]/x",
+        "https://example.org/a_b*c~d|e;f,g&h='i'", "https://user@example.org/%20", "https://" + "x" * (LONGEST_URL - 8),
+    ],
+    ids=range(7),
+)  # fmt: skip
+def test_what_is_a_page(url: str) -> None:
+    """The address of a page is http or https, of any other kind of characters than those that end it."""
+    assert wrong(GOOD | {"url": url}) == []
+
+
+NO_PAGES = [
+    "", " ", "example.org", "www.example.org", "ftp://example.org", "javascript:alert(1)", "file:///etc/passwd", "https://",
+    "data:text/html,x", "https:// example.org", "https://example.org/a b", "https://example.org\n", "https://e.org/\x00",
+    "https://e.org/<script>", 'https://e.org/"', "https://e.org/`x`", "see https://example.org", None, 7, ["https://e.org"],
+    "https://" + "x" * LONGEST_URL, "https://e.org/\x1b[1m", "https://e.org/\u2028x", "//example.org",
+]  # fmt: skip
+
+
+def test_what_is_no_page() -> None:
+    """Whatever is no address of a page, or holds what could end one, is refused, and what one looks like is said."""
+    for url in NO_PAGES:
+        said = check(CASE, GOOD | {"url": url}, TERMS)
+        assert [one.partition(":")[0] for one in said] == ["url"], url
+        assert "the address of a page, such as https://example.org/page" in said[0], url
+
+
+# Lengths
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"), [("a b c d e", True), (" a\nb\tc  d e ", True), ("a b c d e f", False), (" ", False)]
+)
+def test_texts_of_so_many_words(text: str, fits: bool) -> None:
+    """A text that has a most words has no more, counted between white space, and at least one."""
+    said = check(CASE, GOOD | {"claim": text}, TERMS)
+    assert (not said) is fits
+    assert fits or "text of at most 5 words" in said[0]
+
+
+# What depends on what stands beside it
+
+
+def test_what_is_left_out_unless() -> None:
+    """A field is filled in unless one beside it has a value that bars it; then it is empty, as nothing else will do."""
+    assert (wrong(GOOD), wrong(REFUSAL)) == ([], [])
+    assert wrong(REFUSAL | {"claim": "It is so.", "url": GOOD["url"], "turns": ["1.opening.a"]}) == [
+        "claim",
+        "url",
+        "turns",
+    ]
+    assert wrong(GOOD | {"claim": None, "url": None, "turns": []}) == ["claim", "url", "turns"]
+
+
+@pytest.mark.parametrize(("refused", "claim"), [*itertools.product([True, False, None], ["none", "some"])])
+def test_only_if_and_unless_both_hold(refused: bool | None, claim: str) -> None:
+    """A field with both is filled in where all it needs holds and nothing bars it."""
+    assert applies(CASE["notes"], {"refused": refused, "claim": claim}) is (refused is False and claim == "some")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (REFUSAL | {"url": "https://e.org"}, "url: 'https://e.org' must be null, since refused is true."),
+        (REFUSAL | {"turns": ["1.opening.a"]}, "must be [], since refused is true."),
+        (GOOD | {"reason": "No."}, "reason: 'No.' must be null, unless refused is true."),
+        (GOOD | {"claim": "none", "notes": ["x"]}, "must be [], since claim is none."),
+        (REFUSAL | {"notes": ["x"]}, "must be [], unless refused is false and claim is not none."),
+        (GOOD | {"url": None}, "url: null is not the address of a page, such as https://example.org/page, since"),
+    ],
+)
+def test_complaints_say_what_it_depends_on(value: dict[str, Any], said: str) -> None:
+    """A complaint about what should be empty or filled in names the values beside it that say so."""
+    assert any(said in one for one in check(CASE, value, TERMS)), check(CASE, value, TERMS)
+
+
+@pytest.mark.parametrize("name", ["claim", "reason"])
+def test_what_is_missing_says_when_it_may_be_empty(name: str) -> None:
+    """A field that is not there at all is asked for, with when it may be empty."""
+    (said,) = check(CASE, {key: value for key, value in GOOD.items() if key != name}, TERMS)
+    assert said.startswith(f"{name}: this field is missing; it must be text of ")
+    assert said.endswith("and null otherwise.")
+
+
+# Scales
+
+
+def test_a_criterion_may_have_a_scale_of_its_own() -> None:
+    """Marks are held to the scale of their criterion, and to the rubric's where it has none."""
+    own = TERMS.model_copy(update={"scales": {"use_of_evidence": (0.0, 1.0)}})
+    shape: Shape = {"scores": Field(kind="scores")}
+    marks = {"argument_quality": 10, "use_of_evidence": 0.5, "directness_of_rebuttals": 1}
+    assert check(shape, {"scores": {"a": marks, "b": marks}}, own) == []
+    wild = {"argument_quality": 0.5, "use_of_evidence": 2, "directness_of_rebuttals": 1}
+    said = check(shape, {"scores": {"a": marks, "b": wild}}, own)
+    assert [one[one.index(" is not") :] for one in said] == [
+        " is not a number from 1 to 10.",
+        " is not a number from 0 to 1.",
+    ]
+    assert [own.scale(name) for name in own.criteria] == [(1, 10), (0, 1), (1, 10)]

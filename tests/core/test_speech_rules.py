@@ -6,8 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from core.folding import debated, many
-from core.plain import rules
+from core.folding import debated, many, rules
 from counting import calls
 from dealing import for_each
 from hypothesis import given
@@ -59,24 +58,15 @@ def bare(text: str) -> list[str]:
 WITH_WORKING = [
     ("<thinking>SECRET</thinking>So.", "So."),
     ("So.\n<thinking>\nSECRET\n\nSECRET\n</thinking>\nAnd so.", "So.\n\n\nAnd so."),
-    ("<THINKING>SECRET</Thinking> So.", "So."),
-    ('<thinking style="a > b" >SECRET</thinking>So.', "So."),
-    ("< thinking >SECRET< / thinking >So.", "So."),
-    ("<thinking\nkind=x>SECRET</thinking\n>So.", "So."),
+    ("<THINKING>SECRET</Thinking> So.", "So."), ('<thinking style="a > b" >SECRET</thinking>So.', "So."),
+    ("< thinking >SECRET< / thinking >So.", "So."), ("<thinking\nkind=x>SECRET</thinking\n>So.", "So."),
     ("<thinking>SECRET<thinking>SECRET</thinking>SECRET</thinking>So.", "So."),
-    ("<thinking>I open <thinking> here: SECRET</thinking>So.", "So."),
-    ("SECRET</thinking>So.", "So."),
-    ("SECRET </thinking\nSo.", "So."),
-    ("<thinking>SECRET</thinking>SECRET</thinking>So.", "So."),
-    ("So.<thinking>SECRET", "So."),
-    ("So. <thinking SECRET", "So."),
-    ("So. <thinking/> SECRET", "So."),
-    ("So. <thinking>SECRET</thinkin> SECRET", "So."),
-    ("<thin\u200bking>SECRET</thinking\u2060>So.", "So."),
-    ("<\u202ethinking>SECRET</thinking>So.", "So."),
-    ("<thinking>SECRET</thinking>", ""),
-    ("<thinking>SECRET", ""),
-]
+    ("<thinking>I open <thinking> here: SECRET</thinking>So.", "So."), ("SECRET</thinking>So.", "So."),
+    ("SECRET </thinking\nSo.", "So."), ("<thinking>SECRET</thinking>SECRET</thinking>So.", "So."),
+    ("So.<thinking>SECRET", "So."), ("So. <thinking SECRET", "So."), ("So. <thinking/> SECRET", "So."),
+    ("So. <thinking>SECRET</thinkin> SECRET", "So."), ("<thin\u200bking>SECRET</thinking\u2060>So.", "So."),
+    ("<\u202ethinking>SECRET</thinking>So.", "So."), ("<thinking>SECRET</thinking>", ""), ("<thinking>SECRET", ""),
+]  # fmt: skip
 
 
 def test_private_working_is_never_heard() -> None:
@@ -131,20 +121,11 @@ def quotes(text: str, **how: Any) -> list[bool]:
 
 
 IN_THE_MATERIAL = [
-    "quick brown fox jumps",
-    "The QUICK brown Fox, jumps!",
-    "quick **brown** fox\n> jumps",
-    "It wasn’t late, not in",
-    "it wasn't late not in 1999",
-    "It wasnʼt “late” – not",
-    "It wasn´t ‘late’ — not",
-    "and nobody minded the co-op",
-    "and nobody\u00a0minded the co op",
-    "nobody min\u00added\u200b the \u202eco-op",
-    "ﬁle, with 3,000 ducks in",
-    "ｗｉｔｈ 3,000 ducks in",
-    "  the lazy dog  It  ",
-]
+    "quick brown fox jumps", "The QUICK brown Fox, jumps!", "quick **brown** fox\n> jumps", "It wasn’t late, not in",
+    "it wasn't late not in 1999", "It wasnʼt “late” – not", "It wasn´t ‘late’ — not", "and nobody minded the co-op",
+    "and nobody\u00a0minded the co op", "nobody min\u00added\u200b the \u202eco-op", "ﬁle, with 3,000 ducks in",
+    "ｗｉｔｈ 3,000 ducks in", "  the lazy dog  It  ",
+]  # fmt: skip
 
 
 def test_what_the_material_says_is_verified() -> None:
@@ -154,19 +135,10 @@ def test_what_the_material_says_is_verified() -> None:
 
 
 NOT_IN_THE_MATERIAL = [
-    "",
-    " \n ",
-    "...!?",
-    "quick brown fox",
-    "quick fox jumps over the",
-    "quick brown fox jump",
-    "uick brown fox jumps",
-    "quick brown [...] fox hopped",
-    "minded the co-op. Another file",
-    "It was late not in",
-    "with 3000 ducks in it",
+    "", " \n ", "...!?", "quick brown fox", "quick fox jumps over the", "quick brown fox jump", "uick brown fox jumps",
+    "quick brown [...] fox hopped", "minded the co-op. Another file", "It was late not in", "with 3000 ducks in it",
     "with 3,000 bucks in it",
-]
+]  # fmt: skip
 
 
 def test_what_the_material_does_not_say_is_not() -> None:
@@ -247,8 +219,7 @@ def test_verified_means_that_the_material_has_it(text: str, most: int | None) ->
 
 
 def test_material_is_read_once_for_a_debate() -> None:
-    """However many files and speeches there are, the material is made comparable once, and not before the first
-    quote."""
+    """However many files and speeches there are, the material is made comparable once."""
     material = tuple(f"File {n} says that {'so it is and ' * 40}" for n in range(150))
     first = calls(lambda: on_text("<quote>so it is and so</quote>", material=material))
 
@@ -257,8 +228,7 @@ def test_material_is_read_once_for_a_debate() -> None:
 
 
 def test_long_debates_look_through_no_more_material(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The texts of a debate share the characters of material that are compared: the first quotes of each are looked
-    up, as many as its share allows, and the others are unverified."""
+    """The texts of a debate share the characters of material that are compared."""
     text, material = "<quote>quick brown fox jumps</quote>" * 30, ("The quick brown fox jumps over the lazy dog.",)
     monkeypatch.setattr(visible_text, "MOST_COMPARED", 45 * 60)
 

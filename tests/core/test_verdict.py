@@ -1,4 +1,4 @@
-"""Ballots in, numbers out: exact scores, winners, findings, strength and remarks."""
+"""Ballots in, numbers out: exact scores, winners, findings, strength and remarks, and verdicts without a decision."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from core.folding import ADVERSARIAL, absent, converging, debated, filled, many, marks, opened, play, spoiled, voted
+from core.folding import ADVERSARIAL, absent, converging, debated, many, marks, opened, play, voted
 from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.verdict import (
     RoundResult,
     Verdict,
@@ -19,10 +19,11 @@ from debate_orchestrator.core.verdict import (
     find_convergence,
     majority_concession,
     round_result,
-    score_gap,
+    rounds_won,
+    score_totals,
 )
 from debate_orchestrator.core.votes import BallotReading, Vote, read_ballot
-from debate_orchestrator.util.numbers import decimals
+from debate_orchestrator.util.numbers import decimals, percent
 
 SIDES = ("a", "b")
 MARK = st.one_of(st.integers(1, 10), st.floats(1, 10), st.decimals(1, 10, places=2).map(float))
@@ -81,16 +82,6 @@ def test_the_leader_goes_by_the_scores() -> None:
     assert RoundResult(round=1, scores={}, winner="b", ballots=1).leader == "b"
 
 
-def test_gap_is_a_share_of_the_larger_total() -> None:
-    """The gap is what the smaller total lacks of the larger; there is none where there are no scores."""
-    assert (
-        score_gap({"a": Fraction(8), "b": Fraction(10)})
-        == score_gap({"a": Fraction(10), "b": Fraction(8)})
-        == Fraction(1, 5)
-    )
-    assert score_gap({"a": Fraction(0), "b": Fraction(0)}) is None
-
-
 @given(st.lists(st.tuples(MARK, MARK, WINNER), min_size=1, max_size=4), st.integers(1, 3))
 def test_totals_are_the_sums_of_the_round_scores(rounds: list[tuple[float, float, str]], panel: int) -> None:
     """Totals add up exactly from the rounds' scores, and those from the ballots, in rounds and panels of any size."""
@@ -121,31 +112,6 @@ def test_a_panel_scores_the_mean_of_its_ballots() -> None:
 # Which ballots count
 
 
-def test_advice_reaches_the_next_round_alone() -> None:
-    """A side gets every judge's advice from the round before, and none in round 1 or with feedback off."""
-    script = {f"1.verdict.judge-{n}": {"feedback": {"a": f"A{n}", "b": f"B{n}"}} for n in (1, 2)}
-    debate = debated(3, 2, script)
-    assert (tally.advice(debate, "a", 1), tally.advice(debate, "a", 2), tally.advice(debate, "b", 2)) == (
-        [],
-        ["A1", "A2"],
-        ["B1", "B2"],
-    )
-    assert tally.advice(debate, "a", 3) == ["So it is."] * 2
-    assert tally.advice(debated(3, 2, script, feedback=False), "a", 2) == []
-
-
-def test_a_spoiled_ballot_is_asked_for_again() -> None:
-    """After one spoiled reply the turn stays due, and a good one then counts."""
-    debate = debated(until="1.verdict.judge")
-    debate = apply(debate, spoiled("1.verdict.judge"))
-    assert ([turn.id for turn in debate.due], tally.result(debate, 1)) == (["1.verdict.judge"], None)
-    ballot = filled(
-        ADVERSARIAL.shapes["ballot"], schedule.terms(debate, schedule.turn(debate, "1.verdict.judge"))
-    ) | marks(8, 6)
-    debate = apply(debate, voted("1.verdict.judge", ballot))
-    assert tally.results(debate)[0].scores == {"a": 8, "b": 6}
-
-
 def test_a_judge_who_spoils_twice_is_absent() -> None:
     """Two spoiled replies leave the round without a result, and the debate goes on."""
     debate = debated(2, script={"1.verdict.judge": absent("1.verdict.judge"), "2.verdict.judge": marks(8, 6)})
@@ -171,8 +137,7 @@ def test_no_final_ballot_is_no_verdict() -> None:
 
 
 @pytest.mark.parametrize(
-    ("votes", "sides"),
-    [("ab-", "ab"), ("aab", "a"), ("a--", ""), ("bbb", "b"), ("a2-", "a"), ("2ab", "ab")],
+    ("votes", "sides"), [("ab-", "ab"), ("aab", "a"), ("a--", ""), ("bbb", "b"), ("a2-", "a"), ("2ab", "ab")]
 )
 def test_a_panel_finds_convergence_by_more_than_half(votes: str, sides: str) -> None:
     """More than half of the panel must see convergence; of those, more than half must name a side, else both go."""
@@ -219,8 +184,7 @@ def test_more_than_half_of_a_panel_find_a_concession(votes: str, side: str | Non
     ],
 )  # fmt: skip
 def test_strength(a: Any, b: Any, declared: str, strength: str | None) -> None:
-    """A win is decisive if the gap is over 20 % of the larger total and the winner leads; else it is narrow. A tie
-    has no winner and no strength."""
+    """A win is decisive if the gap is over 20 % of the larger total and the winner leads; else it is narrow."""
     made = decided(a, b, declared)
     assert (made.winner, made.strength) == (declared, strength)
 
@@ -290,3 +254,77 @@ def test_swapped_names_swap_the_verdict(
     assert (right.strength, right.gap, right.remarks) == (left.strength, left.gap, left.remarks)
     assert right.totals == {other[side]: total for side, total in left.totals.items()}
     assert right.rounds_won == {other.get(name, name): n for name, n in left.rounds_won.items()}
+
+
+def test_short_of_the_quorum_nothing_is_decided() -> None:
+    """With fewer votes than the quorum there is no winner and no strength, and it is remarked; the votes stay."""
+    made = final_verdict(
+        votes("a", "no decision", "no decision"), [result(1, 9, 2)], SIDES, quorum=2, strengths=["narrow"]
+    )
+    assert (made.winner, made.strength, made.votes, made.quorum) == ("no decision", None, {"a": 1}, 2)
+    assert (made.remarks, len(made.panel)) == (("no quorum",), 3)
+
+
+def test_an_abstention_is_no_disagreement() -> None:
+    """Judges disagree where they vote for different winners; one who abstains contradicts none."""
+    assert decided(7, 6, "a", "no decision").remarks == ()
+    assert decided(7, 6, "a", "tie", "no decision").remarks == ("judges disagree",)
+    assert "concession overrides the declared winner" not in decided(7, 6, "no decision", concession="b").remarks
+
+
+def test_without_scores_there_is_no_strength() -> None:
+    """In a format that scores nothing no win is decisive or narrow, and no judge's word for it is contradicted."""
+    made = final_verdict(votes("a"), [], SIDES, measured=False, strengths=["decisive"])
+    assert (made.strength, made.gap, made.remarks) == (None, None, ())
+    assert final_verdict(votes("consensus"), [], SIDES, measured=False, persisted=True).strength == "consensus"
+
+
+def test_what_judges_say_beside_the_winner() -> None:
+    """A panel's label is the one most give, its number the mean of all, its probability that of the winner's voters."""
+    told = [("a", "true", 4, 0.9), ("a", "true", 5, 0.6), ("b", "false", 2, 0.7), ("no decision", "true", None, 0.1)]
+    panel = [
+        Vote(judge=str(n), turn="x", straight=read_ballot(dict(zip(FIELDS, one, strict=True)), SIDES, {}, {}))
+        for n, one in enumerate(told)
+    ]
+    made = final_verdict(panel, [], SIDES, measured=False)
+    assert (made.winner, made.label, made.score, made.probability) == ("a", "true", Fraction(11, 3), Fraction(3, 4))
+
+
+FIELDS = ("winner", "label", "score", "probability")
+
+
+def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:
+    """Where no judge voted both times, or too few now, nothing is decided by swing."""
+    gone = [Vote(judge="judge-1", turn="x", straight=None)]
+    assert final_verdict(votes("a"), [], SIDES, blind=gone, by_swing=True).winner == "no decision"
+    assert final_verdict(votes("a"), [], SIDES, by_swing=True).winner == "no decision"
+    both = votes("b", "b")
+    assert (
+        final_verdict(votes("a", "no decision"), [], SIDES, blind=both, by_swing=True, quorum=2).winner == "no decision"
+    )
+
+
+def test_a_round_is_its_votes() -> None:
+    """A round's result counts the judges who are not absent, and is undecided short of the quorum."""
+    gone = Vote(judge="judge-3", turn="x", straight=None)
+    made = round_result(1, [*votes("a", "no decision"), gone], SIDES, 2)
+    assert (made.winner, made.ballots, made.scores, made.label, made.score) == ("no decision", 2, {}, None, None)
+    assert rounds_won([made, result(2, 1, 2, "b")], SIDES) == {"a": 0, "b": 1, "tie": 0}
+
+
+def test_ballots_may_leave_convergence_open() -> None:
+    """A ballot that says nothing of convergence finds none."""
+    ballots = [
+        voted("x", {"convergence": None}),
+        voted("y", {}),
+        voted("z", {"convergence": {"detected": True, "side": "a"}}),
+    ]
+    assert not find_convergence(ballots, SIDES).detected
+    assert find_convergence(ballots[2:], SIDES).criteria == ()
+
+
+def test_sums_and_shares() -> None:
+    """Totals add what was scored, and shares are shown per cent."""
+    unscored = RoundResult(round=2, scores={}, winner="a", ballots=1)
+    assert score_totals([result(1, 1, "1/2"), unscored], SIDES) == {"a": 1, "b": Fraction(1, 2)}
+    assert [percent(Fraction(n, 7)) for n in (0, 1, 7)] == ["0%", "14.29%", "100%"]

@@ -20,7 +20,6 @@ from debate_orchestrator.core.votes import (
     read_ballot,
     score,
     swing,
-    valid_votes,
 )
 
 SIDES = ("a", "b")
@@ -56,18 +55,13 @@ def scores(a: Any, b: Any) -> dict[str, Fraction]:
 
 
 BALLOTS_AND_WINNERS = [
-    ({"winner": "b"}, "b"),
-    ({"winner": "tie"}, "tie"),
-    ({"winner": "no decision"}, "no decision"),
+    ({"winner": "b"}, "b"), ({"winner": "tie"}, "tie"), ({"winner": "no decision"}, "no decision"),
     ({"winner": "b", "scores": {"a": {"x": 9, "y": 9}, "b": {"x": 1, "y": 1}}, "label": "supported"}, "b"),
     ({"winner": None, "scores": {"a": {"x": 9, "y": 1}, "b": {"x": 4, "y": 5}}}, "a"),
     ({"scores": {"a": {"x": 1, "y": 9}, "b": {"x": 5, "y": 5}}, "label": "supported"}, "tie"),
-    ({"label": "refuted"}, "b"),
-    ({"label": "unclear"}, "no decision"),
-    ({"label": "something else"}, "no decision"),
-    ({"label": None}, "no decision"),
-    ({"score": 3}, "no decision"),
-]
+    ({"label": "refuted"}, "b"), ({"label": "unclear"}, "no decision"), ({"label": "something else"}, "no decision"),
+    ({"label": None}, "no decision"), ({"score": 3}, "no decision"),
+]  # fmt: skip
 
 
 def test_whom_a_ballot_is_for() -> None:
@@ -75,16 +69,6 @@ def test_whom_a_ballot_is_for() -> None:
     stands; where it says none of this, for neither."""
     for ballot, winner in BALLOTS_AND_WINNERS:
         assert read(ballot).winner == winner, ballot
-
-
-def test_numbers_are_read_as_they_are_written() -> None:
-    """Scores, a single number and a probability are the exact fractions of what was written; what is not said is
-    none."""
-    made = read({"winner": "a", "score": 0.1, "probability": 0.7})
-    assert (made.score, made.probability, made.scores, made.label) == (Fraction(1, 10), Fraction(7, 10), {}, None)
-    assert read({"winner": "a", "score": 0, "probability": 0}).score == 0
-    assert (read({"winner": "a"}).score, read({"winner": "a"}).probability) == (None, None)
-    assert read({"label": "refuted"}).label == "refuted"
 
 
 def test_a_score_is_the_exact_mean_of_its_criteria() -> None:
@@ -135,29 +119,16 @@ def test_votes_for_a_tie_do_not_count(votes: list[str], winner: str) -> None:
 @pytest.mark.parametrize(
     ("votes", "quorum", "winner"),
     [
-        (["a"], 1, "a"),
-        (["a", "a", "b"], 3, "a"),
-        (["a", None, "no decision"], 1, "a"),
-        (["a", None, "no decision"], 2, "no decision"),
-        (["a", "tie", None], 2, "a"),
-        (["tie", "tie", None], 2, "tie"),
-        (["consensus", "consensus", "a"], 2, "consensus"),
-        (["consensus", "consensus", "a", "b"], 2, "tie"),
-        (["consensus", "no decision", "no decision"], 1, "consensus"),
-        ([None, None], 1, "no decision"),
+        (["a"], 1, "a"), (["a", "a", "b"], 3, "a"), (["a", None, "no decision"], 1, "a"),
+        (["a", None, "no decision"], 2, "no decision"), (["a", "tie", None], 2, "a"), (["tie", "tie", None], 2, "tie"),
+        (["consensus", "consensus", "a"], 2, "consensus"), (["consensus", "consensus", "a", "b"], 2, "tie"),
+        (["consensus", "no decision", "no decision"], 1, "consensus"), ([None, None], 1, "no decision"),
         ([], 0, "no decision"),
     ],
-)
+)  # fmt: skip
 def test_a_quorum_of_votes_decides(votes: list[str | None], quorum: int, winner: str) -> None:
-    """There is a decision where as many judges as the quorum vote for a side, a tie or consensus; abstentions and
-    absent judges are no votes."""
+    """There is a decision where as many judges as the quorum vote for a side, a tie or consensus."""
     assert panel_winner(panel(*votes), SIDES, quorum) == winner
-
-
-def test_who_is_counted() -> None:
-    """Votes for a side, a tie or consensus count; abstentions and absent judges do not."""
-    votes = [*panel("a", "tie", "consensus", "no decision", None), vote("a", "b", twice=True)]
-    assert [one.winner for one in valid_votes(votes)] == ["a", "tie", "consensus"]
 
 
 @pytest.mark.parametrize(
@@ -179,8 +150,7 @@ def test_the_label_that_more_judges_give(labels: list[str | None], most: str | N
 @many
 @given(st.lists(WINNERS, max_size=7), st.integers(1, 4), st.permutations(range(7)))
 def test_neither_order_nor_names_change_who_wins(winners: list[str], quorum: int, order: list[int]) -> None:
-    """In whatever order judges vote the winner is the same, and calling the sides by each other's name changes the
-    name alone."""
+    """In whatever order judges vote the winner is the same."""
     other = {"a": "b", "b": "a"}
     made = panel_winner(panel(*winners), SIDES, quorum)
     assert panel_winner(panel(*(winners[n] for n in order if n < len(winners))), SIDES, quorum) == made
@@ -206,8 +176,7 @@ def test_neither_order_nor_names_change_who_wins(winners: list[str], quorum: int
 def test_a_swing_is_what_a_side_gained(
     before: list[str | None], after: list[str | None], gained: dict[str, int]
 ) -> None:
-    """A side's swing is its votes after the debate less those before it, among the judges who voted both times: who
-    was absent once is not known to have changed a vote."""
+    """A side's swing is its votes after the debate less those before it, among the judges who voted both times."""
     assert swing(panel(*before), panel(*after), SIDES) == gained
 
 

@@ -1,0 +1,315 @@
+"""The pages keep their word: what they mention is there, and their commands, checks, tables and numbers hold."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from conftest import Run
+from debates import entries, told
+from reviewers import debated, filled, gathered, paper
+from started import started
+from test_reports_model import paid
+
+from debate_orchestrator.core import tally
+from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.reports import forms, reviewers, reviews, verify
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.data import read_mapping, to_yaml
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "debate_orchestrator"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
+EXAMPLES = {"providers/toy.py", "cli/greet.py", "reports/text.py"}
+"""Files that docs/development.md tells readers to write."""
+_ENDINGS = {"md", "json", "jsonl", "yaml", "html", "csv", "py", "txt"}
+"""What follows the dot in names of files, which may begin like a module."""
+_PATH = re.compile(r"`((?:[\w-]+/)+[\w.-]+\.(?:py|ya?ml|md|j2))`")
+_MEMBER = re.compile(r"`([a-z_]+)\.(\w+)(?:\([^`]*\))?`")
+_SEE = re.compile(r"\(see `(\w+)`\)")
+
+
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """What a module is made of, read once for all that look at it."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def docstrings(path: Path) -> str:
+    """All docstrings of a module, of attributes too."""
+    return "\n".join(
+        node.value.value
+        for node in nodes(path)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    )
+
+
+def defined(path: Path) -> set[str]:
+    """The names that a module defines or imports."""
+    names = set[str]()
+    for node in nodes(path):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.alias | ast.arg):
+            names.add(node.asname or node.name if isinstance(node, ast.alias) else node.arg)
+    return names
+
+
+@pytest.fixture(scope="module")
+def names() -> dict[Path, set[str]]:
+    """The names of each module."""
+    return {path: defined(path) for path in SOURCES}
+
+
+@pytest.fixture(scope="module")
+def members(names: dict[Path, set[str]]) -> dict[str, set[str]]:
+    """What may follow `module.` or `package.`. `setup` is not among them: `setup.KEY` is a setting in a journal."""
+    known = defaultdict[str, set[str]](set)
+    for path, inside in names.items():
+        known[path.stem] |= inside
+        known[path.parent.name].add(path.stem)
+    del known["setup"]
+    return known
+
+
+def missing(text: str, members: dict[str, set[str]]) -> set[str]:
+    """The files and names that a text mentions and that are not there."""
+    folders = {path.name for top in (ROOT, PACKAGE) for path in top.iterdir() if path.is_dir()}
+    paths = {path for path in _PATH.findall(text) if path.partition("/")[0] in folders} - EXAMPLES
+    absent = {path for path in paths if not (ROOT / path).is_file() and not (PACKAGE / path).is_file()}
+    mentioned = [(module, name) for module, name in _MEMBER.findall(text) if module in members]
+    return absent | {f"{module}.{name}" for module, name in mentioned if name not in _ENDINGS | members[module]}
+
+
+def test_what_pages_mention_is_there(members: dict[str, set[str]]) -> None:
+    """Paths and names in backticks on a page lead to files of the project and names of the package."""
+    found = {page.name: missing(page.read_text(encoding="utf-8"), members) for page in PAGES}
+    assert {page: absent for page, absent in found.items() if absent} == {}
+
+
+def test_what_docstrings_mention_is_there(names: dict[Path, set[str]], members: dict[str, set[str]]) -> None:
+    """Docstrings keep to the same, and what one says to see is defined in its own module."""
+    for path in SOURCES:
+        text = docstrings(path)
+        assert missing(text, members) | (set(_SEE.findall(text)) - names[path] - set(members)) == set(), path
+
+
+def test_the_journals_page_names_the_fields_of_its_first_event() -> None:
+    """The row on `opened` in docs/journal.md names every field of that event, and no other."""
+    page = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith("| `opened` |"))
+
+    assert set(re.findall(r"`([a-z_]+)`", row)) == {"opened", *Opened.model_fields} - {"kind"}
+
+
+FORMATS = Path(__file__).parent.parent / "docs" / "formats.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(r"\A(?:# |\{# )(\S+)(?: #\})?\n")
+
+
+def followed(folder: Path) -> dict[str, str]:
+    """Command to what it printed, after everything on the page was done in that folder, from top to bottom."""
+    printed: dict[str, str] = {}
+    for kind, text in BLOCK.findall(FORMATS.read_text(encoding="utf-8")):
+        if kind == "sh":
+            for line in text.strip().splitlines():
+                printed[line] = run(line, folder)
+        elif named := NAMED.match(text):
+            (folder / named[1]).write_text(text[named.end() :], encoding="utf-8")
+    return printed
+
+
+def run(line: str, folder: Path) -> str:
+    command, *arguments = shlex.split(line)
+    if command == "debate":
+        with started(*arguments, folder=folder) as process:
+            made = process.end()
+        assert made.code == 0, f"{line}\n{made.out}{made.err}"
+        return made.out
+    return subprocess.run(
+        [command, *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
+@pytest.fixture(scope="module")
+def oxford(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    folder = tmp_path_factory.mktemp("oxford")
+    return folder, followed(folder)
+
+
+def test_every_block_is_a_file_or_commands() -> None:
+    """Whatever stands on the page in a block is done by these tests: nothing is shown that was not tried."""
+    blocks = BLOCK.findall(FORMATS.read_text(encoding="utf-8"))
+
+    assert [kind for kind, text in blocks if kind != "sh" and not NAMED.match(text)] == []
+    assert {kind for kind, _ in blocks} == {"sh", "yaml", "jinja"}
+
+
+def test_the_page_makes_a_format(oxford: tuple[Path, dict[str, str]]) -> None:
+    """Who follows the page has a format without mistakes, unrolled with both votes of the floor."""
+    _, printed = oxford
+
+    shown = printed["debate formats ./oxford"]
+    assert "Oxford debate" in shown
+    assert "start.ballot.judge" in shown and "final.ballot.judge" in shown
+
+
+def test_the_page_makes_a_debate(oxford: tuple[Path, dict[str, str]]) -> None:
+    """The rehearsal of the page's format is a whole debate of five members, decided by swing, and has a report."""
+    folder, _ = oxford
+    debate = fold(read(str(folder / "oxford.rehearsed.journal.jsonl")).events)
+    verdict = tally.verdict(debate)
+
+    assert debate.complete and verdict is not None
+    assert len(verdict.panel) == len(verdict.blind) == 5
+    assert set(verdict.swing) == {"a", "b"}
+    assert (folder / "oxford.rehearsed.md").read_text(encoding="utf-8").startswith("# Debate Report")
+
+
+def test_a_debate_outlives_its_format(oxford: tuple[Path, dict[str, str]]) -> None:
+    """The journal has all that it needs: the report can be made again when the folder is gone."""
+    folder, _ = oxford
+    (folder / "oxford").rename(folder / "gone")
+
+    run("debate report oxford.rehearsed.journal.jsonl --to again.md", folder)
+
+    assert (folder / "again.md").read_bytes() == (folder / "oxford.rehearsed.md").read_bytes()
+
+
+REPORTS = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
+SHELL = "\n".join(re.findall(r"^    (d=.*|test .*)$", REPORTS, re.MULTILINE))
+PYTHON = "\n".join(re.findall(r"^    (import hashlib.*|data = .*|digest = .*|assert .*)$", REPORTS, re.MULTILINE))
+
+
+@pytest.fixture(params=forms.FORMS)
+def report(request: pytest.FixtureRequest, here: Path) -> Path:
+    """A sealed report of each form."""
+    path = here / f"debate-report{request.param}"
+    story = told(rounds=1)
+    path.write_text(forms.rendered(story, request.param), encoding="utf-8")
+    return path
+
+
+@pytest.mark.skipif(shutil.which("sha256sum") is None, reason="there is no sha256sum here")
+def test_a_seal_can_be_checked_in_a_shell(report: Path) -> None:
+    """The page's two lines say that a report is unchanged, and nothing of one that was changed."""
+    said = SHELL.replace("debate-report.md", report.name)
+
+    def ran() -> tuple[int, str]:
+        made = subprocess.run(["sh", "-c", said], capture_output=True, text=True, check=False, timeout=60)
+        return made.returncode, made.stdout
+
+    assert SHELL.count("\n") == 1
+    assert ran() == (0, "unchanged\n")
+    report.write_bytes(report.read_bytes().replace(b"narrow", b"decisive"))
+    assert ran() == (1, "")
+
+
+def test_a_seal_can_be_checked_in_python(report: Path) -> None:
+    """The page's four lines pass for a report that is unchanged, and not for one that was changed."""
+    code = compile(PYTHON.replace("debate-report.md", report.name), "docs/reports.md", "exec")
+
+    assert PYTHON.count("\n") == 3
+    exec(code, {})  # noqa: S102 - our own page
+    report.write_bytes(report.read_bytes().replace(b"narrow", b"decisive"))
+    with pytest.raises(AssertionError):
+        exec(code, {})  # noqa: S102 - our own page
+
+
+def test_what_is_rounded_is_told() -> None:
+    """Dollars have the decimals that the page names."""
+    places = re.findall(r"Numbers are not rounded, except US dollars, which have (\d+) decimal places\.", REPORTS)
+    made = build_report(entries(paid(cost=1 / 3)))
+    told = json.loads(forms.rendered(made, ".json"))
+
+    assert [line["usd"] for line in told["costs"]["lines"]][:1] == [round(1 / 3, int(n)) for n in places]
+
+
+def test_what_a_report_is_made_from_is_told() -> None:
+    """Reviewers' ballots make another report of the same journal, and whatever says what it is made from says so."""
+    journal = debated(rounds=1)
+    reviewed = build_report(journal, gathered(paper(journal), filled(paper(journal))))
+
+    assert forms.rendered(reviewed, ".md") != forms.rendered(build_report(journal), ".md")
+    for page in (REPORTS, (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")):
+        assert "ballots" in page.partition("\n\n")[2].partition("\n\n")[0]
+    assert "ballots" in (forms.__doc__ or "")
+
+
+def test_the_table_has_every_state() -> None:
+    """Each state that `check` may tell has its row, and no other has."""
+    assert re.findall(r"^\| `([\w ]+)` \|", REPORTS, re.MULTILINE) == list(get_args(verify.State))
+
+
+def test_the_forms_are_those_that_there_are() -> None:
+    """The table of forms has every form, and the seal that the page shows reads like one."""
+    shown = next(line for line in REPORTS.split("\n") if line.startswith("    Made by "))
+    real = forms.checksum_sentence(told(rounds=1))
+    plain = re.compile(r"sha256:[0-9a-f.]*?(?=[,.] )|\d+ lines|\d+\.\d+\.\d+(?=\. )")
+
+    assert re.findall(r"^\| `(\.\w+)` \|", REPORTS, re.MULTILINE) == list(forms.FORMS)
+    assert plain.sub("", shown.strip()) == plain.sub("", real)
+
+
+REVIEWING = (Path(__file__).parent.parent / "docs" / "reviewing.md").read_text(encoding="utf-8")
+JOURNAL = "debate-report.journal.jsonl"
+
+
+def commands() -> list[list[str]]:
+    """Every command of the page, in order."""
+    lines = re.findall(r"^(?:    )?(debate .*)$", REVIEWING, re.MULTILINE)
+    return [shlex.split(line)[1:] for line in lines]
+
+
+@pytest.mark.slow
+def test_the_commands_run(debate: Run, here: Path) -> None:
+    """Who follows the page in a script has a report with a reviewer in it."""
+    examples = resources.folder("examples")
+    shutil.copy(examples / "compulsory-voting" / JOURNAL, JOURNAL)
+    shutil.copy(examples / "compulsory-voting" / JOURNAL, "again.journal.jsonl")
+    for command in commands():
+        if "--as" in command and "--form" not in command:
+            continue  # it asks at a terminal
+        words = command[: command.index(">")] if ">" in command else command
+        if "--take" in words:
+            entries = read(JOURNAL).entries
+            assert read_mapping("ada.yaml")["journal"] == entries[-1].hash
+            Path("ada.yaml").write_text(to_yaml(filled(paper(entries)) | {"journal": entries[-1].hash}))
+        ran = debate(*words)
+        assert ran.code == 0, (command, ran.err)
+        if ">" in command:
+            Path(command[-1]).write_text(ran.out, encoding="utf-8")
+
+    assert "| ada | reviewer |" in Path("debate-report.md").read_text(encoding="utf-8")
+
+
+def test_the_table_has_every_key() -> None:
+    """The page describes each key of a ballot, and no other."""
+    table = REVIEWING.partition("| key |")[2].partition("\n\n")[0]
+    named = {key for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
+    examples = resources.folder("examples")
+    asked = paper(read(examples / "compulsory-voting" / JOURNAL).entries)
+
+    assert named == set(asked.shape)
+
+
+def test_its_numbers_are_the_codes() -> None:
+    """Thresholds and lengths are told as they are."""
+    assert f"at least {reviewers.LEAST_RATERS} scored and at least {reviewers.LEAST_ITEMS} items" in REVIEWING
+    assert f"at most {reviews.WORDS} words" in REVIEWING
+    assert f"the version of this form: {reviews.VERSION}" in REVIEWING

@@ -1,0 +1,338 @@
+"""Reviewers: the ballot they are asked for, how it is read and kept, and which ballots count."""
+
+from __future__ import annotations
+
+import os
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from core.folding import absent, marks
+from hypothesis import given
+from hypothesis import strategies as st
+from nasty import NASTY, texts
+from reviewers import DIGEST, KINDS, debated, filled, kind, paper
+from waiting import ended
+
+from debate_orchestrator.reports import review_files
+from debate_orchestrator.reports.reviews import LONGEST_NAME, form_text, hint, judges_marks, review_texts
+from debate_orchestrator.util import data
+from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping
+from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.sanitize import one_line
+
+MADE = debated(rounds=2)
+ASKED = paper(MADE)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6) | st.integers(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_format_has_a_ballot(name: str) -> None:
+    """In every format there is something to judge, and a ballot that answers it will do."""
+    asked = paper(kind(name))
+
+    assert asked.complaints(filled(asked)) == []
+    assert asked.final
+
+
+def test_it_asks_what_judges_vote_on() -> None:
+    """Rounds are asked about as the judges' ballots are, without the fields that are not counted."""
+    assert [list(shape) for shape in ASKED.rounds.values()] == [["scores", "winner"], ["scores", "winner"]]
+    assert list(ASKED.final) == ["winner"]
+    assert list(paper(kind("panel")).final) == ["scores"]
+    assert list(paper(kind("claim")).final) == ["label", "score"]
+
+
+def test_rounds_that_were_not_held_are_not_asked_about() -> None:
+    """Where a side concedes in round 1 of 3, there is a single round to score."""
+    script = {"1.opening.b": "I CONCEDE THE DEBATE."}
+
+    assert set(paper(kind("adversarial", script=script, rounds=3)).rounds) <= {1}
+
+
+def test_all_complaints_come_at_once() -> None:
+    """Everything that is wrong is told together, each with its key, in the words that judges are told."""
+    wrong = filled(ASKED, before="c", reviewer="", date="yesterday", extra=1)
+    wrong["rounds"][1]["scores"]["a"]["argument_quality"] = 11
+    del wrong["rounds"][2]["winner"]
+    said = ASKED.complaints(wrong, "ada.yaml: ")
+
+    for key in ("reviewer", "date", "before", "'extra'", "rounds.1.scores.a.argument_quality", "rounds.2.winner"):
+        assert [one for one in said if one.startswith(f"ada.yaml: {key}:")], key
+    assert "ada.yaml: rounds.1.scores.a.argument_quality: 11 is not a number from 1 to 10." in said
+
+
+@pytest.mark.parametrize("version", [2, "two", None, True, 1.5])
+def test_another_version_is_refused(version: Any) -> None:
+    """A ballot of another form is told, and not read as if it were of this one."""
+    assert [one for one in ASKED.complaints(filled(ASKED, ballot=version)) if one.startswith("ballot:")]
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * (LONGEST_NAME + 1), "ada\u202e", "a\u200bb"])
+def test_names_are_names(name: str) -> None:
+    """A name is one line, not endless, and hides nothing."""
+    assert [one for one in ASKED.complaints(filled(ASKED, name)) if one.startswith("reviewer:")]
+
+
+@given(st.sampled_from(list(filled(ASKED))), values)
+def test_nothing_hostile_breaks_a_check(key: str, value: Any) -> None:
+    """Whatever stands in a field, there are complaints about it or there is a ballot of it."""
+    made = filled(ASKED) | {key: value}
+
+    if not ASKED.complaints(made):
+        assert ASKED.ballot(made).reviewer
+
+
+@given(st.sampled_from([1, 2]), st.sampled_from(["a", "b"]), values)
+def test_nothing_hostile_passes_for_a_mark(n: int, side: str, value: Any) -> None:
+    """A mark is a number on the rubric's scale; anything else is complained of by its key."""
+    made = filled(ASKED)
+    made["rounds"][n]["scores"][side]["use_of_evidence"] = value
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and 1 <= value <= 10
+
+    where = f"rounds.{n}.scores.{side}.use_of_evidence:"
+    assert any(one.startswith(where) for one in ASKED.complaints(made)) is not fits
+
+
+@given(st.sampled_from(NASTY) | texts)
+def test_hostile_reasons_stay_reasons(text: str) -> None:
+    """A reason is taken verbatim if it is one, and is no vote."""
+    made = filled(ASKED, why=text)
+    if not ASKED.complaints(made):
+        assert ASKED.ballot(made).why == text
+        assert ASKED.ballot(made).final.winner == "a"
+
+
+def test_scores_are_added_up_as_judges_are() -> None:
+    """A ballot's score of a side is the mean of its criteria; the better scored side wins where none is declared."""
+    ballot = ASKED.ballot(filled(ASKED, mark=7.5))
+    scored = paper(kind("panel"))
+
+    assert ballot.rounds[1].scores == {"a": Fraction(15, 2), "b": Fraction(11, 2)}
+    assert ballot.marks[2, "b", "use_of_evidence"] == Fraction(11, 2)
+    assert scored.ballot(filled(scored, side="b")).final.winner == "b"
+
+
+def test_keys_may_be_words() -> None:
+    """A round may be written as a number or as a word, and votes that were not cast may be left out."""
+    made = filled(ASKED)
+    made["rounds"] = {str(n): part for n, part in made["rounds"].items()}
+    del made["before"], made["after"]
+
+    assert ASKED.complaints(made) == []
+    assert ASKED.ballot(made).before is None
+
+
+def test_judges_marks_are_those_that_count() -> None:
+    """A judge's marks are the mean of both presentations; an absent judge has none."""
+    script: dict[str, Any] = {
+        "1.verdict.judge-1": marks(8, 4, rounds=1),
+        "1.verdict.judge-1.mirrored": marks(6, 6, rounds=1),
+    }
+    script["1.verdict.judge-2.mirrored"] = absent("1.verdict.judge-2.mirrored")
+    made = paper(kind("adversarial", script=script, rounds=1, panel=2, mirror=True)).debate
+    given = judges_marks(made)
+
+    assert given["judge-1"][1, "a", "argument_quality"] == 7
+    assert given["judge-1"][1, "b", "argument_quality"] == 5
+    assert set(given) == {"judge-1"}
+
+
+def test_names_are_shown_on_one_line() -> None:
+    """What stands for a reviewer is the name on one line."""
+    made = filled(ASKED, " Ada   Lovelace ")
+
+    assert ASKED.ballot(made).reviewer == one_line(" Ada   Lovelace ") == "Ada Lovelace"
+
+
+def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
+    """What is filed counts, by the name of its file; a draft does not."""
+    folder = str(tmp_path / "r.ballots")
+    paths = [review_files.file(folder, filled(ASKED, name)) for name in ("zoe", "ada", "Grace Hopper")]
+    review_files.keep(folder, filled(ASKED, "bob"))
+    found = review_files.gather_reviews(folder, MADE)
+
+    assert paths[1] == f"{folder}/ada.yaml"
+    assert [one.reviewer for one in found.counted] == ["ada", "Grace Hopper", "zoe"]
+    assert found.left_out == ()
+
+
+def test_no_folder_is_no_ballot(tmp_path: Path) -> None:
+    """Without a review, there is nothing."""
+    assert review_files.gather_reviews(str(tmp_path / "none"), MADE) == review_files.GatheredReviews()
+
+
+@pytest.mark.parametrize(
+    ("digest", "said"),
+    [("e" * 64, "a ballot on an earlier state of this debate"), ("f" * 64, "a ballot on another journal")],
+)
+def test_ballots_on_something_else_are_told(tmp_path: Path, digest: str, said: str) -> None:
+    """A ballot of another journal, or of this one before its last line, is not counted, and that is said."""
+    (tmp_path / "ada.yaml").write_text(data.to_yaml(filled(ASKED, journal=digest)), encoding="utf-8")
+    found = review_files.gather_reviews(str(tmp_path), MADE)
+
+    assert found.counted == ()
+    assert len(found.left_out) == 1 and found.left_out[0].startswith(f"ada.yaml: journal: this is {said};")
+
+
+def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
+    """What is no YAML, no ballot, no file or unreadable is told by file; the others count."""
+    review_files.file(str(tmp_path), filled(ASKED, "ada"))
+    (tmp_path / "b.yaml").write_text("a: [", encoding="utf-8")
+    (tmp_path / "c.yaml").write_text("why: x\nwhy: y\n", encoding="utf-8")
+    (tmp_path / "d.yaml").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "e.yaml").mkdir()
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "f.yaml").write_text("ballot: 1\n", encoding="utf-8")
+    found = ended(lambda: review_files.gather_reviews(str(tmp_path), MADE))
+
+    assert [one.reviewer for one in found.counted] == ["ada"]
+    assert {one.partition(":")[0] for one in found.left_out} == {
+        f"{name}.yaml" for name in ("b", "c", "d", "e", "f", "pipe")
+    }
+    assert found.left_out[-1] == ("pipe.yaml: can't be read (a pipe or a device, or a file of the system).")
+    assert sum(one.startswith("f.yaml:") for one in found.left_out) > 3
+    assert not [one for one in found.left_out if str(tmp_path) in one]
+
+
+def test_one_reviewer_has_one_ballot(tmp_path: Path) -> None:
+    """A copy of a ballot under another file's name does not count twice."""
+    path = Path(review_files.file(str(tmp_path), filled(ASKED, "ada")))
+    (tmp_path / "copy.yaml").write_bytes(path.read_bytes())
+    found = review_files.gather_reviews(str(tmp_path), MADE)
+
+    assert len(found.counted) == 1
+    assert found.left_out[0].startswith("copy.yaml: the ballot of 'ada' must be called ada.yaml.")
+
+
+def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
+    """Who has voted can't be made to have voted otherwise; a draft may be, and is gone once the ballot is filed."""
+    review_files.keep(str(tmp_path), filled(ASKED, "ada"))
+    review_files.keep(str(tmp_path), filled(ASKED, "ada", side="b"))
+    assert review_files.draft(str(tmp_path), "ada", DIGEST)["after"] == "b"
+    path = Path(review_files.file(str(tmp_path), filled(ASKED, "ada")))
+    before = path.read_bytes()
+
+    with pytest.raises(BadFile, match="a ballot that 'ada' has cast"):
+        review_files.file(str(tmp_path), filled(ASKED, "ada", side="b"))
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["ada.yaml"]
+
+
+def test_a_draft_belongs_to_its_debate(tmp_path: Path) -> None:
+    """A draft on another state of the debate is not gone on with."""
+    review_files.keep(str(tmp_path), filled(ASKED, "ada", journal="e" * 64))
+
+    with pytest.raises(BadFile, match="a draft on another state"):
+        review_files.draft(str(tmp_path), "ada", DIGEST)
+    assert review_files.draft(str(tmp_path), "bob", DIGEST) == {}
+
+
+@given(st.sampled_from(NASTY) | texts | st.text())
+def test_a_name_is_no_path(name: str) -> None:
+    """Whatever a reviewer is called, the file lies in the folder, and its name is plain."""
+    stem = review_files.stem_of(name)
+
+    assert set(stem) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_")
+    assert 0 < len(stem) <= 50
+    assert review_files.path_of("r.ballots", name) == f"r.ballots/{stem}.yaml"
+
+
+@given(st.lists(st.sampled_from(["Ada", "ada", "ADA", "ada.draft", "a d a", "ada!", "阿达", "ådå", ""]), unique=True))
+def test_names_that_differ_have_files_that_differ(names: list[str]) -> None:
+    """Two reviewers never share a file, not even where a file system does not tell small letters from large."""
+    assert len({review_files.stem_of(name).lower() for name in names}) == len(names)
+
+
+@given(st.sampled_from(NASTY) | texts)
+def test_hostile_ballots_are_read_back_as_they_were(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    """A reason is kept character by character, or the ballot is refused."""
+    made = filled(ASKED, why=text)
+    folder = str(tmp_path_factory.mktemp("b"))
+    if not ASKED.complaints(made):
+        review_files.file(folder, made)
+        found = review_files.gather_reviews(folder, MADE)
+        assert ([one.why for one in found.counted], found.left_out) == ([text], ())
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_empty_form_lacks_its_answers_alone(name: str, tmp_path: Path) -> None:
+    """The form of every format is YAML in which everything is there and nothing is answered."""
+    asked = paper(kind(name))
+    (tmp_path / "mine.yaml").write_text(form_text(asked, DIGEST, "r.journal.jsonl", "2026-02-04"), encoding="utf-8")
+    said = asked.complaints(read_mapping(tmp_path / "mine.yaml"))
+
+    assert said and all(": null is not " in one for one in said)
+
+
+def test_a_form_filled_in_will_do() -> None:
+    """Who writes behind each colon has a ballot."""
+    asked = paper(debated(rounds=1))
+    text = form_text(asked, DIGEST, "r.journal.jsonl", "2026-02-04", "ada")
+    for key, said in (
+        ("argument_quality", "7"),
+        ("use_of_evidence", "6.5"),
+        ("winner", "b"),
+        ("why", "So."),
+        ("after", "b"),
+    ):
+        text = re.sub(rf"^( *{key}:)", rf"\1 {said}", text, flags=re.MULTILINE)
+    value, _ = parse_mapping_with_lines(text, "mine.yaml")
+
+    assert asked.complaints(value) == []
+    assert asked.ballot(value).final.winner == "b"
+
+
+def test_it_has_what_is_needed() -> None:
+    """Topic, positions, criteria with their scale, and the digest stand on it."""
+    text = form_text(paper(debated(rounds=2)), DIGEST, "r.journal.jsonl", "2026-02-04")
+
+    for part in ("Tabs are better than spaces.", "Indent with tabs.", "Indent with spaces.", DIGEST, "1 to 10"):
+        assert part in text
+    assert "directness_of_rebuttals, 1 to 10: Does the challenge" in text
+
+
+SHORT = paper(debated(rounds=1))
+
+
+@given(st.sampled_from(NASTY) | texts)
+def test_hostile_topics_stay_comments(text: str) -> None:
+    """Whatever a topic or a position says, the form asks the same."""
+    asked = paper(debated(rounds=1, topic=text, positions=(text, text)))
+    value, _ = parse_mapping_with_lines(form_text(asked, DIGEST, "r.journal.jsonl", "2026-02-04"), "mine.yaml")
+
+    assert set(value) == set(filled(SHORT))
+    assert value["journal"] == DIGEST
+
+
+@given(st.sampled_from(NASTY) | texts)
+def test_a_name_is_filled_in_as_it_is(text: str) -> None:
+    """A name that is given stands in the form, and is read back as it was."""
+    name = one_line(text)
+    value, _ = parse_mapping_with_lines(form_text(SHORT, DIGEST, "r", "2026-02-04", name), "mine.yaml")
+
+    assert (value["reviewer"] or "") == name
+
+
+def test_hints_say_what_fits() -> None:
+    """A hint names the choices, or the scale."""
+    asked = paper(kind("claim"))
+
+    assert hint(asked.final["score"], asked).startswith("0 to 10: ")
+    assert hint(asked.final["label"], asked).startswith("supported, contradicted, misleading or needs more evidence")
+
+
+def test_every_question_is_worded() -> None:
+    """There is a question for each thing that a ballot of any format may ask."""
+    known = set(review_texts().questions)
+
+    for name in KINDS:
+        asked = paper(kind(name))
+        assert {f"{field}_final" for field in asked.final} <= known, name
+        assert {field for shape in asked.rounds.values() for field in shape} <= known, name
