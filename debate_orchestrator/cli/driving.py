@@ -85,7 +85,7 @@ def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, expected: str
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted; {debate.saved}") from None
     except ExternalError as error:
-        raise type(error)([*error.complaints, f"{debate.files.journal}: {debate.saved}"]) from error
+        raise debate.with_saved(error) from error
 
 
 async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:

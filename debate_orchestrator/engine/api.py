@@ -348,7 +348,7 @@ async def _run(debate: OpenDebate, on_event: OnEvent | None, on_text: OnText | N
     try:
         await drive(debate, on_event=on_event, on_text=on_text)
     except ExternalError as error:
-        raise type(error)([*error.complaints, f"{debate.files.journal}: {debate.saved}"]) from error
+        raise debate.with_saved(error) from error
     report, _ = finish(debate)
     return DebateResult(debate.files, debate.state, report)
 
