@@ -31,7 +31,7 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import Paused
+from debate_orchestrator.util.errors import ExternalError, Paused
 from debate_orchestrator.util.messages import Tell, command, ignore
 from debate_orchestrator.util.numbers import plural
 
@@ -60,6 +60,10 @@ class OpenDebate:
         """What is saved, and the command that continues."""
         turns = plural(len(self.state.answers), "turn")
         return f"{turns} saved. Go on with `{next_command(self.state, self.files.journal)}`."
+
+    def with_saved(self, error: ExternalError) -> ExternalError:
+        """The error, which also says what is saved and how to continue."""
+        return type(error)([*error.complaints, f"{self.files.journal}: {self.saved}"])
 
     def record(self, event: Event, on_event: OnEvent | None = None) -> bool:
         """Writes an event and folds it into the state, as `record_event` does; False if it is on record already."""

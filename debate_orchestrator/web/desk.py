@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import can_end_early
+from debate_orchestrator.core.settings import DEFAULT_FORMAT
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.api import find_risks, open_debate, open_judging
 from debate_orchestrator.prompting.person_turns import human_seats
@@ -119,7 +120,7 @@ class Desk:
         try:
             format = new_debate.chosen_format(sent)
         except DebateError as error:
-            complaints, sent = error.complaints, {**sent, "format": new_debate.DEFAULT_FORMAT}
+            complaints, sent = error.complaints, {**sent, "format": DEFAULT_FORMAT}
             format = new_debate.chosen_format(sent)
         fields = new_debate.more_fields(format)
         seats = {seat: new_debate.cast_options(seat, format, offered) for seat in new_debate.seats(format)}

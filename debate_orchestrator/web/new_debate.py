@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, JUDGE, RAPPORTEUR
-from debate_orchestrator.core.settings import SOURCED, Settings
+from debate_orchestrator.core.settings import DEFAULT_FORMAT, SOURCED, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers import discovery, pricing
@@ -18,7 +18,6 @@ from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.web import folder
 
-DEFAULT_FORMAT = "adversarial"
 _OWN_FIELDS = ("topic", "positions", "format", "cast", "output", "one_agent", "sources", "rounds")
 """Settings that have a field of their own in the form, or none."""
 _REHEARSED = ".rehearsed"

@@ -9,10 +9,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from debate_orchestrator.core.events import Usage
-from debate_orchestrator.core.settings import DECLARED, Settings
+from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, Settings
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine import budget, format_check
-from debate_orchestrator.engine.api import DEFAULT_FORMAT
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.providers import pricing, registry
 from debate_orchestrator.setup.answers import settings_from
