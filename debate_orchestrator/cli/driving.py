@@ -17,8 +17,9 @@ from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLin
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import OpenDebate, asks_again, drive, finish
+from debate_orchestrator.engine.debate import OpenDebate, drive, finish
 from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.next_command import asks_again
 from debate_orchestrator.engine.turn import OnEvent, OnText
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import wording
