@@ -47,7 +47,7 @@ def test_what_made_the_votes_is_found() -> None:
     fit = bradley_terry.fit(*simulated(80))
     assert fit is not None and fit.side is not None and fit.second is not None
 
-    found = {one.model: one.strength.value for one in fit.strengths}
+    found = {one.model: one.strength for one in fit.strengths}
     judges = {one.judge: one for one in fit.judges}
     assert [one.model for one in fit.strengths] == ["strong", "middling", "weak"]
     assert (found["strong"] - found["middling"]) == pytest.approx(found["middling"] - found["weak"], abs=0.15)
@@ -68,7 +68,7 @@ def test_intervals_follow_the_topics() -> None:
     def width(topics: int) -> float:
         fit = bradley_terry.fit(*simulated(topics))
         assert fit is not None
-        first = fit.strengths[0].strength
+        first = fit.strengths[0]
         assert first.low is not None and first.high is not None
         return first.high - first.low
 

@@ -79,7 +79,10 @@ def _rating_tables(ratings: Ratings) -> Iterator[Table]:
         "Strengths from every judge's vote, in log odds, without what side, order and judge add; 95 % intervals over "
         "topics. Models that the intervals do not separate share a rank.",
         ("rank", "model", "strength", "low", "high", "votes", "group"),
-        tuple((one.rank, one.model, *one.strength, one.votes, one.group) for one in (fit.strengths if fit else ())),
+        tuple(
+            (one.rank, one.model, one.strength, one.low, one.high, one.votes, one.group)
+            for one in (fit.strengths if fit else ())
+        ),
     )
     yield Table(
         "judge_effects",
