@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import pytest
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, moved, run, serving
 
-from debate_orchestrator.evidence import robots
-from debate_orchestrator.evidence.fetch import AT_ONCE, Fetched, Fetcher
+from debate_orchestrator.evidence.fetch import AT_ONCE, LARGEST_ROBOTS, Fetched, Fetcher
 from debate_orchestrator.evidence.states import Blocked, NotFetched, Unreachable
 
 
@@ -206,7 +205,7 @@ def test_robots_that_are_not_there_allow_everything(site: Site, status: int) -> 
         (answer(status=500), "500 Internal Server Error"),
         (answer(status=503), "503 Service Unavailable"),
         (answer(status=429), "429 Too Many Requests"),
-        (answer(b"#" * (robots.LARGEST + 1)), "it is larger than 0.5 MB"),
+        (answer(b"#" * (LARGEST_ROBOTS + 1)), "it is larger than 0.5 MB"),
         (moved("/robots.txt"), "redirected more than 5 times"),
         (moved("http://10.0.0.1/robots.txt"), "which is refused"),
         (moved("http://[::1]/robots.txt"), "which is refused"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.evidence.robots import LARGEST, RobotsRules
+from debate_orchestrator.evidence.fetch import LARGEST_ROBOTS, RobotsRules
 
 GROUPS = """
 # a comment
@@ -114,7 +114,7 @@ def test_a_pattern_can_not_run_for_ever() -> None:
 )
 def test_no_text_takes_long_to_read(piece: str) -> None:
     """As long a robots.txt as is read is read at once, whatever it is made of."""
-    text = (piece * LARGEST)[: LARGEST // 2]
+    text = (piece * LARGEST_ROBOTS)[: LARGEST_ROBOTS // 2]
     begun = time.process_time()
 
     assert not RobotsRules(f"{text}\nUser-agent: *\nDisallow: /a\n").allow("/a/b")

@@ -357,13 +357,16 @@ def _strengths(data: _Votes, counts: Floats, groups: Ints, figures: Floats) -> t
     votes = won + lost + np.bincount(debaters, weights=np.concatenate([tied, tied]), minlength=size)
     votes += np.bincount(data.pro[~other], weights=counts[~other].sum(axis=1), minlength=size)
     _, low, high = figures.T
+    bounds = [[None if np.isnan(figure) else float(figure) for figure in row[1:]] for row in figures]
     ranks = 1 + ((groups == groups[:, None]) & (low > high[:, None])).sum(axis=1)
     numbers = np.empty(groups.max() + 1, dtype=int)
     numbers[np.argsort(-np.bincount(groups), kind="stable")] = np.arange(1, len(numbers) + 1)
     found = [
         Strength(
-            name,
-            *(None if np.isnan(figure) else float(figure) for figure in figures[n]),  # type: ignore[arg-type]
+            model=name,
+            strength=float(figures[n, 0]),
+            low=bounds[n][0],
+            high=bounds[n][1],
             rank=int(ranks[n]),
             group=int(numbers[groups[n]]),
             votes=int(votes[n]),

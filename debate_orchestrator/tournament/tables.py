@@ -210,10 +210,10 @@ def fleiss_kappa(panels: Sequence[Sequence[int]]) -> float | None:
     """Fleiss' kappa of panels of two judges or more, which may differ in size, from how many of a panel gave each
     label; None without a panel, or where only one label occurs.
     Source: J. L. Fleiss, Measuring Nominal Scale Agreement among Many Raters, 1971."""
-    labels = [sum(counts) for counts in zip(*panels, strict=True)]
+    labels: list[int] = [sum(counts) for counts in zip(*panels, strict=True)]
     if sum(count > 0 for count in labels) < 2:
         return None
     total = sum(labels)
     agreed = [sum(count * (count - 1) for count in panel) / (sum(panel) * (sum(panel) - 1)) for panel in panels]
-    chance = sum(count * count for count in labels) / (total * total)
+    chance: float = sum(count * count for count in labels) / (total * total)
     return (sum(agreed) / len(agreed) - chance) / (1 - chance)
