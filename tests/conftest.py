@@ -148,11 +148,11 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 @pytest.fixture
 def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A server in the vendor's place, whose models take part in tournaments."""
-    import tournaments
+    import contests
     from messages_server import Server, serving
 
     with serving(Server()) as server:
-        server.say = tournaments.replied
+        server.say = contests.replied
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
         yield server

@@ -6,8 +6,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import contests
 import pytest
-import tournaments
 from conftest import Ran, Run
 from postgres import Postgres
 from started import started
@@ -32,7 +32,7 @@ def spec(here: Path) -> None:
 
 
 def write_spec(**changes: Any) -> None:
-    Path("spec.yaml").write_text(to_yaml(tournaments.given(1, **changes)), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.given(1, **changes)), encoding="utf-8")
 
 
 def data(where: str) -> dict[str, bytes]:
@@ -176,15 +176,15 @@ def test_numbers_that_cannot_be_used(debate: Run) -> None:
 
 def test_the_same_tournament(here: Path) -> None:
     """A tournament is known by what its debates depend on: added models, caps and limits make no other of it."""
-    name = folder.identity(tournaments.spec())
-    more = folder.add_model(tournaments.tournament(), model_of({"name": "late", "spec": "rehearse:openai:gpt-5.1"}))
+    name = folder.identity(contests.spec())
+    more = folder.add_model(contests.tournament(), model_of({"name": "late", "spec": "rehearse:openai:gpt-5.1"}))
 
     assert (
         folder.identity(more.spec)
         == name
-        == folder.identity(tournaments.spec(max_cost=3, limits={"anthropic": {"requests": 9}}))
+        == folder.identity(contests.spec(max_cost=3, limits={"anthropic": {"requests": 9}}))
     )
     assert (
-        len({folder.identity(tournaments.spec(**change)) for change in ({}, {"seed": 2}, {"tag": "b"}, {"rounds": 2})})
+        len({folder.identity(contests.spec(**change)) for change in ({}, {"seed": 2}, {"tag": "b"}, {"rounds": 2})})
         == 4
     )

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import contests
 import pytest
-import tournaments
 from postgres import Postgres
 
 from debate_orchestrator.core.events import Asked, Event, Opened
@@ -40,7 +40,7 @@ async def brought(url: str, held: Tournament, lease: float | None = None) -> Asy
     """A database that knows a tournament."""
     async with opened(url, lambda message: None) as database:
         exchange = Exchange(database, held, lease)
-        await exchange.bring(tournaments.runner(held).standings, retry_failed=False)
+        await exchange.bring(contests.runner(held).standings, retry_failed=False)
         yield database, exchange
 
 
@@ -56,13 +56,13 @@ async def unheard_of(database: Database, worker: int) -> None:
 
 
 def asked(n: int) -> Event:
-    return Asked(turn=f"1.opening.{'ab'[n % 2]}", brief=f"{n:064}", by=tournaments.OPUS, called=True)
+    return Asked(turn=f"1.opening.{'ab'[n % 2]}", brief=f"{n:064}", by=contests.OPUS, called=True)
 
 
 def test_a_worker_that_lost_its_lease_writes_nothing(here: Path, url: str) -> None:
     """Only a worker whose holder is dead can take a journal. From then on the earlier holder is refused, what it waits
     to write too, and the journal is that of the later one, whole."""
-    held = tournaments.tournament()
+    held = contests.tournament()
     debate = held.schedule[0]
 
     async def play() -> tuple[list[Event], list[Event], bytes]:
@@ -100,7 +100,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(here: Path, url: str) -> No
 def test_the_database_names_no_file(here: Path, url: str) -> None:
     """A journal of the database whose id is not in the schedule, such as one that leads out of the folder, is not
     fetched."""
-    held = tournaments.tournament()
+    held = contests.tournament()
     debate = held.schedule[0]
 
     async def play() -> list[str]:
@@ -118,7 +118,7 @@ def test_the_database_names_no_file(here: Path, url: str) -> None:
 @pytest.mark.parametrize("spec", ["{", "[" * 100_000, '{"added": 5}'], ids=["cut off", "deep", "not a spec"])
 def test_a_spec_that_cannot_be_read_is_refused(here: Path, url: str, spec: str) -> None:
     """A tournament whose row in the database is damaged is refused with the reason, by a worker and by a run."""
-    held = tournaments.tournament()
+    held = contests.tournament()
 
     async def play() -> None:
         async with brought(url, held) as (database, exchange):
@@ -134,7 +134,7 @@ def test_a_spec_that_cannot_be_read_is_refused(here: Path, url: str, spec: str) 
 
 def test_a_job_for_a_debate_that_is_not_scheduled(here: Path, url: str) -> None:
     """A worker passes over a job whose debate the tournament does not have, and says so."""
-    held, sentences = tournaments.tournament(), list[str]()
+    held, sentences = contests.tournament(), list[str]()
 
     async def play() -> None:
         async with brought(url, held) as (database, exchange):
@@ -150,7 +150,7 @@ def test_an_append_whose_answer_was_lost(here: Path, url: str, monkeypatch: pyte
     cost the worker its journal."""
     from psycopg import OperationalError
 
-    held = tournaments.tournament()
+    held = contests.tournament()
     debate, broken = held.schedule[0], [0]
 
     async def play() -> list[Event]:
@@ -180,7 +180,7 @@ def test_an_append_whose_answer_was_lost(here: Path, url: str, monkeypatch: pyte
 
 def test_a_frozen_transaction_does_not_block_for_long(here: Path, url: str) -> None:
     """A worker that is frozen while it holds a limit's row is cut off by the database, and the others go on."""
-    held = tournaments.tournament(rehearse=False)
+    held = contests.tournament(rehearse=False)
 
     async def play() -> bool:
         async with brought(url, held) as (database, exchange), opened(url, lambda message: None) as frozen:
@@ -188,10 +188,10 @@ def test_a_frozen_transaction_does_not_block_for_long(here: Path, url: str) -> N
                 SharedLimiters(held.spec, one, exchange.id, await registered(one), Counter())
                 for one in (database, frozen)
             ]
-            assert await limiters[1].gate(tournaments.OPUS).admitted(CALL, "t", asyncio.Event())
+            assert await limiters[1].gate(contests.OPUS).admitted(CALL, "t", asyncio.Event())
             connection = await frozen.app.connector.pool.getconn()  # type: ignore[attr-defined]
             await connection.execute("SELECT key FROM limiters FOR UPDATE")
-            waiting = limiters[0].gate(tournaments.OPUS).admitted(CALL, "t", asyncio.Event())
+            waiting = limiters[0].gate(contests.OPUS).admitted(CALL, "t", asyncio.Event())
             return await asyncio.wait_for(waiting, 20)
 
     assert asyncio.run(play())
@@ -200,15 +200,15 @@ def test_a_frozen_transaction_does_not_block_for_long(here: Path, url: str) -> N
 def test_calls_of_dead_workers_leave_their_room(here: Path, url: str) -> None:
     """What is allowed at once counts over all workers, and calls of a worker that is not heard of any more count no
     longer."""
-    held = tournaments.tournament(rehearse=False, limits={tournaments.OPUS: {"at_once": 2}})
+    held = contests.tournament(rehearse=False, limits={contests.OPUS: {"at_once": 2}})
 
     async def play() -> tuple[bool, bool, bool]:
         async with brought(url, held) as (database, exchange):
             numbers = [await registered(database) for _ in range(2)]
             dead, alive = [SharedLimiters(held.spec, database, exchange.id, n, Counter()) for n in numbers]
             stop = asyncio.Event()
-            taken = [await dead.gate(tournaments.OPUS).admitted(CALL, f"{n}", stop) for n in range(2)]
-            waiting = asyncio.ensure_future(alive.gate(tournaments.OPUS).admitted(CALL, "2", stop))
+            taken = [await dead.gate(contests.OPUS).admitted(CALL, f"{n}", stop) for n in range(2)]
+            waiting = asyncio.ensure_future(alive.gate(contests.OPUS).admitted(CALL, "2", stop))
             await asyncio.sleep(0.5)
             early = waiting.done()
             await unheard_of(database, numbers[0])
@@ -220,7 +220,7 @@ def test_calls_of_dead_workers_leave_their_room(here: Path, url: str) -> None:
 def test_a_tournament_keeps_its_lease(here: Path, url: str) -> None:
     """A lease is the tournament's until a run gives it another. By it, and by no other tournament's, a worker is dead
     whose journals can be taken."""
-    held, other = tournaments.tournament("held"), tournaments.tournament("other", seed=2)
+    held, other = contests.tournament("held"), contests.tournament("other", seed=2)
 
     async def taken(tournament: Tournament, lease: float | None) -> bool:
         """Whether a journal can be taken whose worker has given no heartbeat for a minute."""

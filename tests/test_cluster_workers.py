@@ -11,8 +11,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import contests
 import pytest
-import tournaments
 from conftest import Run
 from messages_server import Server
 from postgres import Postgres, line
@@ -35,7 +35,7 @@ def database(postgres_server: Postgres) -> str:
 
 
 def write_spec(topics: int, **changes: Any) -> None:
-    Path("spec.yaml").write_text(to_yaml(tournaments.given(topics, **changes)), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.given(topics, **changes)), encoding="utf-8")
 
 
 def coordinator(url: str, *flags: str) -> Any:
@@ -79,7 +79,7 @@ def ratings(debate: Run, folder: str) -> dict[str, Any]:
 
 def decided(request: dict[str, Any]) -> str | None:
     """A speech, or a ballot whose winner follows from the judge and the motion."""
-    if (text := tournaments.replied(request)) is None:
+    if (text := contests.replied(request)) is None:
         return None
     motion = re.search(r"Motion (\d+)", json.dumps(request["messages"]))
     assert motion is not None
@@ -243,15 +243,15 @@ def test_a_refusal_is_shared(server: Server, postgres_server: Postgres, database
     refused: list[float] = []
 
     def trouble(request: dict[str, Any], n: int) -> dict[str, Any] | None:
-        if tournaments.OPUS.endswith(request["model"]) and not refused:
+        if contests.OPUS.endswith(request["model"]) and not refused:
             refused.append(time.monotonic())
             return {"status": 429, "headers": {"retry-after": "3"}}
-        if tournaments.OPUS.endswith(request["model"]):
+        if contests.OPUS.endswith(request["model"]):
             refused.append(time.monotonic())
         return None
 
     server.whole, server.trouble, url = 0.2, trouble, postgres_server.url(database)
-    write_spec(2, limits={tournaments.OPUS: {"at_once": 1}})
+    write_spec(2, limits={contests.OPUS: {"at_once": 1}})
     with workers(url, url), coordinator(url) as run:
         ended = run.end(120)
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import chat_batches
+import contests
 import pytest
-import tournaments
 from chat_batches import ChatBatches
+from contests import OPUS, runner, statuses
 from messages_server import Server
 from reply_codes import coded
 from started import started
-from tournaments import OPUS, runner, statuses
 
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Asked, CallFailed, Event, Usage
@@ -39,7 +39,7 @@ def batches(held: Tournament, **options: Any) -> Batches:
 
 def ran(held: Tournament, **options: Any) -> TournamentRun:
     """A run in batches, to its end."""
-    return tournaments.ran(held, batches=batches(held), **options)
+    return contests.ran(held, batches=batches(held), **options)
 
 
 def stopped(held: Tournament, server: Server, *, cancel: bool = False) -> TournamentRun:
@@ -74,8 +74,8 @@ def calls_of(held: Tournament) -> int:
 def test_a_tournament_runs_in_waves(server: Server) -> None:
     """Every call of every debate is in a batch with those of other debates to the same model, and none is made
     alone."""
-    held = tournaments.tournament(topics=2, rehearse=False)
-    run = tournaments.ran(held, batches=Batches(held.folder, quiet=0.2, first_look=0.02))
+    held = contests.tournament(topics=2, rehearse=False)
+    run = contests.ran(held, batches=Batches(held.folder, quiet=0.2, first_look=0.02))
     models = [{request["params"]["model"] for request in requests} for requests in server.batches.values()]
 
     assert set(statuses(run)) == {"complete"} and server.requests == []
@@ -87,7 +87,7 @@ def test_a_tournament_runs_in_waves(server: Server) -> None:
 
 def test_the_cost_is_half(server: Server) -> None:
     """Replies of a batch cost exactly half of what the price list says of their tokens, in journals and standings."""
-    held = tournaments.tournament(topics=1, rehearse=False)
+    held = contests.tournament(topics=1, rehearse=False)
     run = ran(held)
     replies = [event.reply for events in journals(held) for event in events if getattr(event, "reply", None)]
     usual = [pricing.cost(reply.by, reply.usage) for reply in replies]
@@ -101,10 +101,10 @@ def test_the_cost_is_half(server: Server) -> None:
 
 def test_the_cap_counts_half(server: Server) -> None:
     """Under a cap a call counts with the price of a batch: what is too little for live calls is enough."""
-    held = tournaments.tournament("one", topics=1, rehearse=False)
+    held = contests.tournament("one", topics=1, rehearse=False)
     price = sum(standing.cost for standing in ran(held).standings.values())
     expected = price * 1.9
-    capped = tournaments.tournament("two", topics=1, rehearse=False, max_cost=round(expected, 4))
+    capped = contests.tournament("two", topics=1, rehearse=False, max_cost=round(expected, 4))
     run = ran(capped)
 
     assert set(statuses(run)) == {"complete"}
@@ -115,7 +115,7 @@ def test_the_cap_counts_half(server: Server) -> None:
 def test_a_run_that_was_stopped_takes_its_batches(server: Server, cancel: bool) -> None:
     """A run that leaves while its batches are under way is gone on with by one that takes their results: no call is
     paid for twice, and each has one intent."""
-    held = tournaments.tournament(topics=1, rehearse=False)
+    held = contests.tournament(topics=1, rehearse=False)
     first = stopped(held, server, cancel=cancel)
     begun = len(server.batch_paid)
     second = ran(held)
@@ -128,10 +128,10 @@ def test_a_run_that_was_stopped_takes_its_batches(server: Server, cancel: bool) 
 
 def test_a_plain_run_takes_earlier_batches(server: Server) -> None:
     """Without batches of its own, a run takes the results of an earlier run's and makes only the other calls."""
-    held = tournaments.tournament(topics=1, rehearse=False)
+    held = contests.tournament(topics=1, rehearse=False)
     stopped(held, server)
     begun = len(server.batch_paid)
-    run = tournaments.ran(held, batches=batches(held, collects=False))
+    run = contests.ran(held, batches=batches(held, collects=False))
 
     assert set(statuses(run)) == {"complete"} and len(server.batch_paid) == begun
     assert len(server.requests) == len(held.schedule) * CALLS - begun == calls_of(held) - begun
@@ -140,7 +140,7 @@ def test_a_plain_run_takes_earlier_batches(server: Server) -> None:
 @pytest.mark.parametrize("trouble", ["expired", "errored", "canceled"])
 def test_a_call_without_an_answer_is_made_alone(server: Server, trouble: str) -> None:
     """What expires or fails in a batch is on record and is asked again once, live, at the usual price."""
-    held = tournaments.tournament(topics=1, rehearse=False)
+    held = contests.tournament(topics=1, rehearse=False)
     server.batch_trouble = lambda request: trouble if f"anthropic:{request['model']}" == OPUS else ""
     run = ran(held)
     failed = [event for events in journals(held) for event in events if isinstance(event, CallFailed)]
@@ -154,7 +154,7 @@ def test_a_call_without_an_answer_is_made_alone(server: Server, trouble: str) ->
 @pytest.mark.parametrize("trouble", ["refuse", "lose"])
 def test_a_batch_is_created_once(server: Server, trouble: str) -> None:
     """A creation that was refused is tried again; one whose answer was lost is found again, and not repeated."""
-    held = tournaments.tournament(topics=1, rehearse=False)
+    held = contests.tournament(topics=1, rehearse=False)
     server.creations = lambda n: trouble if n == 0 else ""
     run = ran(held)
 
@@ -165,7 +165,7 @@ def test_a_batch_is_created_once(server: Server, trouble: str) -> None:
 def test_a_batch_is_found_that_was_never_confirmed(server: Server) -> None:
     """A process that ends between the creation of a batch and the provider's name for it leaves enough for the next
     one to find the batch; a batch that was not created is created then."""
-    held = tournaments.tournament(topics=1, rehearse=False)
+    held = contests.tournament(topics=1, rehearse=False)
     stopped(held, server)
     path = Path(held.folder, "batches.jsonl")
     lines = path.read_text().splitlines(keepends=True)
@@ -182,7 +182,7 @@ def test_a_batch_is_found_that_was_never_confirmed(server: Server) -> None:
 
 def test_a_batch_of_others_holds_up_none(server: Server) -> None:
     """While a batch of another program of the same size is at work, ours is found that has ended, and goes on."""
-    held = tournaments.tournament(topics=1, rehearse=False)
+    held = contests.tournament(topics=1, rehearse=False)
     stopped(held, server)
     path = Path(held.folder, "batches.jsonl")
     path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if '"id"' not in line))
@@ -199,7 +199,7 @@ def test_a_batch_of_others_holds_up_none(server: Server) -> None:
 
 def test_one_run_has_the_record(server: Server) -> None:
     """A second run in batches is refused while the first holds the record."""
-    held = tournaments.tournament(topics=1, rehearse=False)
+    held = contests.tournament(topics=1, rehearse=False)
     first = batches(held)
     with pytest.raises(LockedJournal, match="another process"):
         batches(held)
@@ -209,7 +209,7 @@ def test_one_run_has_the_record(server: Server) -> None:
 @pytest.mark.parametrize("text", ["{}\n", "{}", "my notes", '{"batch": "x", "id": "y"}\n{"bat', "\nmine\n{"])
 def test_a_record_of_another_making_stays_as_it_is(here: Path, text: str) -> None:
     """A file that this program did not write is refused, and not a byte of it is lost."""
-    held = tournaments.tournament(topics=1, rehearse=False)
+    held = contests.tournament(topics=1, rehearse=False)
     path = Path(held.folder, "batches.jsonl")
     path.write_text(text)
     with pytest.raises(BadFile, match=r"batches\.jsonl: line \d was not written by this program"):
@@ -219,7 +219,7 @@ def test_a_record_of_another_making_stays_as_it_is(here: Path, text: str) -> Non
 
 def test_a_call_under_another_model_is_told(server: Server) -> None:
     """A record that has a call in a batch of another model's is told as a bad file, and nothing waits for it."""
-    held = tournaments.tournament(topics=1, rehearse=False)
+    held = contests.tournament(topics=1, rehearse=False)
     stopped(held, server)
     path = Path(held.folder, "batches.jsonl")
     path.write_text(path.read_text().replace(OPUS, "anthropic:another"))
@@ -231,7 +231,7 @@ def test_a_call_under_another_model_is_told(server: Server) -> None:
 
 def test_cancelling_ends_what_waits_for_a_batch(here: Path) -> None:
     """A task that waits for an answer is cancelled as any other, and its call goes into no batch."""
-    held = tournaments.tournament(topics=1, rehearse=False)
+    held = contests.tournament(topics=1, rehearse=False)
 
     async def play() -> None:
         waiting = batches(held)
@@ -248,7 +248,7 @@ def test_other_models_are_called_live(server: Server) -> None:
     """A model of a server that has no batches is called alone, beside the batches of the others."""
     elsewhere = {"name": "own", "spec": f"anthropic:own@{server.url}", "price": {"input": 1, "output": 1}}
     models = [OPUS, elsewhere]
-    held = tournaments.tournament(topics=1, rehearse=False, models=models)
+    held = contests.tournament(topics=1, rehearse=False, models=models)
     run = ran(held)
 
     assert set(statuses(run)) == {"complete"}
@@ -262,14 +262,14 @@ def openai_tournament(monkeypatch: pytest.MonkeyPatch, server: ChatBatches) -> T
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     models = [{"name": name, "spec": f"openai:{name}", "price": {"input": 2, "output": 8}} for name in "xyz"]
     judges = {"from": models[2:], "panel": 1}
-    return tournaments.tournament(topics=1, rehearse=False, models=models[:2], judges=judges)
+    return contests.tournament(topics=1, rehearse=False, models=models[:2], judges=judges)
 
 
 def chat_reply(body: dict[str, Any]) -> str:
     """A ballot of the shape that a request asks for, or a speech."""
     if "response_format" not in body:
         return "This is what is said."
-    ballot = tournaments.fitting(body["response_format"]["json_schema"]["schema"], body["model"])
+    ballot = contests.fitting(body["response_format"]["json_schema"]["schema"], body["model"])
     return coded(body["messages"][-1]["content"], ballot)
 
 
@@ -303,7 +303,7 @@ def test_calls_that_expire_at_openai(here: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_killed_process_takes_its_batches(server: Server, here: Path) -> None:
     """A command that is killed between the creation of its batches and their results is gone on with by `resume`, and
     no call is paid for twice; the cluster is refused."""
-    Path("spec.json").write_text(json.dumps(tournaments.given(1)))
+    Path("spec.json").write_text(json.dumps(contests.given(1)))
     server.batches_open = True
     with started("tournament", "run", "spec.json", "--to", "held", "--batch", "--no-reports", folder=here) as process:
         while len(server.batches) < 3:

@@ -7,9 +7,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import contests
 import pytest
-import tournaments
-from tournaments import HAIKU, JUDGES, OPUS, SONNET, given
+from contests import HAIKU, JUDGES, OPUS, SONNET, given
 
 from debate_orchestrator.tournament.plan import forecast, make_schedule
 from debate_orchestrator.tournament.spec_file import parse_spec, sample
@@ -26,8 +26,11 @@ def problems(**changes: Any) -> str:
 
 def test_the_same_spec_makes_the_same_schedule() -> None:
     """A schedule depends on its spec alone; another tag or seed changes who judges, and the tag the debates' seeds."""
-    first, again = make_schedule(tournaments.spec(6)), make_schedule(tournaments.spec(6))
-    reseeded, renamed = make_schedule(tournaments.spec(6, seed=5)), make_schedule(tournaments.spec(6, tag="other"))
+    first, again = make_schedule(contests.spec(6)), make_schedule(contests.spec(6))
+    reseeded, renamed = (
+        make_schedule(contests.spec(6, seed=5)),
+        make_schedule(contests.spec(6, tag="other")),
+    )
 
     assert first == again and len({debate.id for debate in first}) == 36
     assert [one.judges for one in first] != [one.judges for one in reseeded]
@@ -38,10 +41,8 @@ def test_the_same_spec_makes_the_same_schedule() -> None:
 def test_a_seed_is_the_tags_topics_and_models() -> None:
     """A debate's seed and id are those of its own tag, topic, sides and repetition: more topics or models around it
     change neither."""
-    few = {(one.topic, one.pro, one.con): one for one in make_schedule(tournaments.spec(1))}
-    many = {
-        (one.topic, one.pro, one.con): one for one in make_schedule(tournaments.spec(5, models=[HAIKU, OPUS, SONNET]))
-    }
+    few = {(one.topic, one.pro, one.con): one for one in make_schedule(contests.spec(1))}
+    many = {(one.topic, one.pro, one.con): one for one in make_schedule(contests.spec(5, models=[HAIKU, OPUS, SONNET]))}
 
     assert all((many[key].seed, many[key].id) == (one.seed, one.id) for key, one in few.items())
 
@@ -49,7 +50,7 @@ def test_a_seed_is_the_tags_topics_and_models() -> None:
 def test_swapped_sides_and_both_orders() -> None:
     """With swapped sides every pair meets both ways round on every topic, and `first: both` has each of these debates
     in both orders."""
-    held = make_schedule(tournaments.spec(2, first="both"))
+    held = make_schedule(contests.spec(2, first="both"))
     met = Counter((one.topic, one.pro, one.con, one.first) for one in held)
 
     assert len(held) == 3 * 2 * 2 * 2 and set(met.values()) == {1}
@@ -58,8 +59,8 @@ def test_swapped_sides_and_both_orders() -> None:
 
 def test_balanced_sides_alternate() -> None:
     """With balanced sides each model of a pair is pro on every other topic, whatever the order of the models."""
-    held = make_schedule(tournaments.spec(6, sides="balanced"))
-    again = make_schedule(tournaments.spec(6, sides="balanced", models=[HAIKU, SONNET, OPUS]))
+    held = make_schedule(contests.spec(6, sides="balanced"))
+    again = make_schedule(contests.spec(6, sides="balanced", models=[HAIKU, SONNET, OPUS]))
     of_pair = [one.pro for one in held if {one.pro, one.con} == {OPUS, HAIKU}]
 
     assert all(one != other for one, other in pairwise(of_pair)) and len(of_pair) == 6
@@ -69,7 +70,7 @@ def test_balanced_sides_alternate() -> None:
 def test_judges_are_spread() -> None:
     """Balanced panels use every judge equally often on each topic and in all, and the rest of those who may judge is
     the reserve."""
-    held = make_schedule(tournaments.spec(4))
+    held = make_schedule(contests.spec(4))
     by_topic = Counter((one.topic, judge) for one in held for judge in one.judges)
 
     assert set(by_topic.values()) == {4}
@@ -80,8 +81,8 @@ def test_debaters_do_not_judge_themselves() -> None:
     """A debater's own model is on no panel of its debates, nor in the reserve; with `exclude: vendor` no model of its
     vendor is."""
     pool = [OPUS, SONNET, HAIKU, "openai:gpt-5.1"]
-    held = make_schedule(tournaments.spec(3, judges={"from": pool, "panel": 1}))
-    elsewhere = make_schedule(tournaments.spec(3, judges={"from": pool, "panel": 1, "exclude": "vendor"}))
+    held = make_schedule(contests.spec(3, judges={"from": pool, "panel": 1}))
+    elsewhere = make_schedule(contests.spec(3, judges={"from": pool, "panel": 1, "exclude": "vendor"}))
 
     assert all(not {one.pro, one.con} & {*one.judges, *one.reserve} for one in held)
     assert {one.judges for one in elsewhere} == {("openai:gpt-5.1",)}
@@ -89,8 +90,8 @@ def test_debaters_do_not_judge_themselves() -> None:
 
 def test_pairs_that_are_chosen() -> None:
     """Pairs may be listed, or be one model against all others."""
-    listed = make_schedule(tournaments.spec(1, pairs=[[OPUS, HAIKU]], sides="fixed"))
-    against = make_schedule(tournaments.spec(1, pairs={"against": HAIKU}, sides="fixed"))
+    listed = make_schedule(contests.spec(1, pairs=[[OPUS, HAIKU]], sides="fixed"))
+    against = make_schedule(contests.spec(1, pairs={"against": HAIKU}, sides="fixed"))
 
     assert [(one.pro, one.con) for one in listed] == [(OPUS, HAIKU)]
     assert [(one.pro, one.con) for one in against] == [(HAIKU, OPUS), (HAIKU, SONNET)]
@@ -107,7 +108,7 @@ def test_topics_from_files(tmp_path: Path) -> None:
 
     assert read[0] == read[1] == read[2]
     assert (read[0][0].position_a, read[0][0].position_b) == ("For.", "Against.")
-    assert tournaments.spec(1).topics[0].position_b == "Against the motion: Motion 0 holds."
+    assert contests.spec(1).topics[0].position_b == "Against the motion: Motion 0 holds."
 
 
 def test_everything_wrong_is_said_at_once() -> None:
@@ -166,7 +167,7 @@ def test_what_is_refused(changes: dict[str, Any], expected: str) -> None:
 def test_a_price_of_ones_own() -> None:
     """A model that is not in the price table can be given a price, and then a cap."""
     tuned = {"name": "tuned", "spec": "openai:tuned-1", "price": {"input": 1, "output": 2}}
-    made = tournaments.spec(1, models=[OPUS, tuned], max_cost=5, rehearse=False)
+    made = contests.spec(1, models=[OPUS, tuned], max_cost=5, rehearse=False)
     expected = forecast(made, make_schedule(made), 10)
 
     assert expected.unknown == []
@@ -175,10 +176,10 @@ def test_a_price_of_ones_own() -> None:
 
 def test_what_a_tournament_takes() -> None:
     """The calls are counted exactly, the cost lies within its range, and the strictest limit decides on the time."""
-    made = tournaments.spec(2, rehearse=False)
+    made = contests.spec(2, rehearse=False)
     held = make_schedule(made)
     free = forecast(made, held, 1000)
-    slow = forecast(tournaments.spec(2, rehearse=False, limits={"anthropic": {"requests": 2}}), held, 1000)
+    slow = forecast(contests.spec(2, rehearse=False, limits={"anthropic": {"requests": 2}}), held, 1000)
     cost, low, high = free.cost()
 
     assert free.calls == len(held) * (6 + 2) and 0 < low < cost < high

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from tournaments import imported, ratings, row
+from contests import imported, ratings, row
 
 from debate_orchestrator.tournament import bradley_terry
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, panel_winner, winner_by_scores

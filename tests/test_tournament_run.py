@@ -9,10 +9,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import contests
 import pytest
-import tournaments
+from contests import JUDGES, OPUS, runner, statuses
 from messages_server import Server
-from tournaments import JUDGES, OPUS, runner, statuses
 
 from debate_orchestrator.core.events import Asked, Event, Opened, Reassigned, Spoke, Voted
 from debate_orchestrator.core.fold import fold
@@ -24,7 +24,12 @@ from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import Standing
 from debate_orchestrator.util.errors import BadFile
 
-PAIR: dict[str, Any] = {"topics": 1, "pairs": [tournaments.given()["models"][:2]], "sides": "fixed", "rehearse": False}
+PAIR: dict[str, Any] = {
+    "topics": 1,
+    "pairs": [contests.given()["models"][:2]],
+    "sides": "fixed",
+    "rehearse": False,
+}
 
 
 def asked_of(request: dict[str, Any], model: str = "") -> bool:
@@ -39,8 +44,8 @@ def events_of(held: Tournament, place: int = 0) -> list[Event]:
 def test_every_debate_has_a_journal(here: Path) -> None:
     """A run holds every debate of the schedule, each with the models, judges, first speaker and seed that stand
     there. Another run has nothing to do."""
-    held = tournaments.tournament(first="balanced")
-    run = tournaments.ran(held, at_once=3)
+    held = contests.tournament(first="balanced")
+    run = contests.ran(held, at_once=3)
 
     assert set(statuses(run)) == {"complete"}
     for debate in held.schedule:
@@ -55,7 +60,7 @@ def test_every_debate_has_a_journal(here: Path) -> None:
 def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
     """A run that is told to stop leaves whole journals, and the next one ends with the same events as one that was
     never stopped, each turn answered once."""
-    held, whole = tournaments.tournament("stopped"), tournaments.tournament("whole")
+    held, whole = contests.tournament("stopped"), contests.tournament("whole")
     stop, seen = asyncio.Event(), list[Event | None]()
 
     def on_change(debate: ScheduledDebate, standing: Standing, event: Event | None) -> None:
@@ -66,8 +71,8 @@ def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
     first = runner(held, at_once=4, on_change=on_change)
     asyncio.run(first.run(stop))
     left = len(runner(held).pending())
-    second = tournaments.ran(held)
-    tournaments.ran(whole)
+    second = contests.ran(held)
+    contests.ran(whole)
 
     assert 0 < left < len(held.schedule) and set(statuses(second)) == {"complete"}
     for one, other in zip(held.schedule, whole.schedule, strict=True):
@@ -81,10 +86,10 @@ def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
 def test_a_judge_who_fails_is_replaced(server: Server) -> None:
     """A judge whose replies can't be used gives way to one of the reserve, the panel is whole, and no debater is asked
     twice."""
-    held = tournaments.tournament(**PAIR)
+    held = contests.tournament(**PAIR)
     bad = held.schedule[0].judges[0]
-    server.say = lambda request: "no ballot" if asked_of(request, bad) else tournaments.replied(request)
-    run = tournaments.ran(held)
+    server.say = lambda request: "no ballot" if asked_of(request, bad) else contests.replied(request)
+    run = contests.ran(held)
     events = events_of(held)
     recast = [event for event in events if isinstance(event, Reassigned)]
     asked = Counter(event.turn for event in events if isinstance(event, Asked))
@@ -98,14 +103,14 @@ def test_a_judge_who_fails_is_replaced(server: Server) -> None:
 def test_a_judge_whose_server_refuses_is_replaced(server: Server) -> None:
     """So does one whose call is refused for good; where the reserve is used up, the transcript stays, and a later run
     pays for the ballots alone."""
-    held = tournaments.tournament(**PAIR)
+    held = contests.tournament(**PAIR)
     refused = {"status": 404, "message": "no such model"}
     server.trouble = lambda request, n: refused if asked_of(request) else None
-    run = tournaments.ran(held)
+    run = contests.ran(held)
     speeches = sum(isinstance(event, Spoke) for event in events_of(held))
     server.trouble = lambda request, n: None
     before = len(server.requests)
-    again = tournaments.ran(held)
+    again = contests.ran(held)
 
     assert statuses(run) == ["stopped"] and "no such model" in run.standings[held.schedule[0].id].why[0]
     assert statuses(again) == ["complete"] and speeches == 6 and len(server.requests) - before == 2
@@ -114,9 +119,9 @@ def test_a_judge_whose_server_refuses_is_replaced(server: Server) -> None:
 def test_a_short_panel_is_on_record(server: Server) -> None:
     """Where there is no reserve, a judge without a usable reply is absent, which the journal says, and the others
     decide."""
-    held = tournaments.tournament(**PAIR, judges={"from": JUDGES, "panel": 3})
-    server.say = lambda request: "no ballot" if asked_of(request, JUDGES[0]) else tournaments.replied(request)
-    run = tournaments.ran(held)
+    held = contests.tournament(**PAIR, judges={"from": JUDGES, "panel": 3})
+    server.say = lambda request: "no ballot" if asked_of(request, JUDGES[0]) else contests.replied(request)
+    run = contests.ran(held)
     votes = final_votes(fold(events_of(held)))
 
     assert statuses(run) == ["complete"] and len(votes) == 3
@@ -126,11 +131,11 @@ def test_a_short_panel_is_on_record(server: Server) -> None:
 def test_ballots_are_asked_for_again(server: Server) -> None:
     """A debate of which no ballot can be used stays undone; once judges answer, `retry_failed` and a plain run complete
     it without another speech."""
-    held = tournaments.tournament(**PAIR, judges={"from": JUDGES[:1], "panel": 1})
-    server.say = lambda request: "no ballot" if asked_of(request) else tournaments.replied(request)
-    run = tournaments.ran(held)
-    server.say = tournaments.replied
-    again = tournaments.ran(held, retry_failed=True)
+    held = contests.tournament(**PAIR, judges={"from": JUDGES[:1], "panel": 1})
+    server.say = lambda request: "no ballot" if asked_of(request) else contests.replied(request)
+    run = contests.ran(held)
+    server.say = contests.replied
+    again = contests.ran(held, retry_failed=True)
 
     assert statuses(run) == ["stopped"] and statuses(again) == ["complete"]
     assert sum(isinstance(event, Spoke) for event in events_of(held)) == 6
@@ -139,12 +144,12 @@ def test_ballots_are_asked_for_again(server: Server) -> None:
 def test_a_cap_over_all_debates(server: Server) -> None:
     """The cap holds for all debates together, debates that have begun come before new ones, and a higher cap goes on
     without paying twice."""
-    held = tournaments.tournament(topics=2, rehearse=False, max_cost=0.05)
-    run = tournaments.ran(held, at_once=2)
+    held = contests.tournament(topics=2, rehearse=False, max_cost=0.05)
+    run = contests.ran(held, at_once=2)
     spent = sum(standing.cost for standing in run.standings.values())
     begun = sum(standing.cost > 0 for standing in run.standings.values())
     raised = folder.rewrite(held, held.spec.model_copy(update={"max_cost": None}))
-    again = tournaments.ran(raised)
+    again = contests.ran(raised)
 
     assert 0 < spent <= 0.05 and begun <= 3
     assert any("exceeds the cap of $0.05" in why for one in run.standings.values() for why in one.why)
@@ -156,8 +161,8 @@ def test_a_cap_over_all_debates(server: Server) -> None:
 def test_limits_hold_for_all_debates(server: Server) -> None:
     """No more calls are under way than a limit permits, whatever the number of debates."""
     server.whole = 0.05
-    held = tournaments.tournament(topics=2, rehearse=False, limits={"anthropic": {"at_once": 3}})
-    tournaments.ran(held, at_once=12)
+    held = contests.tournament(topics=2, rehearse=False, limits={"anthropic": {"at_once": 3}})
+    contests.ran(held, at_once=12)
 
     assert server.most_at_once == 3
 
@@ -165,8 +170,8 @@ def test_limits_hold_for_all_debates(server: Server) -> None:
 def test_a_refusal_is_shared(server: Server) -> None:
     """After a refusal for load, no debate calls that model until the provider's wait is over."""
     server.trouble = lambda request, n: {"status": 429, "headers": {"retry-after": "1"}} if n < 8 else None
-    held = tournaments.tournament(topics=2, rehearse=False)
-    run = tournaments.ran(held, at_once=12)
+    held = contests.tournament(topics=2, rehearse=False)
+    run = contests.ran(held, at_once=12)
     failed = sum(getattr(event, "kind", "") == "unanswered" for n in range(12) for event in events_of(held, n))
 
     assert set(statuses(run)) == {"complete"} and failed == run.limiters.throttled == 8
@@ -175,8 +180,8 @@ def test_a_refusal_is_shared(server: Server) -> None:
 def test_a_model_that_is_gone_is_not_asked_for_ever(server: Server) -> None:
     """After a few debates in which a model fails for good, no more are begun with it, and the others are held."""
     server.trouble = lambda request, n: {"status": 404} if asked_of(request, OPUS) else None
-    held = tournaments.tournament(topics=5, rehearse=False)
-    run = tournaments.ran(held, at_once=1)
+    held = contests.tournament(topics=5, rehearse=False)
+    run = contests.ran(held, at_once=1)
     without = [run.standings[one.id].status for one in held.schedule if OPUS not in (one.pro, one.con)]
 
     assert set(without) == {"complete"} and sum(asked_of(request, OPUS) for request in server.requests) <= 4
@@ -186,9 +191,9 @@ def test_a_model_that_is_gone_is_not_asked_for_ever(server: Server) -> None:
 def test_journals_that_are_not_as_they_were(here: Path) -> None:
     """A damaged journal and one of another tournament are told and left as they are; a half copied one is gone on
     with, one that another process holds is left to it, and all others are held."""
-    held, other = tournaments.tournament(), tournaments.tournament("other", tag="other")
-    tournaments.ran(held)
-    tournaments.ran(other)
+    held, other = contests.tournament(), contests.tournament("other", tag="other")
+    contests.ran(held)
+    contests.ran(other)
     paths = [Path(held.journal(debate)) for debate in held.schedule]
     lines = paths[0].read_bytes().splitlines(keepends=True)
     paths[0].write_bytes(b"".join([*lines[:3], lines[3].replace(b"asked", b"taken"), *lines[4:]]))
@@ -197,7 +202,7 @@ def test_journals_that_are_not_as_they_were(here: Path) -> None:
     paths[3].write_bytes(paths[3].read_bytes()[:500])
     paths[4].write_bytes(b"".join(paths[4].read_bytes().splitlines(keepends=True)[:5]))
     with JournalWriter(paths[4]):
-        run = tournaments.ran(held)
+        run = contests.ran(held)
 
     assert statuses(run)[:5] == ["unusable", "unusable", "complete", "complete", "elsewhere"]
     assert set(statuses(run)[5:]) == {"complete"}
@@ -207,10 +212,10 @@ def test_journals_that_are_not_as_they_were(here: Path) -> None:
 
 def test_a_strangers_seat_is_refused(here: Path) -> None:
     """A journal in which someone from outside the tournament was put into a seat is not gone on with."""
-    held = tournaments.tournament(**{**PAIR, "rehearse": True})
+    held = contests.tournament(**{**PAIR, "rehearse": True})
     with JournalWriter.create(held.journal(held.schedule[0]), held.opening(held.schedule[0])) as journal:
         journal.append(Reassigned(seat="judge", who=("command:touch marker", "rehearse:anthropic:claude-opus-5")))
-    run = tournaments.ran(held)
+    run = contests.ran(held)
 
     assert statuses(run) == ["unusable"] and not Path("marker").exists()
 
@@ -227,7 +232,7 @@ def test_a_strangers_seat_is_refused(here: Path) -> None:
 )
 def test_folders_that_are_not_as_they_were(here: Path, file: str, text: str, expected: str) -> None:
     """A folder whose files were changed is refused with what to do."""
-    tournaments.tournament()
+    contests.tournament()
     Path("held", file).write_text(text)
     with pytest.raises(BadFile, match=expected):
         folder.load("held")
@@ -238,18 +243,18 @@ def test_a_folder_is_enough_elsewhere(here: Path) -> None:
     from debate_orchestrator.formats import scaffold
 
     scaffold.copy_format("panel", "mine", "")
-    held = tournaments.tournament(format="./mine")
+    held = contests.tournament(format="./mine")
     __import__("shutil").rmtree("mine")
     loaded = folder.load("held")
 
-    assert loaded.schedule == held.schedule and set(statuses(tournaments.ran(loaded))) == {"complete"}
+    assert loaded.schedule == held.schedule and set(statuses(contests.ran(loaded))) == {"complete"}
     assert set(json.loads(Path("held/tournament.json").read_text())) >= {"tag", "models", "prompts", "version", "rules"}
 
 
 def test_garbage_is_collected_as_before_after_a_run(here: Path) -> None:
     """While debates run, the collector looks at them at longer intervals; afterwards it is as it was."""
     before, during = gc.get_threshold(), set[int]()
-    tournaments.ran(tournaments.tournament(topics=1), on_change=lambda *_: during.add(gc.get_threshold()[0]))
+    contests.ran(contests.tournament(topics=1), on_change=lambda *_: during.add(gc.get_threshold()[0]))
 
     assert min(during) > before[0]
     assert gc.get_threshold() == before

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import contests
 import pytest
-import tournaments
 from conftest import Run
-from tournaments import imported, row
+from contests import imported, row
 
 from debate_orchestrator.util.data import to_yaml
 from debate_orchestrator.web.tournaments import names
@@ -32,7 +32,7 @@ _REHEARSED: dict[Path, bytes] = {}
 def rehearsed(debate: Run, here: Path) -> None:
     """A rehearsed tournament with its report, in `out`, which is held once for all that ask."""
     if not _REHEARSED:
-        Path("spec.yaml").write_text(to_yaml(tournaments.given(1)), encoding="utf-8")
+        Path("spec.yaml").write_text(to_yaml(contests.given(1)), encoding="utf-8")
         assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse").code == 0
         assert debate("tournament", "report", "out").code == 0
         _REHEARSED.update({path: path.read_bytes() for path in Path().rglob("*") if path.is_file()})
@@ -101,7 +101,7 @@ def test_a_folder_is_held_to_what_a_file_is_held_to(debate: Run, frozen: Path, k
 
 def test_a_folder_with_recordings_fetches_nothing_unasked(debate: Run, frozen: Path) -> None:
     """Recordings in a frozen format with a clerk who looks pages up need consent to that."""
-    Path("claims.yaml").write_text(to_yaml(tournaments.given(1, format="claim")), encoding="utf-8")
+    Path("claims.yaml").write_text(to_yaml(contests.given(1, format="claim")), encoding="utf-8")
     made = debate("tournament", "run", "claims.yaml", "--to", "claims", "--rehearse")
     path = Path("claims/tournament.json")
     recast(path, "replay:1.journal.jsonl", "replay:2.journal.jsonl")
@@ -114,7 +114,7 @@ def test_a_folder_with_recordings_fetches_nothing_unasked(debate: Run, frozen: P
 
 def test_a_typed_format_with_a_clerk_is_asked_about(debate: Run, here: Path) -> None:
     """Recordings in a spec need consent to the pages that they cite, where the format was typed, too."""
-    Path("spec.yaml").write_text(to_yaml(tournaments.given(1, **RECORDED)), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.given(1, **RECORDED)), encoding="utf-8")
     plain, typed = (debate("tournament", "plan", "spec.yaml", *more) for more in ([], ["--format", "claim"]))
 
     assert "every address" not in plain.err
@@ -124,7 +124,7 @@ def test_a_typed_format_with_a_clerk_is_asked_about(debate: Run, here: Path) -> 
 @pytest.mark.parametrize("verb", ["plan", "run"])
 def test_topics_elsewhere_are_not_read_unasked(debate: Run, here: Path, outside: Path, verb: str) -> None:
     """A file of topics outside the working folder is read after consent, and nothing of it is shown before."""
-    Path("spec.yaml").write_text(to_yaml(tournaments.given() | {"topics": str(outside)}), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.given() | {"topics": str(outside)}), encoding="utf-8")
     refused, trusted = (debate("tournament", verb, "spec.yaml", "--rehearse", *more) for more in ([], ["--trust"]))
 
     assert refused.code == 2 and "needs your consent" in refused.err and "PRIVATE-LINE" not in refused.err
@@ -144,10 +144,10 @@ def test_a_cap_is_not_written_unasked(debate: Run, frozen: Path) -> None:
 @pytest.mark.parametrize("given", [0, 1])
 def test_a_price_weakens_no_cap(debate: Run, here: Path, given: int) -> None:
     """A spec's price below the known one of a model does not count; what the plan expects is the same without it."""
-    models = [{"spec": tournaments.OPUS, "price": {"input": given, "output": 0}}, tournaments.SONNET]
+    models = [{"spec": contests.OPUS, "price": {"input": given, "output": 0}}, contests.SONNET]
     plans = []
-    for name, values in {"plain.yaml": [tournaments.OPUS, tournaments.SONNET], "priced.yaml": models}.items():
-        Path(name).write_text(to_yaml(tournaments.given(1, models=values)), encoding="utf-8")
+    for name, values in {"plain.yaml": [contests.OPUS, contests.SONNET], "priced.yaml": models}.items():
+        Path(name).write_text(to_yaml(contests.given(1, models=values)), encoding="utf-8")
         plans.append(debate("tournament", "plan", name, "--json").json["usd"])
 
     assert plans[0] == plans[1] and plans[0]["expected"] > 0
@@ -156,7 +156,7 @@ def test_a_price_weakens_no_cap(debate: Run, here: Path, given: int) -> None:
 def test_an_unknown_price_is_asked_about(debate: Run, here: Path) -> None:
     """A price for a model that the table does not have needs consent, since a cap counts by it."""
     tuned = {"name": "tuned", "spec": "openai:tuned-1", "price": {"input": 0, "output": 0}}
-    Path("spec.yaml").write_text(to_yaml(tournaments.given(1, models=[tuned, tournaments.SONNET])), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.given(1, models=[tuned, contests.SONNET])), encoding="utf-8")
     refused, trusted = (debate("tournament", "plan", "spec.yaml", *more) for more in ([], ["--trust"]))
 
     assert refused.code == 2 and "the price openai:tuned-1" in refused.err, refused.err
@@ -174,7 +174,7 @@ def test_a_new_tournament_demands_a_folder_of_its_own(debate: Run, here: Path, f
     """A folder with other files, which a spec's tag may name, is refused, and nothing in it is changed."""
     Path("src", file).parent.mkdir(parents=True)
     Path("src", file).write_text("mine", encoding="utf-8")
-    Path("spec.yaml").write_text(to_yaml(tournaments.given(1, tag="src")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.given(1, tag="src")), encoding="utf-8")
     ran = debate("tournament", "run", "spec.yaml", "--rehearse", *to)
 
     assert ran.code == 2 and "src holds no tournament, but other files" in ran.err and "--to" in ran.err, ran.err
@@ -196,7 +196,7 @@ def test_a_tag_names_no_link(debate: Run, here: Path, outside: Path) -> None:
     empty = outside.parent / "empty"
     empty.mkdir()
     Path("src").symlink_to(empty)
-    Path("spec.yaml").write_text(to_yaml(tournaments.given(1, tag="src")), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.given(1, tag="src")), encoding="utf-8")
     ran = debate("tournament", "run", "spec.yaml", "--rehearse")
 
     assert ran.code == 2 and "symbolic link" in ran.err and not list(empty.iterdir()), ran.err
@@ -235,8 +235,8 @@ def test_a_journal_is_no_link(debate: Run, frozen: Path, outside: Path) -> None:
 def test_a_plan_is_written_over_no_file(debate: Run, here: Path) -> None:
     """A file that holds no schedule stays; an earlier schedule is kept aside."""
     Path("mine.txt").write_text("mine", encoding="utf-8")
-    Path("spec.yaml").write_text(to_yaml(tournaments.given(1)), encoding="utf-8")
-    Path("more.yaml").write_text(to_yaml(tournaments.given(2)), encoding="utf-8")
+    Path("spec.yaml").write_text(to_yaml(contests.given(1)), encoding="utf-8")
+    Path("more.yaml").write_text(to_yaml(contests.given(2)), encoding="utf-8")
     refused = debate("tournament", "plan", "spec.yaml", "--to", "mine.txt")
     planned = [debate("tournament", "plan", name, "--to", "plan.json") for name in ("spec.yaml", "more.yaml")]
 

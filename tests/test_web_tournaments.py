@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import contests
 import pytest
-import tournaments
 from conftest import Run
-from tournaments import imported, row
+from contests import imported, row
 from web_visitor import Visitor, plain, visiting
 
 from debate_orchestrator.tournament.journal_rows import read_rows
@@ -119,7 +119,7 @@ def test_the_desk_alone_shows_them(desk: Visitor) -> None:
 
 def test_a_debate_that_was_held_is_read(here: Path) -> None:
     """From the list of tournaments to the report of one of its debates, and to the whole report."""
-    tournaments.ran(tournaments.tournament("held", topics=1))
+    contests.ran(contests.tournament("held", topics=1))
     with visiting() as desk:
         assert "/tournaments/held" in desk.get("/tournaments").text
         page = desk.get("/tournaments/held").text

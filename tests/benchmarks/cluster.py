@@ -23,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent))
 
-import tournaments
+import contests
 from overhead import line, server, table
 from postgres import Postgres, binaries, running
 
@@ -44,8 +44,8 @@ async def appends(url: str, tournament: Tournament, debates: list[str]) -> int:
         exchange = Exchange(database, tournament)
         store = DatabaseJournals(database, exchange.id, await database.app.job_manager.register_worker())
         by_id = {debate.id: debate for debate in tournament.schedule}
-        reply = Reply(text="word " * 800, brief="0" * 64, by=tournaments.OPUS, called=True)
-        event = CallFailed(turn="1.opening.a", by=tournaments.OPUS, trouble="none", reply=reply)
+        reply = Reply(text="word " * 800, brief="0" * 64, by=contests.OPUS, called=True)
+        event = CallFailed(turn="1.opening.a", by=contests.OPUS, trouble="none", reply=reply)
         begun = asyncio.Barrier(len(debates))
 
         async def one(debate: str) -> int:
@@ -87,7 +87,7 @@ async def calls(url: str, tournament: Tournament, debates: list[str]) -> int:
         exchange = Exchange(database, tournament)
         worker = await database.app.job_manager.register_worker()
         limiters = SharedLimiters(tournament.spec, database, exchange.id, worker, Counter())
-        gate, stop, end = limiters.gate(tournaments.OPUS), asyncio.Event(), time.monotonic() + SECONDS
+        gate, stop, end = limiters.gate(contests.OPUS), asyncio.Event(), time.monotonic() + SECONDS
 
         async def one(debate: str) -> int:
             count, call = 0, Admission(1_000, 500, 0.01)
@@ -110,7 +110,7 @@ def _in_process(what: str, url: str, tournament: Tournament, debates: list[str])
 def rate(what: str, postgres: Postgres, processes: int, each: int) -> None:
     """One row: so many a second."""
     with tempfile.TemporaryDirectory() as folder:
-        tournament = tournaments.tournament(f"{folder}/t", topics=-(-processes * each // 6), rehearse=False)
+        tournament = contests.tournament(f"{folder}/t", topics=-(-processes * each // 6), rehearse=False)
         url = postgres.url(postgres.database())
         asyncio.run(_brought(url, tournament))
         names = [debate.id for debate in tournament.schedule]
@@ -122,7 +122,7 @@ def rate(what: str, postgres: Postgres, processes: int, each: int) -> None:
 
 async def _brought(url: str, tournament: Tournament) -> None:
     async with opened(url, print) as database:
-        await Exchange(database, tournament).bring(tournaments.runner(tournament).standings, retry_failed=False)
+        await Exchange(database, tournament).bring(contests.runner(tournament).standings, retry_failed=False)
 
 
 def debates(postgres: Postgres, processes: int, count: int) -> None:
@@ -130,9 +130,9 @@ def debates(postgres: Postgres, processes: int, count: int) -> None:
     url = postgres.url(postgres.database())
     command = [sys.executable, "-m", "debate_orchestrator"]
     with server(0, 0), tempfile.TemporaryDirectory() as folder:
-        judges = {"from": tournaments.JUDGES, "panel": 1}
+        judges = {"from": contests.JUDGES, "panel": 1}
         changes = {"rehearse": False, "format": "adversarial", "judges": judges}
-        tournament = tournaments.tournament(f"{folder}/t", topics=-(-count // 6), **changes)
+        tournament = contests.tournament(f"{folder}/t", topics=-(-count // 6), **changes)
         workers = [subprocess.Popen([*command, "worker", url, "--quiet"], stdout=subprocess.DEVNULL,
                                     stderr=subprocess.DEVNULL) for _ in range(processes)]  # fmt: skip
         time.sleep(5)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import tournaments
+import contests
 from messages_server import Server, serving
 from postgres import Postgres, binaries, running
 
@@ -72,10 +72,10 @@ def wait(until: Callable[[], bool]) -> None:
 def tournament() -> Iterator[Server]:
     """A server for models, and the spec of a tournament in an empty working directory."""
     with serving(Server(FIRST, WHOLE)) as server, tempfile.TemporaryDirectory() as folder:
-        server.say = tournaments.replied
+        server.say = contests.replied
         os.environ |= {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-of-a-benchmark"}
         os.chdir(folder)
-        Path("spec.yaml").write_text(to_yaml(tournaments.given(TOPICS)), encoding="utf-8")
+        Path("spec.yaml").write_text(to_yaml(contests.given(TOPICS)), encoding="utf-8")
         yield server
         os.chdir("/")
 

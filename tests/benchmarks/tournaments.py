@@ -23,7 +23,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent))
 
-import tournaments
+import contests
 from overhead import body, client, line, plainly, server, table, timed
 
 from debate_orchestrator.core.events import Asked, Spoke, Voted
@@ -36,9 +36,9 @@ from debate_orchestrator.tournament.folder import Tournament
 
 def held(folder: str, debates: int, **changes: object) -> Tournament:
     """A tournament of so many debates of one round with one judge, or a few more."""
-    judges = {"from": tournaments.JUDGES, "panel": 1}
+    judges = {"from": contests.JUDGES, "panel": 1}
     spec = {"rehearse": False, "format": "adversarial", "judges": judges, **changes}
-    return tournaments.tournament(folder, topics=-(-debates // 6), **spec)
+    return contests.tournament(folder, topics=-(-debates // 6), **spec)
 
 
 def stages(tournament: Tournament) -> list[list[dict[str, object]]]:
@@ -62,9 +62,9 @@ def measure(how: str) -> None:
         tournament = held(f"{folder}/t", count)
         count = len(tournament.schedule)
         began, busy = time.perf_counter(), time.process_time()
-        run = tournaments.ran(tournament, at_once=count)
+        run = contests.ran(tournament, at_once=count)
         ours = Cost(time.perf_counter() - began, time.process_time() - busy, megabytes())
-        assert set(tournaments.statuses(run)) == {"complete"}, tournaments.statuses(run)
+        assert set(contests.statuses(run)) == {"complete"}, contests.statuses(run)
         requests = stages(tournament)
         costs = {"tournament": ours, "plain loop": child([sys.executable, __file__, f"plain={count}"], requests)}
         if python := os.environ.get("INSPECT_PYTHON"):
@@ -122,7 +122,7 @@ def limited(a_minute: str) -> None:
         limits = {"anthropic": {"requests": count}}
         tournament = held(f"{folder}/t", 120, limits=limits)
         began = time.perf_counter()
-        run = tournaments.ran(tournament, at_once=120)
+        run = contests.ran(tournament, at_once=120)
         took = time.perf_counter() - began
         calls = sum(isinstance(event, Asked) for one in tournament.schedule
                     for event in read(tournament.journal(one)).events)  # fmt: skip

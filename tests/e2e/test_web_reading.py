@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import contests
 import pytest
-import tournaments
 
 from debate_orchestrator.util import resources
 
@@ -61,7 +61,7 @@ def test_a_blind_review_on_a_phone(folder: Path, context: Any, page: Any) -> Non
 def test_a_tournament_by_its_numbers(folder: Path, context: Any) -> None:  # noqa: F811
     """From the list to the leaderboard, from a number to its debates, and from one of these to its report."""
     with ThreadPoolExecutor(1) as pool:  # the browser has the event loop of this thread
-        pool.submit(lambda: tournaments.ran(tournaments.tournament(folder / "held", topics=1))).result()
+        pool.submit(lambda: contests.ran(contests.tournament(folder / "held", topics=1))).result()
     with served(folder) as (address, _):
         window = context.new_page()
         window.goto(address)
