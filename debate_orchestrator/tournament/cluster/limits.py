@@ -53,10 +53,6 @@ class SharedLimiters(Limiters):
     def _gate(self, model: str) -> Gate:
         return SharedGate(self, model)
 
-    def remember(self, key: str, limiter: Limiter) -> None:
-        """Takes note of how a limiter stands, to be shown."""
-        self._limiters[key] = limiter
-
     async def close(self) -> None:
         """Returns when what has ended is known to the database."""
         for gate in self._gates.values():
@@ -188,7 +184,6 @@ class SharedGate(Gate):
         for key, limiter in limiters.items():
             in_flight = {**states[key]["in_flight"], str(self._shared.worker): own[key]}
             texts.append(json.dumps({"limiter": limiter.state(), "in_flight": in_flight}))
-            self._shared.remember(key, limiter)
         await connection.execute(_SAVE, {"keys": list(limiters), "states": texts})
         if call is None:  # if the database crashes, calls that have ended count a little longer
             await connection.execute(_UNSYNCED)
