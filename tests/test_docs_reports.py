@@ -14,7 +14,7 @@ from debates import entries, told
 from reviewers import debated, filled, gathered, paper
 from test_reports_costs import paid
 
-from debate_orchestrator.reports import forms, verify
+from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import build_report
 
 ROOT = Path(__file__).parent.parent
@@ -80,7 +80,7 @@ def test_what_a_report_is_made_from_is_told() -> None:
 
 def test_the_table_has_every_state() -> None:
     """Each state that `check` may tell has its row, and no other has."""
-    assert re.findall(r"^\| `([\w ]+)` \|", PAGE, re.MULTILINE) == list(get_args(verify.State))
+    assert re.findall(r"^\| `([\w ]+)` \|", PAGE, re.MULTILINE) == list(get_args(forms.State))
 
 
 def test_the_forms_are_those_that_there_are() -> None:
