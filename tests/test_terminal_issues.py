@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from debate_orchestrator.terminal.issues import changed
+from debate_orchestrator.terminal.form import changed
 from debate_orchestrator.util.errors import BadSettings
 
 LISTED = ["What?", "When?", "Who?"]

@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import partial
 from typing import NamedTuple, Protocol
 
 from debate_orchestrator.core import decision, schedule, speech_rules, transcript
@@ -205,17 +204,8 @@ class BallotForm(Form):
         entered = at.drafts.entered(at.brief)
         keeping = Keeping[Mapping[Place, str]](lambda values: at.drafts.keep_entered(at.brief, values))
         shape, terms = at.debate.shape(at.turn) or {}, schedule.terms(at.debate, at.turn)
-        super().__init__(
-            at.prompter,
-            shape,
-            terms,
-            keeping,
-            entered,
-            self._worded,
-            name=lambda part: part_name(part, terms, at.debate.format),
-            short=short_form(at.debate, at.turn),
-            computed=partial(computed, at.debate, at.turn),
-        )
+        super().__init__(at.prompter, shape, terms, keeping, entered)
+        self.short = short_form(at.debate, at.turn)
         self._at = at
         entries = transcript.entries_for(at.debate, at.turn)
         meanings = {entry.turn.id: at.debate.format.heading_of(entry.turn) for entry in entries}
@@ -259,7 +249,13 @@ class BallotForm(Form):
             if os.path.exists(path):
                 tell(f"What the editor left is kept in {path}.")
 
-    def _worded(self, step: Step) -> Question:
+    def name(self, part: str) -> str:
+        return part_name(part, self.terms, self._at.debate.format)
+
+    def computed(self, entered: Mapping[Place, str]) -> Mapping[Place, str]:
+        return computed(self._at.debate, self._at.turn, entered)
+
+    def question(self, step: Step) -> Question:
         """A question with what it means and what may be chosen."""
         options, about, expected = step.options(self.terms), "; ".join(self._about(step)), hint(step, self.terms)
         named = step_label(step, self.terms, self._at.debate.format)

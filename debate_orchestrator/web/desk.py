@@ -16,6 +16,7 @@ from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.api import find_risks, open_debate, open_judging
 from debate_orchestrator.prompting.person_turns import human_seats
+from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import review_files
 from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
@@ -37,7 +38,7 @@ class Desk:
     def __init__(self, tokens: Tokens, runs: Runs):
         self._tokens, self._runs = tokens, runs
         self._address = f"{DESK}{tokens.desk}"
-        self._offered: list[new_debate.Offered] = []
+        self._found: discovery.Found | None = None
         """What was found, once it was looked for."""
 
     def _page(self, template: str, code: int = 200, **values: Any) -> Response:
@@ -76,17 +77,17 @@ class Desk:
 
     async def new(self, request: Request) -> Response:
         """The form of a new debate; then what it would cost and do; then its start."""
-        if not self._offered:
-            self._offered.append(await asyncio.to_thread(new_debate.look))
-        offered = self._offered[0]
+        if self._found is None:
+            self._found = await asyncio.to_thread(discovery.look)
+        found = self._found
         if request.method != "POST":
-            return self._form(dict(request.query_params), [])
+            return self._form(found, dict(request.query_params), [])
         sent = await form(request, self._tokens.form)
         action = sent.pop("action", "cost")
         if action in ("format", "back"):
-            return self._form(sent, [])
+            return self._form(found, sent, [])
         try:
-            prepared = await asyncio.to_thread(new_debate.prepare, sent, offered)
+            prepared = await asyncio.to_thread(new_debate.prepare, sent, found)
             risks = find_risks(prepared.settings)
             if action == "start" and _agreed(sent, risks):
                 return await self._start(prepared)
@@ -94,7 +95,7 @@ class Desk:
             expected = await asyncio.to_thread(new_debate.expected, prepared)
             lines = risks_module.risk_lines(risks)
         except DebateError as error:
-            return self._form(sent, error.complaints)
+            return self._form(found, sent, error.complaints)
         fields = {name: text for name, text in sent.items() if name not in ("agree", "risk")}
         format = format_check.load(prepared.settings.format)
         return self._page(
@@ -113,16 +114,15 @@ class Desk:
             fields=fields,
         )
 
-    def _form(self, sent: Mapping[str, str], complaints: list[str]) -> Response:
+    def _form(self, found: discovery.Found, sent: Mapping[str, str], complaints: list[str]) -> Response:
         """The form with what was sent, and every problem beside its field."""
-        offered = self._offered[0]
         try:
             format = new_debate.chosen_format(sent)
         except DebateError as error:
             complaints, sent = error.complaints, {**sent, "format": new_debate.DEFAULT_FORMAT}
             format = new_debate.chosen_format(sent)
         fields = new_debate.more_fields(format)
-        seats = {seat: new_debate.cast_options(seat, format, offered) for seat in new_debate.seats(format)}
+        seats = {seat: new_debate.cast_options(seat, format, found) for seat in new_debate.seats(format)}
         names = {"topic", "positions", "rounds", "format", "cast", *(field.name for field in fields)}
         names |= {f"cast.{seat}" for seat in seats} | {f"positions.{side}" for side in format.sides}
         problems = new_debate.by_field(complaints, names.__contains__)
@@ -133,7 +133,7 @@ class Desk:
             format=format,
             formats=new_debate.formats(),
             seats=seats,
-            chosen={seat: sent.get(f"cast.{seat}") or new_debate.default_of(seat, format, offered) for seat in seats},
+            chosen={seat: sent.get(f"cast.{seat}") or new_debate.default_of(seat, format, found) for seat in seats},
             fields=fields,
             open=any(sent.get(field.name) or problems.get(field.name) for field in fields),
             problems=problems,

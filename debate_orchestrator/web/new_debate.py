@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CLERK, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import SOURCED, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.providers import discovery, pricing
+from debate_orchestrator.providers.discovery import Found
 from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.setting_texts import SETTING_TEXTS
 from debate_orchestrator.setup.settings import from_text, settings_from, types_of
@@ -38,35 +38,6 @@ class FormField(NamedTuple):
     options: tuple[tuple[str, str], ...] = ()
 
 
-class Offered(NamedTuple):
-    """Who can take a seat from here."""
-
-    models: tuple[tuple[str, str], ...]
-    """Model specs with what is known of each."""
-    usual: dict[str, str]
-    """Seat to the model that takes it unless another is chosen; empty where nothing can be called."""
-
-
-def look() -> Offered:
-    """What can be asked from here. Servers are asked for their models, which takes seconds where one is slow."""
-    found: dict[str, str] = {}
-    for way in discovery.available():
-        kind = model_spec.kind(way.seat)
-        if not way.ready or kind in (model_spec.HOST, model_spec.HUMAN, model_spec.REHEARSE, model_spec.REPLAY):
-            continue
-        if kind == model_spec.COMMAND:
-            found |= {} if "PROGRAM" in way.seat else {way.seat: way.about}
-        elif way.seat.endswith(":MODEL"):
-            known = way.models or pricing.models(kind)
-            found |= {f"{kind}:{name}": kind for name in known[:_MOST_LISTED]}
-    usual: dict[str, str] = {}
-    try:
-        usual = {seat: discovery.default(seat) for seat in ("a", "b", JUDGE)}
-    except BadSettings:
-        pass
-    return Offered(tuple((found | dict.fromkeys(usual.values(), "the default")).items()), usual)
-
-
 def chosen_format(sent: Mapping[str, str]) -> Format:
     """The format that was chosen. Raises BadFormat or BadSettings."""
     return format_check.load(sent.get("format") or DEFAULT_FORMAT)
@@ -82,17 +53,18 @@ def seats(format: Format) -> tuple[str, ...]:
     return tuple(seat for seat in format.seats_taken(format.options) if seat != CLERK)
 
 
-def cast_options(seat: str, format: Format, offered: Offered) -> tuple[tuple[str, str], ...]:
+def cast_options(seat: str, format: Format, found: Found) -> tuple[tuple[str, str], ...]:
     """Who may take a seat, as the values and the words of a list."""
-    models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in offered.models)
-    stand_in = (_stand_in(seat, offered), "a stand-in: calls no model, costs nothing")
+    usual_models = {found.usual[seat]: "the default" for seat in EVERYBODY if seat in found.usual}
+    callable_models = found.callable_models(_MOST_LISTED) | usual_models
+    models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in callable_models.items())
+    stand_in = (_stand_in(seat, found), "a stand-in: calls no model, costs nothing")
     usual = (("", "the first judge's model, or a side's where no model judges"),) if seat == RAPPORTEUR else ()
     return (*usual, *models, stand_in, (model_spec.HUMAN, "a person, in a browser"))
 
 
-def _stand_in(seat: str, offered: Offered) -> str:
-    like = JUDGE if seat in (JUDGE, RAPPORTEUR) else "a"
-    return model_spec.stand_in(offered.usual.get(like) or discovery.unlimited(like))
+def _stand_in(seat: str, found: Found) -> str:
+    return model_spec.stand_in(found.best[JUDGE if seat in (JUDGE, RAPPORTEUR) else "a"])
 
 
 def who(spec: str) -> str:
@@ -102,9 +74,9 @@ def who(spec: str) -> str:
     return "a stand-in" if model_spec.is_stand_in(spec) else model_spec.public_name(spec)
 
 
-def default_of(seat: str, format: Format, offered: Offered) -> str:
+def default_of(seat: str, format: Format, found: Found) -> str:
     """Who takes a seat unless another is chosen; empty for the rapporteur, which is then the first judge's model."""
-    return "" if seat == RAPPORTEUR else offered.usual.get(seat) or _stand_in(seat, offered)
+    return "" if seat == RAPPORTEUR else found.usual.get(seat) or _stand_in(seat, found)
 
 
 def more_fields(format: Format) -> list[FormField]:
@@ -131,13 +103,13 @@ def _kind(name: str) -> str:
     return next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
 
 
-def given(sent: Mapping[str, str], format: Format, offered: Offered) -> dict[str, Any]:
+def given(sent: Mapping[str, str], format: Format, found: Found) -> dict[str, Any]:
     """What was sent as answers: the keys of an answers file, and values of the types that it would have."""
     answers: dict[str, Any] = {"topic": sent.get("topic", "").strip(), "format": sent.get("format") or DEFAULT_FORMAT}
     positions = {side: text for side in format.sides if (text := sent.get(f"positions.{side}", "").strip())}
     if positions:
         answers["positions"] = positions
-    cast = {seat: _cast(sent, seat, format, offered) for seat in seats(format)}
+    cast = {seat: _cast(sent, seat, format, found) for seat in seats(format)}
     answers["cast"] = {seat: specs for seat, specs in cast.items() if any(specs)}
     for name in ("rounds", *(field.name for field in more_fields(format))):
         if text := sent.get(name, "").strip():
@@ -147,10 +119,10 @@ def given(sent: Mapping[str, str], format: Format, offered: Offered) -> dict[str
     return answers
 
 
-def _cast(sent: Mapping[str, str], seat: str, format: Format, offered: Offered) -> list[str]:
+def _cast(sent: Mapping[str, str], seat: str, format: Format, found: Found) -> list[str]:
     """Who takes a seat: the models that were typed, else the one that was chosen, as often as the format has judges."""
     typed = [line.strip() for line in sent.get(f"other.{seat}", "").splitlines() if line.strip()]
-    chosen = sent.get(f"cast.{seat}") or default_of(seat, format, offered)
+    chosen = sent.get(f"cast.{seat}") or default_of(seat, format, found)
     return typed or [chosen] * (format.panel if seat == JUDGE else 1)
 
 
@@ -165,10 +137,10 @@ class Prepared(NamedTuple):
     """Whether a model is to derive the positions when it starts."""
 
 
-def prepare(sent: Mapping[str, str], offered: Offered) -> Prepared:
+def prepare(sent: Mapping[str, str], found: Found) -> Prepared:
     """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written."""
     format = chosen_format(sent)
-    answers = given(sent, format, offered)
+    answers = given(sent, format, found)
     settings = settings_from(answers, format, answers["output"])
     speakers = [spec for seat in seats(format) for spec in settings.cast.get(seat, ())]
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats(format)})
