@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from nasty import NASTY, texts
 from reviewers import KINDS, debated, filled, kind, paper
 
-from debate_orchestrator.reports.reviews import LONGEST_NAME, judges_marks
+from debate_orchestrator.reports.reviewers import judges_marks
+from debate_orchestrator.reports.reviews import LONGEST_NAME
 from debate_orchestrator.util.sanitize import one_line
 
 ASKED = paper(debated(rounds=2))

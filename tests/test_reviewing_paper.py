@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from nasty import NASTY, texts
 from reviewers import DIGEST, KINDS, debated, filled, kind, paper
 
-from debate_orchestrator.reports.reviews import form_text, hint, review_texts
+from debate_orchestrator.cli.ballot import form_text, hint
+from debate_orchestrator.reports.reviews import review_texts
 from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping
 from debate_orchestrator.util.sanitize import one_line
 

@@ -10,7 +10,7 @@ from conftest import Run, finish
 from own_formats import written
 
 from debate_orchestrator.core.events import Opened, Spoke
-from debate_orchestrator.reports.review_files import draft, gather_reviews
+from debate_orchestrator.reports.reviews import gather_reviews, read_draft
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadFile
 
@@ -118,7 +118,7 @@ def test_ballots_are_no_links(debate: Run, here: Path, finished: str, how: str) 
     ran = debate("report", finished, "--to", "r.md")
     if how == "draft":
         with pytest.raises(BadFile, match="a symbolic link"):
-            draft(str(folder), "x", "")
+            read_draft(str(folder), "x", "")
 
     assert not found.counted
     assert how == "draft" or any("a symbolic link" in one for one in found.left_out)

@@ -28,7 +28,7 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import Personal, Provider
 from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.model import build_report, closing_line
-from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec

@@ -22,7 +22,7 @@ from debate_orchestrator.engine.turn import OnEvent, OnText, record_event
 from debate_orchestrator.providers import discovery, registry
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.setup.settings import Settings, format_of, settings_from

@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.reports.review_files import GatheredReviews, gather_reviews
+from debate_orchestrator.reports.reviews import GatheredReviews, gather_reviews
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal import SCHEMA, Entry
 from debate_orchestrator.util.data import name_of, read_regular

@@ -17,7 +17,7 @@ from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.api import find_risks, open_debate, open_judging
 from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.reports import review_files
+from debate_orchestrator.reports import reviews
 from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.model import build_report
@@ -186,7 +186,7 @@ class Desk:
             review=reviewing.link(self._tokens, name, first),
             reviewers=[
                 (reviewer, f"?{reviewing.own_query(self._tokens, first, reviewer)}", filed)
-                for reviewer, filed in await asyncio.to_thread(review_files.reviewers, files.ballots)
+                for reviewer, filed in await asyncio.to_thread(reviews.reviewer_names, files.ballots)
             ],
         )
 
