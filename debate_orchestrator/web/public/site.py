@@ -28,9 +28,9 @@ from debate_orchestrator.util.errors import DebateError, JournalWriteError, Lock
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import folder
 from debate_orchestrator.web.live import Audience
-from debate_orchestrator.web.public import moderation, visitors
+from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import Limits, LimitsUnavailable
-from debate_orchestrator.web.public.rules import Cast, Rules, risks_of
+from debate_orchestrator.web.public.rules import Cast, ModerationFailed, Rules, moderator, risks_of
 from debate_orchestrator.web.public.visitors import CAST, MODEL, TRIES, VISITOR, Refusal
 from debate_orchestrator.web.runs import Run, Runs
 
@@ -58,7 +58,7 @@ class Site:
         self.rules, self.limits = rules, limits
         self.runs = Runs(self._explain, remembered=False)
         self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
-        self._moderator = moderation.moderator(rules.moderation)
+        self._moderator = moderator(rules.moderation)
         self._moderating = asyncio.Semaphore(_MODERATIONS)
         self.log = log
         self._tasks: set[asyncio.Task[None]] = set()
@@ -74,7 +74,7 @@ class Site:
         self.queue.starting += 1
         try:
             return await self._start(cast, answers, address)
-        except (LimitsUnavailable, moderation.ModerationFailed) as error:
+        except (LimitsUnavailable, ModerationFailed) as error:
             self.log(str(error))
             sentence = with_hint("No debate can be started at the moment.", "the same again in some minutes")
             raise Refusal(503, {"": [sentence]}, retry_after=120) from None
