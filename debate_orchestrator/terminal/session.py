@@ -31,6 +31,7 @@ from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.terminal.prompt import Leave, Prompter, Question, Status, unknown_choice
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back
 
@@ -291,7 +292,7 @@ class SetupSession:
             return ""
         unknown = sum(reply.cost is None for reply in calls)
         cost = sum(reply.cost or 0.0 for reply in calls)
-        line = f"The setup took {len(calls)} call{'s' * (len(calls) != 1)} of the moderator: ${cost:.4f}"
+        line = f"The setup took {plural(len(calls), 'call')} of the moderator: ${cost:.4f}"
         return f"{line}{f', and {unknown} of unknown price' if unknown else ''}. The report does not count them."
 
     def _cost_of(self, given: Mapping[str, Any]) -> str:

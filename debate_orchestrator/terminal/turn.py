@@ -34,6 +34,7 @@ from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question, Status, editor
 from debate_orchestrator.util.data import LARGEST, read_text
 from debate_orchestrator.util.errors import BadFile, Paused
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words, one_line, sanitize
 from debate_orchestrator.util.terminal_text import Back
 
@@ -179,7 +180,7 @@ class Speech:
     def _remarks(self) -> list[str]:
         """What to know before it is handed in: its length, and what its last line does."""
         words, turn = self._counted(self._text)[0], self._at.turn
-        length = f"{words:,} word{'s' * (words != 1)}. {limits(turn).capitalize()}".rstrip()
+        length = f"{plural(words, 'word')}. {limits(turn).capitalize()}".rstrip()
         return [length, *speech_remarks(self._at.debate, turn, self._text)]
 
     def _counted(self, text: str) -> tuple[int, int]:
@@ -440,8 +441,8 @@ def _aside(left_out: list[Piece]) -> Iterator[Line]:
     """The line that counts what is not shown."""
     ballots = sum(piece.kind == BALLOT for piece in left_out)
     heard = len(left_out) - ballots
-    counted = [f"{heard} document{'s' * (heard != 1)} that you have read before"] if heard else []
-    counted += [f"{ballots} earlier ballot{'s' * (ballots != 1)} of yours"] if ballots else []
+    counted = [f"{plural(heard, 'document')} that you have read before"] if heard else []
+    counted += [f"{plural(ballots, 'earlier ballot')} of yours"] if ballots else []
     if counted:
         yield Line("")
         yield Line(f"({' and '.join(counted)}: F2 shows them)")
