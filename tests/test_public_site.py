@@ -26,7 +26,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     TransientError,
 )
-from debate_orchestrator.web.public import moderation
+from debate_orchestrator.web.public import rules as rules_module
 from debate_orchestrator.web.public.rules import parse_rules, risks_of
 from debate_orchestrator.web.public.visitors import explained
 
@@ -208,7 +208,7 @@ def test_a_moderator_function_may_refuse(here: Path, monkeypatch: pytest.MonkeyP
         visitor.started()
         assert "Only gRPC is debated here." in visitor.start({"topic": "Should we use tabs?"}).text
     with pytest.raises(BadSettings, match="can't be loaded"):
-        moderation.moderator("python:house_rules:nothing")
+        rules_module.moderator("python:house_rules:nothing")
 
 
 def test_the_moderator_is_not_asked_without_end(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +225,7 @@ def test_the_moderator_is_not_asked_without_end(here: Path, monkeypatch: pytest.
 
 def test_a_slow_moderator_holds_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that does not answer is ended, and the visitor may try again."""
-    monkeypatch.setattr(moderation, "SECONDS", 0.2)
+    monkeypatch.setattr(rules_module, "MODERATION_SECONDS", 0.2)
     with visiting_public(rules(moderation="sleep 60")) as visitor:
         assert visitor.start().status_code == 503 and "no answer within" in visitor.log[-1]
 

@@ -18,7 +18,7 @@ from debate_orchestrator.core.events import Opened, Spoke
 from debate_orchestrator.engine import dry_run
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.providers import command
-from debate_orchestrator.reports.review_files import draft, gather_reviews
+from debate_orchestrator.reports.reviews import draft, gather_reviews
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.journal import JournalWriter, read

@@ -30,7 +30,7 @@ from debate_orchestrator.engine.turn import OnEvent, OnText
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import format_of, settings_from
 from debate_orchestrator.storage.journal import JournalContents, read

@@ -25,7 +25,7 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions, Personal, PersonInput, Provider
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
