@@ -144,7 +144,7 @@ def test_special_files_are_no_answers(debate: Run, here: Path, verb: str, name: 
     assert name in ran.err
 
 
-@pytest.mark.parametrize("output", ["{outside}/new/report.md", "../elsewhere", ".config/x.md", "link/r.md", "~/r.md"])
+@pytest.mark.parametrize("output", ["{outside}/new/report.md", ".config/x.md", "link/r.md"])
 def test_a_report_elsewhere(
     debate: Run, here: Path, outside: Path, output: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
