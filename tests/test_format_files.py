@@ -160,13 +160,7 @@ def test_no_format_extends_itself(shelf: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "name"),
-    [
-        ("research", "research"),
-        ("rubric.yaml", "mine"),
-        ("hard.yaml", "hard"),
-        (INLINE, "mine"),
-    ],
+    ("said", "name"), [("research", "research"), ("rubric.yaml", "mine"), ("hard.yaml", "hard"), (INLINE, "mine")]
 )
 def test_a_rubric_is_named_or_given(here: Path, said: str, name: str) -> None:
     """A rubric is a shipped one by name, a file beside the format, or stands in it; it has a name in each case."""
