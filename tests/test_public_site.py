@@ -50,7 +50,7 @@ def speaking(folder: Path, body: str) -> str:
     """The spec of a program that speaks."""
     program = folder / "speaker.py"
     program.write_text(f"import sys, time\nsys.stdin.read()\n{textwrap.dedent(body)}\n", encoding="utf-8")
-    return f"command:{sys.executable} {program}"
+    return f"command:{sys.executable} -IS {program}"
 
 
 def spoken_by(spec: str, **more: Any) -> dict[str, Any]:
@@ -101,11 +101,9 @@ def test_what_will_not_do_stands_beside_its_field(
 @pytest.mark.parametrize(
     ("topic", "position"),
     [
-        ("Should we use tabs?", "We should use tabs."),
         ("Is remote work what most teams want?", 'The answer to "Is remote work what most teams want?" is yes.'),
         ("城市中心应该禁止私家车", "It is right that: 城市中心应该禁止私家车"),
         ("Which database should we choose for this?", None),
-        ("Is it better to rent, or does buying pay?", None),
     ],
 )
 def test_positions_follow_from_the_topic(here: Path, topic: str, position: str | None) -> None:

@@ -16,8 +16,10 @@ from nasty import NASTY, texts
 from reviewers import DIGEST, KINDS, debated, filled, kind, paper
 from waiting import ended
 
+from debate_orchestrator.cli.ballot import form_text, hint
 from debate_orchestrator.reports import reviews
-from debate_orchestrator.reports.reviews import LONGEST_NAME, form_text, hint, judges_marks, review_texts
+from debate_orchestrator.reports.reviewers import judges_marks
+from debate_orchestrator.reports.reviews import LONGEST_NAME, review_texts
 from debate_orchestrator.util import data
 from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping
 from debate_orchestrator.util.errors import BadFile
