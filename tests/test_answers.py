@@ -56,12 +56,6 @@ def test_a_whole_answers_file() -> None:
     assert made.cast == {"a": ("anthropic:x",), "b": ("y",), "judge": ("u", "v", "w")}
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 3, 4, 5, 6, "1", "6", " 3 "])
-def test_rounds_from_one_to_six(rounds: Any) -> None:
-    """One to six rounds are taken as a number, or as one in quotes."""
-    assert settle(rounds=rounds).rounds == int(rounds)
-
-
 @pytest.mark.parametrize("rounds", [7, 8, "8"])
 def test_seven_and_eight_rounds_are_insisted_on(rounds: Any) -> None:
     """Seven and eight rounds are taken from a user who insists; others are told why not."""

@@ -175,23 +175,40 @@ def shut(code: str, where: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, check=False, text=True, cwd=where, timeout=60)
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "socket.create_connection(('127.0.0.1', 9))", "socket.getaddrinfo('example.com', 80)",
-        "socket.socket(socket.AF_UNIX)", "subprocess.run(['true'])", "os.system('true')", "os.fork()",
-        "os.execv('/bin/true', ['true'])", "os.posix_spawn('/bin/true', ['true'], {})", "open('made', 'w')",
-        "open('here', 'a')", "os.open('made', os.O_CREAT | os.O_WRONLY)", "pathlib.Path('here').unlink()",
-        "os.rename('here', 'there')", "os.mkdir('made')", "os.kill(os.getppid(), 0)",
-        "__import__('ctypes').CDLL(None)",
-    ],
-)  # fmt: skip
-def test_a_reader_can_do_nothing(code: str, tmp_path: Path) -> None:
+FORBIDDEN = (
+    "socket.create_connection(('127.0.0.1', 9))",
+    "socket.getaddrinfo('example.com', 80)",
+    "socket.socket(socket.AF_UNIX)",
+    "subprocess.run(['true'])",
+    "os.system('true')",
+    "os.fork()",
+    "os.execv('/bin/true', ['true'])",
+    "os.posix_spawn('/bin/true', ['true'], {})",
+    "open('made', 'w')",
+    "open('here', 'a')",
+    "os.open('made', os.O_CREAT | os.O_WRONLY)",
+    "pathlib.Path('here').unlink()",
+    "os.rename('here', 'there')",
+    "os.mkdir('made')",
+    "os.kill(os.getppid(), 0)",
+    "__import__('ctypes').CDLL(None)",
+)
+
+
+def test_a_reader_can_do_nothing(tmp_path: Path) -> None:
     """Once it is shut, a process reaches no network, starts no other, and writes and removes no file."""
     (tmp_path / "here").write_text("as it was", encoding="utf-8")
-    ran = shut(code, tmp_path)
+    trial = """
+for code in CODES:
+    try:
+        exec(code)
+    except PermissionError as error:
+        print("is not allowed" in str(error), code)
+"""
+    ran = shut(f"CODES = {FORBIDDEN!r}{trial}", tmp_path)
 
-    assert ran.returncode == 1 and "PermissionError" in ran.stderr and "is not allowed" in ran.stderr
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines() == [f"True {code}" for code in FORBIDDEN]
     assert [(path.name, path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()] == [("here", "as it was")]
 
 

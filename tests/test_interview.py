@@ -111,13 +111,6 @@ class TestOrder:
             "Starting debate in 3... 2... 1..."
         )
 
-    def test_both_kinds_of_strictness_are_explained(self, interview: Questionnaire) -> None:
-        """The question of strictness explains each choice."""
-        asked = question(interview, said(interview, SetupState(), *TO_ROUNDS, ("rounds", "3")))
-
-        assert [value for value, _ in asked.choices] == ["lenient", "strict"]
-        assert all(len(about) > 80 for _, about in asked.choices)
-
 
 class TestTopic:
     def test_an_ambiguous_topic_is_met_with_two_framings(self, interview: Questionnaire) -> None:
@@ -193,14 +186,6 @@ class TestPositions:
 
 
 class TestRounds:
-    @pytest.mark.parametrize("answer", ["0", "9", "three", "-1", "2.5", "1e1", "٣", "99999999999"])
-    def test_what_is_no_number_of_rounds(self, interview: Questionnaire, answer: str) -> None:
-        """Rounds are a whole number from 1 to 6; the complaint explains and suggests 4 or 5."""
-        with pytest.raises(BadSettings, match="diminishing returns; 4 or 5") as refused:
-            said(interview, SetupState(), *TO_ROUNDS, ("rounds", answer))
-
-        assert len(refused.value.complaints) == 1
-
     def test_seven_and_eight_ask_back_once(self, interview: Questionnaire) -> None:
         """More than six rounds are explained, and taken from a user who insists."""
         draft = said(interview, SetupState(), *TO_ROUNDS, ("rounds", "8"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from functools import cache
 
 import page_reading
 import pytest
@@ -238,10 +239,16 @@ def test_other_turns_in_a_line() -> None:
     assert line(claim, "1.check.clerk") == "2 verified"
 
 
+@cache
+def one_round() -> ReportModel:
+    """A debate of one round, told once for all that look at it."""
+    return adversarial(rounds=1)
+
+
 @for_each(NASTY)
 def test_hostile_speech_has_a_line(text: str) -> None:
     """Hostile speech has one line like any other, which is not too long."""
-    turn = adversarial(rounds=1).turns[0].model_copy(update={"text": text})
+    turn = one_round().turns[0].model_copy(update={"text": text})
     made = gist(turn, HtmlWriter({}, []), Scales())
     assert "\n" not in made
     assert len(made) <= LONGEST + 81

@@ -138,15 +138,6 @@ def test_people_are_told() -> None:
     assert not any("person" in said for said in told(rounds=1).provenance)
 
 
-@pytest.mark.parametrize("who", ["host", REAL])
-def test_a_real_debate_is_no_rehearsal(who: str) -> None:
-    """A debate in which there are no stand-ins is told as before."""
-    one = told(rounds=1, cast={"a": (who,), "b": (who,), "judge": (who,)})
-
-    assert (one.run.rehearsed, one.provenance[0]) == (False, "Complete.")
-    assert closing_line(one, None).startswith("Debate complete. Winner: ")
-
-
 def test_refusals_degrade() -> None:
     """A side that declined to argue is named with the number of its turns."""
     one = told(saying(_1_opening_a=DECLINE, _2_rebuttal_a=DECLINE, _2_challenge_b=DECLINE))
@@ -294,12 +285,6 @@ def test_it_is_last() -> None:
     made, same = costs_told(paid()), report(rounds=1)
 
     assert made.split(f"\n---\n\n{SECTION}\n")[0].rstrip("\n") == same.rstrip("\n")
-
-
-def test_no_model_was_called() -> None:
-    """A debate of the host's agents has no such section."""
-    assert cost_table(build_report(entries(played(rounds=1)))) is None
-    assert SECTION not in report(rounds=1)
 
 
 def test_the_unknown_is_told() -> None:

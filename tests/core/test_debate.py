@@ -167,14 +167,6 @@ def test_turns_that_are_not_there(turn: str) -> None:
         schedule.turn(debated(until="1.challenge.a"), turn)
 
 
-def test_turns_are_found_due_or_settled() -> None:
-    """A turn can be had by its id whether it is due or has its answer."""
-    debate = debated(until="1.challenge.a")
-    found = [schedule.turn(debate, name).id for name in ("1.opening.a", "1.challenge.b")]
-    assert found == ["1.opening.a", "1.challenge.b"]
-    assert [turn.id for turn in schedule.settled(debate)] == ["1.opening.a", "1.opening.b"]
-
-
 # What is heard
 
 
@@ -257,12 +249,6 @@ def test_both_concede_at_once() -> None:
 def test_a_judge_can_not_concede() -> None:
     """The line in a judge's reasons concedes nothing."""
     assert tally.conceded(debated(2, script={"1.verdict.judge": {"justification": CONCEDE}})) is None
-
-
-def test_a_forced_turn_may_concede() -> None:
-    """A concession in the forced turn ends the debate after it."""
-    debate = debated(script=judged({1: "b"}) | {"1.divergence.b": CONCEDE})
-    assert (tally.conceded(debate), schedule.settled(debate)[-3].id) == ("b", "1.divergence.b")
 
 
 def test_a_reported_concession_is_not_answered() -> None:

@@ -467,18 +467,3 @@ def test_what_is_missing_says_when_it_may_be_empty(name: str) -> None:
 
 
 # Scales
-
-
-def test_a_criterion_may_have_a_scale_of_its_own() -> None:
-    """Marks are held to the scale of their criterion, and to the rubric's where it has none."""
-    own = TERMS.model_copy(update={"scales": {"use_of_evidence": (0.0, 1.0)}})
-    shape: Shape = {"scores": Field(kind="scores")}
-    marks = {"argument_quality": 10, "use_of_evidence": 0.5, "directness_of_rebuttals": 1}
-    assert check(shape, {"scores": {"a": marks, "b": marks}}, own) == []
-    wild = {"argument_quality": 0.5, "use_of_evidence": 2, "directness_of_rebuttals": 1}
-    said = check(shape, {"scores": {"a": marks, "b": wild}}, own)
-    assert [one[one.index(" is not") :] for one in said] == [
-        " is not a number from 1 to 10.",
-        " is not a number from 0 to 1.",
-    ]
-    assert [own.scale(name) for name in own.criteria] == [(1, 10), (0, 1), (1, 10)]
