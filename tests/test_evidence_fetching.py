@@ -401,3 +401,11 @@ def test_no_text_takes_long_to_read(piece: str) -> None:
 
     assert not RobotsRules(f"{text}\nUser-agent: *\nDisallow: /a\n").allow("/a/b")
     assert time.process_time() - begun < 5
+
+
+def test_robots_may_be_elsewhere(site: Site) -> None:
+    """A robots.txt that is redirected holds for the host that was asked."""
+    site.says["/robots.txt"] = moved("/real")
+    site.says["/real"] = answer("User-agent: *\nDisallow: /", "text/plain")
+
+    assert refused(site).why == "robots.txt forbids it"

@@ -53,27 +53,6 @@ TO_READY = (*TO_ROUNDS, ("rounds", "3"), ("strictness", "strict"), ("output", "d
 
 
 class TestOrder:
-    def test_the_questions_come_in_order(self, interview: Questionnaire) -> None:
-        """Topic, restatement, positions, confirmation, rounds, strictness, output; then the block."""
-        draft, put = SetupState(), []
-        for answer in TO_READY:
-            now = interview.next(draft)
-            put.append(now.key if isinstance(now, Ask) else now.turn if isinstance(now, Propose) else "")
-            draft = said(interview, draft, answer)
-
-        assert put == [
-            "topic",
-            "setup.topic.moderator",
-            "topic_ok",
-            "positions",
-            "setup.positions.moderator",
-            "positions_ok",
-            "rounds",
-            "strictness",
-            "output",
-        ]
-        assert isinstance(interview.next(draft), Ready)
-
     def test_the_questions_are_word_for_word(self, interview: Questionnaire) -> None:
         """Each question is put word for word."""
         draft = SetupState()

@@ -340,3 +340,17 @@ def test_a_rehearsal_says_why_it_is_free() -> None:
 
     assert made is not None
     assert made.notes[-1] == "A stand-in calls no model and costs nothing."
+
+
+@pytest.mark.parametrize(
+    ("winner", "said"),
+    [("b", "Winner: B (narrow)."), ("tie", "Winner: Tie. 1"), ("consensus", "Winner: Consensus (consensus).")],
+)
+def test_the_closing_line_names_the_winner(winner: str, said: str) -> None:
+    """Every way to end has its word."""
+    assert said in closing_line(told(saying(_final_verdict_judge=puppets.final(winner)), rounds=1), "r.md")
+
+
+def test_a_paused_debate_claims_nothing() -> None:
+    """A debate without a verdict is confirmed as paused."""
+    assert closing_line(told(until="1.verdict.judge"), "r.md") == "Debate paused. Report so far written to r.md."

@@ -199,15 +199,6 @@ def test_a_speech_in_fields() -> None:
     )
 
 
-def test_a_list_in_a_speech() -> None:
-    """A list among the fields of a speech is a list under its name."""
-    shape = {"reasons": Field(kind="list"), "sure": Field(kind="flag")}
-
-    assert PEN.block(FIELDS.block(shape, {"reasons": ["one", "two"], "sure": True})) == (
-        "**Reasons:**\n\n- one\n- two\n\n**Sure:** yes"
-    )
-
-
 def test_a_judges_fields() -> None:
     """Each field is a line of a list, each side's on a line of its own; what is empty or told elsewhere is not."""
     row = {"seat": "b", "turn": "1.argument.b", "fault": "misused a quote", "what": "It *says* so."}

@@ -209,18 +209,6 @@ def test_the_closing_line(name: str, script: Any, how: dict[str, Any], said: str
     assert closing_line(told(name, script, **how), "r.md") == f"Debate complete. Report written to r.md. {said}"
 
 
-def vote(winner: str, mirrored: str | None = None, *, judge: str = "judge-1", **said: str) -> Vote:
-    """A judge's vote; mirrored where a second winner is given."""
-    other = None if mirrored is None else BallotReading(winner=mirrored)
-    return Vote(
-        judge=judge, turn="x", straight=BallotReading(winner=winner, **said), mirrored=other, twice=mirrored is not None
-    )
-
-
-def missing(judge: str = "judge-2") -> Vote:
-    return Vote(judge=judge, turn="x", straight=None)
-
-
 @pytest.mark.parametrize(
     ("about", "ends"),
     [
@@ -239,3 +227,39 @@ def test_what_the_ends_of_a_scale_mean(about: str, ends: tuple[str, str]) -> Non
 
     assert wording.scales(rules("claim", shapes=shapes)).ends == ends
     assert wording.scales(rules("question")).ends == wording.ENDS
+
+
+def names(seat: str) -> str:
+    return seat.replace("-", " ").capitalize()
+
+
+def vote(winner: str, mirrored: str | None = None, *, judge: str = "judge-1", **said: str) -> Vote:
+    """A judge's vote; mirrored where a second winner is given."""
+    other = None if mirrored is None else BallotReading(winner=mirrored)
+    return Vote(
+        judge=judge, turn="x", straight=BallotReading(winner=winner, **said), mirrored=other, twice=mirrored is not None
+    )
+
+
+def missing(judge: str = "judge-2") -> Vote:
+    return Vote(judge=judge, turn="x", straight=None)
+
+
+def test_what_a_vote_counts_as() -> None:
+    """A vote counts for what it is for, unless it is missing, changed or an abstention."""
+    assert wording.vote_line(vote("a")) == "A"
+    assert wording.vote_line(vote("tie", label="misleading")) == "misleading"
+    assert wording.vote_line(vote("a", "b")) == "an abstention, since it changed"
+    assert wording.vote_line(vote("no decision")) == "an abstention"
+    assert wording.vote_line(missing()) == "absent"
+
+
+def test_every_label_counts() -> None:
+    """A label that stands for no side is a vote all the same; only who gives none is missing."""
+    open_one = vote("no decision", label="needs more evidence")
+    panel = [open_one, vote("a", judge="judge-2", label="supported"), missing("judge-3")]
+
+    assert wording.shortfall(panel, 2, names) == ""
+    assert wording.shortfall(panel, 3, names) == (
+        "2 of 3 votes count, and 3 are needed: Judge 3 cast no ballot that counts."
+    )

@@ -124,19 +124,6 @@ def test_which_phases_are_votes() -> None:
     assert not made.votes(made.round[0])
 
 
-def test_what_may_be_asked_for() -> None:
-    """A format's options are those of its phases."""
-    each, blind = BALLOT | {"option": "each round"}, BALLOT | {"option": "blind"}
-    assert rules().options == set()
-    assert rules(before=[blind], round=[SPEECH, each]).options == {"each round", "blind"}
-
-
-def test_all_seats_that_take_a_turn_are_filled() -> None:
-    """A seat that takes no turn need not be filled."""
-    assert rules(**SIDES, judged_by="plain").seated == ("a", "b")
-    assert rules(**CLERK).seated == ("a", "b", "judge")
-
-
 def flags(count: int) -> dict[str, Any]:
     return {f"f{n}": {"kind": "flag"} for n in range(count)}
 
