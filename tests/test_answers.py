@@ -329,3 +329,9 @@ def test_sides_must_differ() -> None:
     """Positions that are the same but for case, blanks and a full stop are no two sides."""
     [said] = refused(RULES, positions={"a": "Use tabs.", "b": "use  TABS"})
     assert said == "positions: both sides argue 'Use tabs.'. Try: two positions that differ."
+
+
+def test_positions_may_be_left_open() -> None:
+    """Positions that are auto, or not given, are to be derived."""
+    assert settle(positions="auto").positions == {}
+    assert settings.settings_from({"topic": "x"}, RULES, "x.md").positions == {}

@@ -372,3 +372,9 @@ def test_a_brief_without_objections_is_shown(debate: Run, opened: dict[str, Any]
         assert debate("report", "r.journal.jsonl", "--to", name).code == 0
     assert "Left standing although it was sent back: objections:" in Path("r.md").read_text(encoding="utf-8")
     assert json.loads(Path("r.json").read_text(encoding="utf-8"))["brief"]["objections"] == []
+
+
+def test_rounds_may_be_left_to_the_judge() -> None:
+    """`rounds: auto` is the most rounds, until the judge finds no new ground."""
+    made = settings_from({**ANSWERS, "rounds": "auto"}, RULES, "r.md")
+    assert (made.rounds, made.until_dry) == (6, True)

@@ -362,3 +362,13 @@ def test_no_address_hides_in_a_longer_one(ip: ipaddress.IPv4Address) -> None:
 def test_public_addresses_are_let_through(ip: str) -> None:
     """An address that the public can reach is no private one."""
     assert addresses.kind(ipaddress.ip_address(ip)) == ""
+
+
+def test_an_unknown_name() -> None:
+    """Where the resolver knows no address, the host is unreachable."""
+
+    async def nothing(host: str) -> Sequence[str]:
+        raise socket.gaierror(-2, "unknown")
+
+    with pytest.raises(Unreachable, match="the host has no address"):
+        run(Fetcher(resolver=nothing).fetch("http://example.com/"))

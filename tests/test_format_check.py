@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_formats import EXTENDING, FORMAT, spoiled, written
@@ -373,3 +374,12 @@ def test_a_mistake_is_told_where_it_stands(here: Path, file: str, old: str, new:
     told = mistakes()
     assert [one for one in told if one.startswith(f"./mine/{file}:{line}: ") and said in one], told
     assert all("\n" not in one for one in told)
+
+
+def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A format whose trials take too long is told so, and no longer tried."""
+    monkeypatch.setattr(dry_run, "SECONDS", 0)
+    written(here / "mine")
+    ran = debate("formats", "./mine")
+
+    assert ran.code == 2 and "rehearsals of this format take more than 0 s" in ran.err

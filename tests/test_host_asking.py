@@ -280,3 +280,13 @@ def test_a_rapporteur_that_is_no_model_is_refused_at_once(debate: Run) -> None:
     ran = ask(debate, "topic=tabs or spaces?", "rapporteur=garbage")
 
     assert "garbage" in " ".join(ran["complaints"]) and "cast" not in ran["settled"]
+
+
+def test_a_moderators_reply_is_checked(debate: Run) -> None:
+    """A moderator's reply that is not the shape is complained of, and stays due."""
+    moderate(ask(debate, "topic=tabs"), {"ambiguous": "no"})
+    ran = debate("ask", "setup.yaml")
+
+    assert ran.code == 2
+    assert ran.json["status"] == "propose"
+    assert any("restated" in one for one in ran.json["complaints"])
