@@ -40,14 +40,6 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return put
 
 
-def test_a_page_is_read_in_a_process_of_its_own() -> None:
-    """A reader tells the state, the title, the date and the text."""
-    found = run(read_page(PAGE, QUOTE))
-
-    assert (found.state, found.similarity, found.title, found.date) == ("verified", 1.0, "Rising water", "2024-03-05")
-    assert "Written for everybody" in found.text
-
-
 def test_a_reader_is_given_nothing_of_the_environment(stand_in: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """No key, no proxy and no home of the user who runs a debate is told to a reader."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
@@ -262,16 +254,6 @@ def test_without_a_main_text_the_whole_text_does(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(pages, "with_main", making)
         said = reader_process.read(ARTICLE.encode(), "html", "", QUOTE)
         assert (said["state"], said["title"]) == ("verified", "Rising water")
-
-
-def test_plain_text_is_read_as_it_is() -> None:
-    """A page of plain text is looked through as it stands."""
-    assert (
-        reader_process.read(b"<p>four words and more of them</p>", "plain", "", "<p>four words and more of them")[
-            "state"
-        ]
-        == "verified"
-    )
 
 
 def whole(html: str) -> str:
