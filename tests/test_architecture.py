@@ -65,7 +65,7 @@ PLACES = {
     "lxml": ("evidence/pages.py", "evidence/reader_process.py"),
     "rapidfuzz": ("evidence/match.py", "evidence/reader_process.py"),
     "h11": ("evidence/connection.py",),
-    "protego": ("evidence/robots.py",),
+    "protego": ("evidence/fetch.py",),
     "idna": ("evidence/addresses.py",),
     "certifi": ("evidence/connection.py",),
 }

@@ -13,9 +13,7 @@ from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, moved, run, 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.evidence import robots
-from debate_orchestrator.evidence.fetch import AT_ONCE, Fetched, Fetcher
-from debate_orchestrator.evidence.robots import LARGEST, RobotsRules
+from debate_orchestrator.evidence.fetch import AT_ONCE, LARGEST_ROBOTS, Fetched, Fetcher, RobotsRules
 from debate_orchestrator.evidence.states import Blocked, NotFetched, Unreachable
 
 
@@ -201,7 +199,7 @@ def test_robots_that_are_not_there_allow_everything(site: Site, status: int) -> 
         (answer(status=500), "500 Internal Server Error"),
         (answer(status=503), "503 Service Unavailable"),
         (answer(status=429), "429 Too Many Requests"),
-        (answer(b"#" * (robots.LARGEST + 1)), "it is larger than 0.5 MB"),
+        (answer(b"#" * (LARGEST_ROBOTS + 1)), "it is larger than 0.5 MB"),
         (moved("/robots.txt"), "redirected more than 5 times"),
         (moved("http://10.0.0.1/robots.txt"), "which is refused"),
         (moved("http://[::1]/robots.txt"), "which is refused"),
@@ -396,7 +394,7 @@ def test_a_pattern_can_not_run_for_ever() -> None:
 )
 def test_no_text_takes_long_to_read(piece: str) -> None:
     """As long a robots.txt as is read is read at once, whatever it is made of."""
-    text = (piece * LARGEST)[: LARGEST // 2]
+    text = (piece * LARGEST_ROBOTS)[: LARGEST_ROBOTS // 2]
     begun = time.process_time()
 
     assert not RobotsRules(f"{text}\nUser-agent: *\nDisallow: /a\n").allow("/a/b")

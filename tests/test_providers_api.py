@@ -10,8 +10,7 @@ import pytest
 
 from debate_orchestrator.providers.api import cause, http_options, is_refused_connection, read_stream
 from debate_orchestrator.providers.faults import SilenceClock
-from debate_orchestrator.providers.lengths import Length, Meter
-from debate_orchestrator.providers.limits import LIMITS, OverLimit
+from debate_orchestrator.providers.limits import LIMITS, Length, Meter, OverLimit
 from debate_orchestrator.providers.servers import key_name, server
 from debate_orchestrator.util.redact import redact
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.spelling import misspelt
+from debate_orchestrator.providers.discovery import misspelt
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from journals import ten_lines
 
 import debate_orchestrator
 from debate_orchestrator.storage.journal import must_be_new
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadJournal
+from debate_orchestrator.util.messages import command
 
 HOSTILE = "x;touch $(echo y) 'z.journal.jsonl"
 

@@ -131,12 +131,12 @@ class TestContext:
 
     def test_a_page(self, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The text of a page is saved as a file here, which is the context."""
-        from debate_orchestrator.evidence import page_text
+        from debate_orchestrator.evidence import check
 
         async def text(address: str) -> str:
             return "Ninety requests a second."
 
-        monkeypatch.setattr(page_text, "_page_text", text)
+        monkeypatch.setattr(check, "_page_text", text)
         held = hold(*SETUP[:3], "https://example.org/numbers")
 
         assert held.draft.given["context"] == ["context-example.org.txt"]

@@ -28,9 +28,9 @@ from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.terminal import prompt
 from debate_orchestrator.terminal.prompt import Leave, Prompter
 from debate_orchestrator.terminal.review import Review, ask_name
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines
 from debate_orchestrator.util.errors import BadSettings, short_repr
+from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import sanitize
 
 EXAMPLE = "debate ballot debate-report.journal.jsonl --as ada"

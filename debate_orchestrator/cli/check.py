@@ -17,9 +17,9 @@ from debate_orchestrator.reports import verify, wording
 from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
 from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import DamagedJournal, DebateError
+from debate_orchestrator.util.messages import command
 
 EXAMPLE = "debate check debate-report.journal.jsonl debate-report.md"
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli.output import at_terminal, remark, say
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.messages import command
 
 if TYPE_CHECKING:
     from debate_orchestrator.setup.session import SetupState

@@ -27,7 +27,7 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.callbacks import Tell
+from debate_orchestrator.util.messages import Tell
 
 
 @dataclass(frozen=True)

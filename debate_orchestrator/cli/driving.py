@@ -32,9 +32,8 @@ from debate_orchestrator.reports.review_files import gather_reviews
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.callbacks import ignore
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import ExternalError, Paused
+from debate_orchestrator.util.messages import command, ignore
 from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:

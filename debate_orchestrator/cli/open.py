@@ -13,7 +13,7 @@ from debate_orchestrator.cli.step import print_step
 from debate_orchestrator.host.step import take_step
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.commands import command
+from debate_orchestrator.util.messages import command
 
 EXAMPLE = "debate open --answers debate.yaml --json"
 

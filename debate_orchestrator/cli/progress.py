@@ -16,8 +16,7 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState, filler
-from debate_orchestrator.host.laid_briefs import earlier_briefs
-from debate_orchestrator.host.turns_folder import TurnsFolder
+from debate_orchestrator.host.turns_folder import TurnsFolder, earlier_briefs
 from debate_orchestrator.prompting.briefs import Brief, brief_file
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording

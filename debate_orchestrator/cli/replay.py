@@ -23,8 +23,8 @@ from debate_orchestrator.setup.settings import number
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadSettings, short_repr
+from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import one_line
 
 EXAMPLE = "debate replay debate-report.journal.jsonl --to again.md"

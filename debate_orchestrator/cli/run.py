@@ -20,12 +20,12 @@ from debate_orchestrator.core.settings import LONGEST_LINE
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.turn import record_event
-from debate_orchestrator.providers import discovery, spelling
+from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.settings import Settings
 from debate_orchestrator.storage.paths import DebateFiles, free_files
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.messages import ignore
 
 _MOST_PIPED = 64 * LONGEST_LINE
 """Bytes that are read from standard input, so that a stream without end is refused too."""
@@ -102,7 +102,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
 def _confirm_spelling(cast: Mapping[str, tuple[str, ...]], *, asks: bool) -> None:
     """Warns of models that are probably misspelt, and `asks` a person whether to go on with them. Raises BadSettings
     where they do not want to."""
-    if not (questions := spelling.misspelt(cast)):
+    if not (questions := discovery.misspelt(cast)):
         return
     for question in questions:
         remark(f"debate: {question}")

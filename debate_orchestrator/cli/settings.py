@@ -26,7 +26,6 @@ from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.setup.session import Propose, Ready, load
 from debate_orchestrator.setup.settings import Settings, format_of, number, settings_from
 from debate_orchestrator.storage.paths import REPORT, free_report
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import (
     LARGEST,
     error_text,
@@ -36,6 +35,7 @@ from debate_orchestrator.util.data import (
     read_mapping_with_lines,
 )
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
+from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.model_spec import HOST
 
 DEFAULT_FORMAT = "adversarial"

@@ -22,8 +22,8 @@ from debate_orchestrator.prompting.replies import LARGEST, decode
 from debate_orchestrator.reports.wording import ISSUES_CHANGED
 from debate_orchestrator.setup.settings import host_problem
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadReply, BadSettings
+from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import one_line
 
 EXAMPLE = "debate step debate-report.journal.jsonl --json"

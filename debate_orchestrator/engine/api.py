@@ -29,8 +29,8 @@ from debate_orchestrator.setup.settings import Settings, format_of, settings_fro
 from debate_orchestrator.storage.journal import JournalContents, JournalWriter, read
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.callbacks import ignore
 from debate_orchestrator.util.errors import BadSettings, ExternalError, Paused
+from debate_orchestrator.util.messages import ignore
 
 DEFAULT_FORMAT = "adversarial"
 Path = str | os.PathLike[str]

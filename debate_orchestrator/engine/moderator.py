@@ -20,7 +20,6 @@ from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import Propose, SetupProgress, SetupState
 from debate_orchestrator.setup.settings import Settings
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.callbacks import Tell
 from debate_orchestrator.util.errors import (
     BadReply,
     BadSettings,
@@ -29,6 +28,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     TransientError,
 )
+from debate_orchestrator.util.messages import Tell
 
 _ATTEMPTS = 2
 _WORDS = 80

@@ -8,7 +8,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.state import DebateState, filler
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.commands import command
+from debate_orchestrator.util.messages import command
 
 
 def next_command(debate: DebateState, journal: str) -> str:

@@ -29,9 +29,9 @@ from debate_orchestrator.setup.settings import without_stand_in_rapporteur
 from debate_orchestrator.storage.journal import SCHEMA, must_be_new
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.callbacks import Tell
 from debate_orchestrator.util.data import read_text
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
+from debate_orchestrator.util.messages import Tell
 
 
 def rehearsed(settings: Settings, *, people: bool = False) -> Settings:

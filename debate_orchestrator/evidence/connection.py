@@ -17,7 +17,6 @@ from typing import Any
 
 from debate_orchestrator import __version__
 from debate_orchestrator.evidence.addresses import IP, Address, Allowed, kind
-from debate_orchestrator.evidence.robots import NAME
 from debate_orchestrator.evidence.states import Blocked, Unreachable
 from debate_orchestrator.util.errors import short_repr
 
@@ -107,6 +106,8 @@ def _check_peer(writer: asyncio.StreamWriter, checked: Sequence[IP]) -> None:
         raise Blocked(f"the connection went to {short_repr(peer)}, which was not checked")
 
 
+NAME = "debate-orchestrator"
+"""The name by which a robots.txt addresses this program."""
 AGENT = f"{NAME}/{__version__}"
 _HEAD = 64 * 1024
 """Bytes that the headers of a response may have."""

@@ -17,9 +17,9 @@ from contextlib import asynccontextmanager
 from functools import cached_property
 from http import HTTPStatus
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from debate_orchestrator.evidence import addresses, connection, robots
+from debate_orchestrator.evidence import addresses, connection
 from debate_orchestrator.evidence.addresses import Address, Allowed
 from debate_orchestrator.evidence.states import Blocked, NotFetched, Unreachable
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_bytes_atomic
@@ -30,6 +30,8 @@ SECONDS = 15.0
 """Seconds that a page may take in all, not counting the wait for its turn."""
 LARGEST = 5_000_000
 """Bytes that a page may have after decompression."""
+LARGEST_ROBOTS = 500_000
+"""Bytes that a robots.txt may have."""
 REDIRECTS = 5
 AT_ONCE = 4
 READ_AT_ONCE = 2
@@ -44,6 +46,8 @@ _KINDS: dict[str, Kind] = {
 }
 _ACCEPT = "text/html, application/xhtml+xml, text/plain;q=0.9, application/pdf;q=0.5"
 _MOVED = (301, 302, 303, 307, 308)
+_VERSION = re.compile(r"^([ \t]*user-agent[ \t]*:[ \t]*[a-z_-]+)/[^\r\n]*", re.IGNORECASE | re.MULTILINE)
+"""A user-agent line with a version, which is not part of the name; Protego would compare it too."""
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
 
 
@@ -81,7 +85,7 @@ class Fetcher:
         self._few = asyncio.Semaphore(AT_ONCE)
         self._hosts: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._robots_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._robots: dict[str, robots.RobotsRules | Blocked] = {}
+        self._robots: dict[str, RobotsRules | Blocked] = {}
         self.tables = asyncio.Semaphore(READ_AT_ONCE)
         """Held while a fetched page is read, to limit the reader processes."""
 
@@ -138,7 +142,7 @@ class Fetcher:
         if not rules.allow(address.target):
             raise Blocked("robots.txt forbids it")
 
-    async def _rules(self, address: Address, time_left: _TimeLeft) -> robots.RobotsRules | Blocked:
+    async def _rules(self, address: Address, time_left: _TimeLeft) -> RobotsRules | Blocked:
         """The rules of a host's robots.txt. By RFC 9309 a missing file (4xx) allows everything, and an error of the
         server forbids everything. Raises as `fetch` if the host does not answer at all."""
         step_address = address._replace(target="/robots.txt")
@@ -196,14 +200,14 @@ class _TimeLeft:
             self._left -= time.monotonic() - started
 
 
-async def _read_rules(answer: connection.Response) -> robots.RobotsRules | Blocked:
+async def _read_rules(answer: connection.Response) -> RobotsRules | Blocked:
     if 200 <= answer.status < 300:
         try:
-            return robots.RobotsRules((await answer.body(robots.LARGEST)).decode("utf-8", "replace"))
+            return RobotsRules((await answer.body(LARGEST_ROBOTS)).decode("utf-8", "replace"))
         except Unreachable as error:
             return _unread(error.why)
     if 400 <= answer.status < 500 and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
-        return robots.RobotsRules()
+        return RobotsRules()
     return _unread(_status_text(answer.status))
 
 
@@ -255,3 +259,17 @@ def keep_text(folder: Path, name: str, text: str) -> None:
     stem = name.partition(".")[0]
     make_folder(folder)
     write_atomic(folder / f"{stem}.txt", text, ours=lambda _: False)
+
+
+class RobotsRules:
+    """The rules of one host's robots.txt; an empty text allows everything."""
+
+    def __init__(self, text: str = ""):
+        from protego import Protego
+
+        self._rules: Any = Protego.parse(_VERSION.sub(r"\1", text.removeprefix("\ufeff")))
+
+    def allow(self, target: str) -> bool:
+        """Whether this program may fetch a path, with its query."""
+        # A whole URL: of a bare path that begins with // Protego would take the first part for a host.
+        return bool(self._rules.can_fetch(f"https://host{target}", connection.NAME))

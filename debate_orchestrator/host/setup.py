@@ -32,9 +32,8 @@ from debate_orchestrator.setup.session import (
 from debate_orchestrator.storage.files import move_aside
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.callbacks import Tell, ignore
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
+from debate_orchestrator.util.messages import Tell, command, ignore
 from debate_orchestrator.util.redact import redact
 
 

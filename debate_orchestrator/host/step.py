@@ -20,8 +20,7 @@ from debate_orchestrator.engine.api import continued, must_be_callable, write_re
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import record_event
-from debate_orchestrator.host.laid_briefs import earlier_briefs
-from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, wait_for_replies
+from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, earlier_briefs, wait_for_replies
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 from debate_orchestrator.prompting.reply_code import code_for, needs_code

@@ -11,15 +11,22 @@ import errno
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
+from debate_orchestrator.core.events import Asked, Event
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.prompting.briefs import brief, brief_file
 from debate_orchestrator.prompting.replies import LARGEST, decode
+from debate_orchestrator.prompting.reply_code import code_for
+from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic
-from debate_orchestrator.util.callbacks import Tell, ignore
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import error_text, is_link, read_regular
 from debate_orchestrator.util.errors import BadFile, BadReply, with_hint
+from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.sanitize import one_line
 
 _LOOK = 0.3
@@ -183,3 +190,16 @@ def read_reply(turn_id: str, path: str, *, found: bool = False) -> str:
             problem = f"{turn_id}: the reply has {error_text(error)}, and at most {LARGEST:,} are allowed."
             raise BadReply(problem, hint="shorten it") from None
         raise BadReply(f"{turn_id}: {path} can't be read as a reply ({error_text(error)}).") from None
+
+
+def earlier_briefs(events: Sequence[Event], turn: Turn, reply_name: str) -> Iterator[str]:
+    """Every brief file of a turn since the journal began, the newest first. They differ where a reply was refused, a
+    question was put or the list of issues was changed in between."""
+    for n in range(len(events) - 1, 0, -1):
+        event = events[n]
+        if not isinstance(event, Asked) or event.turn != turn.id:
+            continue
+        then = fold(events[: n + 1])
+        code = code_for(then, turn, model_spec.real(event.by), reply_secret.secret)
+        for former in (*reversed(then.rejected.get(turn.id, ())), None):
+            yield brief_file(brief(then, turn, former, code).redacted(), then, turn, reply_name)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import api, faults, lengths, pricing, profiles, servers
+from debate_orchestrator.providers import api, faults, limits, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_marks
 from debate_orchestrator.providers.options import Option, Refusals
 from debate_orchestrator.providers.registry import Permissions, Piece
@@ -172,12 +172,12 @@ def options_of(brief: Brief, spec: str) -> list[Option]:
         options.append(Option(_STRUCTURED, (structured, {}), _STRUCTURED_SIGNS))
     if brief.search:
         options.append(Option(_SEARCH, ({"tools": [_SEARCH_TOOL]}, {}), ("web_search", "tool")))
-    known, wanted = pricing.known(spec), lengths.of_brief(brief, spec).tokens
+    known, wanted = pricing.known(spec), limits.of_brief(brief, spec).tokens
     most = min(known.most_output or _MOST_UNKNOWN, _MOST_TOKENS) if known else _MOST_UNKNOWN
     most = min(most, wanted or most)
     # The API wants a limit always. A server with a small context takes a lower one.
-    limits = tuple({"max_tokens": max(1, most // share)} for share in (1, 2, 4))
-    options.append(Option("limit of tokens", limits, _LIMIT_SIGNS, equal=len(limits), reported=False))
+    forms = tuple({"max_tokens": max(1, most // share)} for share in (1, 2, 4))
+    options.append(Option("limit of tokens", forms, _LIMIT_SIGNS, equal=len(forms), reported=False))
     return options
 
 

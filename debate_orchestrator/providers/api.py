@@ -19,7 +19,7 @@ from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import faults, lengths, pricing, servers
+from debate_orchestrator.providers import faults, limits, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.options import Option, Refusals
 from debate_orchestrator.providers.registry import Permissions, Piece
@@ -203,7 +203,7 @@ class ApiModel:
         """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it. Where a
         server refuses an option, the call is made again at once in another form."""
         await _imported(self.imports)
-        meter = lengths.Meter(lengths.of_brief(brief, self.name), partial(speech_rules.public, self.current.state))
+        meter = limits.Meter(limits.of_brief(brief, self.name), partial(speech_rules.public, self.current.state))
         while True:
             try:
                 client = self.client()  # before the clock runs
@@ -299,7 +299,7 @@ class ApiModel:
 
 
 async def read_stream(
-    stream: Any, answer: Answer, clock: faults.SilenceClock, on_text: Piece, meter: lengths.Meter
+    stream: Any, answer: Answer, clock: faults.SilenceClock, on_text: Piece, meter: limits.Meter
 ) -> None:
     """Reads a stream until it ends, is too long for its brief, or can't be an answer.
 

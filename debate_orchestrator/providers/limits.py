@@ -1,10 +1,28 @@
-"""How much a server or a program may send, and how long it may take: the same for all providers."""
+"""How much a server or a program may send, how long it may take, and how long the answer to a brief may be.
+
+A small model may never stop by itself. The limit of tokens follows from the words that the phase allows, with room for
+thinking; not every server heeds it, so a stream is closed where its visible text is twice as long as the phase allows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers import pricing, servers
+from debate_orchestrator.providers.registry import entry
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.sanitize import count_words
+
+EXCESS = 2
+"""How many times the most words of its phase an answer may have before it is closed."""
+_TOKENS_A_WORD = 3
+"""English takes 1.3 tokens a word, other languages up to this; a limit must not cut a speech of the asked length."""
+_STRUCTURED = 8_000
+"""Tokens of a structured reply: those of the shipped debates have 700 to 2,600."""
+_CHARACTERS_A_TOKEN = 4
 
 
 class ProviderLimits(NamedTuple):
@@ -56,3 +74,56 @@ LIMITS = ProviderLimits()
 
 class OverLimit(Exception):
     """A server has sent too much; the message says of what."""
+
+
+class Length(NamedTuple):
+    """How long an answer may be. None is no limit of that kind."""
+
+    tokens: int | None
+    """What the server is told, with room for thinking."""
+    words: int | None = None
+    """Words of visible text, above which the stream is closed."""
+    characters: int | None = None
+    """The same for a structured reply, whose words tell nothing: a model may repeat white space without end."""
+
+
+def of_brief(brief: Brief, spec: str) -> Length:
+    """How long the answer of a model to a brief may be. A limit of the format's own replaces the one for tokens."""
+    if brief.wants == "json":
+        return Length(brief.tokens or _STRUCTURED + thinking(spec), characters=_STRUCTURED * _CHARACTERS_A_TOKEN)
+    most = brief.most_words or (brief.words and EXCESS * brief.words)
+    if most is None:
+        return Length(brief.tokens)
+    return Length(brief.tokens or EXCESS * most * _TOKENS_A_WORD + thinking(spec), words=EXCESS * most)
+
+
+def thinking(spec: str) -> int:
+    """Tokens that a model may think for before it answers, from the table of prices or the registry."""
+    known, provider = pricing.known(spec), entry(spec)
+    if known is not None and known.thinking is not None:
+        return known.thinking
+    assert provider is not None and provider.api is not None
+    elsewhere = servers.server(model_spec.real(spec)).url is not None and provider.api.other_servers
+    return provider.api.thinking_elsewhere if elsewhere else provider.api.thinking
+
+
+class Meter:
+    """Tells when the visible text of an answer has become too long. `visible` leaves private working out of a text."""
+
+    def __init__(self, length: Length, visible: Callable[[str], str]):
+        self._length, self._visible = length, visible
+        # A word takes two characters at least, so there is nothing to count before.
+        self._next = length.characters or (2 * length.words if length.words else None)
+
+    def exceeded(self, characters: int, text: Callable[[], str]) -> bool:
+        """Whether an answer of so many characters is too long. Its text is looked at a few times in all."""
+        if self._next is None or characters <= self._next:
+            return False
+        seen = self._visible(text())
+        if self._length.characters is not None:
+            left = self._length.characters - len(seen)
+        else:
+            assert self._length.words is not None
+            left = 2 * (self._length.words - count_words(seen))
+        self._next = characters + max(left, characters // 8, 200)
+        return left < 0

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import api, faults, lengths, servers
+from debate_orchestrator.providers import api, faults, limits, servers
 from debate_orchestrator.providers.options import Option, Refusals
 from debate_orchestrator.providers.registry import Permissions, Piece
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
@@ -134,11 +134,11 @@ class Completions(api.ApiModel):
                 {},
             )
             options.insert(0, Option(_STRUCTURED, forms, _SIGNS[_STRUCTURED]))
-        if (most := lengths.of_brief(brief, self.name).tokens) is not None:
+        if (most := limits.of_brief(brief, self.name).tokens) is not None:
             # The vendor's newer models refuse the older field; other servers refuse the newer one, or ignore it.
             fields = _LIMIT_FIELDS if self.server.address is None else _LIMIT_FIELDS[::-1]
-            limits: tuple[dict[str, Any], ...] = ({fields[0]: most}, {fields[1]: most}, {})
-            options.append(Option(_LIMIT, limits, _SIGNS[_LIMIT], equal=2, reported=brief.tokens is not None))
+            variants: tuple[dict[str, Any], ...] = ({fields[0]: most}, {fields[1]: most}, {})
+            options.append(Option(_LIMIT, variants, _SIGNS[_LIMIT], equal=2, reported=brief.tokens is not None))
         return options
 
     def sdk(self) -> Any:

@@ -349,10 +349,10 @@ def _seat_problem(seat: str, spec: str) -> str | None:
     elif real is not None and real.seats and seat not in real.seats:
         return f"{short_repr(spec)} can't fill this seat: a person argues or judges."
     if known is None or not known.module:
-        from debate_orchestrator.providers import spelling  # late, since it reads ENTRIES
+        from debate_orchestrator.providers import discovery  # late, since it reads ENTRIES
 
         usable = ", ".join(_usable(seat))
-        return f"{short_repr(spec)} is not a model spec; use one of {usable}. Try: {spelling.meant(spec)}."
+        return f"{short_repr(spec)} is not a model spec; use one of {usable}. Try: {discovery.meant(spec)}."
     problem: str | None = _module(known).problem(spec)
     return problem
 

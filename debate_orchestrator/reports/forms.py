@@ -21,9 +21,9 @@ from typing import NamedTuple
 from debate_orchestrator import __version__
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.util.callbacks import Tell, ignore
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, short_repr
+from debate_orchestrator.util.messages import Tell, ignore
 
 BLANK = "0" * 64
 """In place of a report's checksum while that is taken."""

@@ -13,9 +13,9 @@ from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.settings import Source
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.util.callbacks import Tell, ignore
 from debate_orchestrator.util.data import name_of, parse_mapping, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.redact import redact_values
 
 

@@ -32,7 +32,6 @@ from pydantic import ValidationError
 from debate_orchestrator.core.events import EVENT, Event, Opened
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.private_text import without_private
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.data import error_text, must_fit, name_of, read_regular, regular_file
 from debate_orchestrator.util.errors import (
     BadJournal,
@@ -42,6 +41,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     short_repr,
 )
+from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.redact import Redactor, redactor, truncate
 from debate_orchestrator.util.sanitize import sanitize
 

@@ -10,8 +10,8 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 
-from debate_orchestrator.util.callbacks import Tell
 from debate_orchestrator.util.errors import DebateError, JournalWriteError
+from debate_orchestrator.util.messages import Tell
 
 _LOG = logging.getLogger(__name__)
 RETRY_SECONDS = 0.5

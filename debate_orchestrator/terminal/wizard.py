@@ -305,7 +305,7 @@ class Wizard(SetupSession):
 
     def _page(self, address: str) -> str:
         """The file in which the text of a page is kept. Raises BadSettings if the page can't be had."""
-        from debate_orchestrator.evidence.page_text import save_page_text
+        from debate_orchestrator.evidence.check import save_page_text
 
         path = save_page_text(address)
         self.prompter.tell(self.words.said["page"].format(path=path))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from public_server import served_public
 
 from .ending import within
 from .test_browser import PATIENCE, PHONE, page  # noqa: F401
-from .test_web import SLOW_SPEAKER, context, folder, looked_at, watched  # noqa: F401
+from .test_web import context, folder, held_speaker, let_go, looked_at, watched  # noqa: F401
 
 pytestmark = pytest.mark.slow
 
@@ -58,6 +57,7 @@ def test_a_stranger_on_a_phone(folder: Path, context: Any, page: Any) -> None:  
 def test_by_keyboard_alone(folder: Path, context: Any) -> None:  # noqa: F811
     """Tab and Enter are enough: a topic that asks for more opens the field that it needs, with a sentence beside it."""
     with served_public(folder, {"casts": {"one": {**spoken(folder), "rounds": 1}}}) as server:
+        let_go(folder)
         window = context.new_page()
         window.goto(f"http://127.0.0.1:{server.port}/")
         for _ in range(10):
@@ -84,30 +84,17 @@ def test_by_keyboard_alone(folder: Path, context: Any) -> None:  # noqa: F811
         assert [said for said in context.said if "422" not in said] == []
 
 
-def spoken(folder: Path, speaker: str = SLOW_SPEAKER, *arguments: Path) -> dict[str, Any]:  # noqa: F811
-    """A cast in which a program speaks slowly."""
-    (folder.parent / "speaker.py").write_text(speaker.replace("0.3", "0.1"), encoding="utf-8")
-    program = shlex.join(["command:" + sys.executable, str(folder.parent / "speaker.py"), *map(str, arguments)])
+def spoken(folder: Path) -> dict[str, Any]:  # noqa: F811
+    """A cast in which a program holds its speeches until it is let go."""
+    program = held_speaker(folder)
     settings = {"issues": False, "brief": False, "free": True}
     return {"about": "Slow", "cast": {"a": program, "b": program, "judge": "rehearse"}, **settings}
-
-
-HELD_SPEAKER = """\
-import pathlib, re, sys, time
-number = re.search(r"wait (\\d) times", sys.stdin.read())[1]
-print("First comes a claim,", flush=True)
-while not pathlib.Path(sys.argv[1], "go" + number).exists():
-    time.sleep(0.05)
-print("and then the reason for it.")
-"""
-"""In the debate about waiting N times, it ends its speeches only once there is a file goN."""
 
 
 def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
     """A second debate waits, says so, and begins on the page that is open; words stand there before a speech is
     whole."""
-    cast = spoken(folder, HELD_SPEAKER, folder.parent)
-    with served_public(folder, {"casts": {"slow": {**cast, "rounds": 1}}, "at_once": 1}) as server:
+    with served_public(folder, {"casts": {"slow": {**spoken(folder), "rounds": 1}}, "at_once": 1}) as server:
         home = f"http://127.0.0.1:{server.port}/"
         windows = [context.new_page(), context.new_page()]
         for number, window in enumerate(windows):
@@ -118,10 +105,10 @@ def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
         windows[1].get_by_text("your debate is next").wait_for()
         windows[0].locator(".writing", has_text="First comes").first.wait_for()
         looked_at(windows[1])
-        (folder.parent / "go0").touch()
+        let_go(folder, "0")
         windows[0].get_by_text("Complete", exact=True).wait_for()
         windows[1].locator(".writing", has_text="First comes").first.wait_for()
-        (folder.parent / "go1").touch()
+        let_go(folder, "1")
         windows[1].get_by_text("Complete", exact=True).wait_for()
         assert context.said == []
 
@@ -154,6 +141,7 @@ def test_a_killed_site_goes_on(folder: Path, context: Any) -> None:  # noqa: F81
         window.locator(".writing", has_text="First").first.wait_for()
         server.process.kill()
         server.process.wait(60)
+    let_go(folder)
     with served_on(server.port, folder):
         window.reload()
         window.get_by_text("Complete", exact=True).wait_for()

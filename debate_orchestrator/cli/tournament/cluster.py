@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from debate_orchestrator.cli.interrupts import handled_signals
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.cli.tournament import running
-from debate_orchestrator.util.commands import command
+from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:

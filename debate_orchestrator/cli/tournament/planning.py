@@ -13,7 +13,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.setup.settings import number
-from debate_orchestrator.util.commands import command
+from debate_orchestrator.util.messages import command
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.forecast import Forecast

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import page, print_json, remark, say
-from debate_orchestrator.util.commands import command
+from debate_orchestrator.util.messages import command
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.ratings import Ratings

@@ -19,8 +19,8 @@ from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.commands import command
 from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
+from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:

@@ -1,9 +1,17 @@
-"""Commands that a message suggests, written so that a shell takes a file's name for nothing else."""
+"""Messages to the user: the callback that gets them, and the commands that they suggest."""
 
 from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Callable
+
+Tell = Callable[[str], None]
+"""Receives a sentence for the user."""
+
+
+def ignore(*arguments: object) -> None:
+    """Does nothing."""
 
 
 def command(verb: str, path: str | os.PathLike[str]) -> str:
