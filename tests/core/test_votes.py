@@ -15,6 +15,7 @@ from debate_orchestrator.core.votes import (
     Vote,
     mean,
     panel_winner,
+    plural_label,
     read_ballot,
     score,
     swing,
@@ -158,3 +159,19 @@ def test_swings_are_gains_and_losses(minds: list[tuple[str, str]]) -> None:
     sided = [sum(vote.winner in SIDES for vote in votes) for votes in (before, after)]
     assert sum(swing(before, after, SIDES).values()) == sided[1] - sided[0]
     assert swing(after, before, SIDES) == {side: -n for side, n in swing(before, after, SIDES).items()}
+
+
+@pytest.mark.parametrize(
+    ("labels", "most"),
+    [
+        (["x"], "x"),
+        (["x", "y", "x"], "x"),
+        (["x", "y"], None),
+        (["x", "x", "y", "y"], None),
+        ([None, "x"], "x"),
+        ([], None),
+    ],
+)
+def test_the_label_that_more_judges_give(labels: list[str | None], most: str | None) -> None:
+    """A panel's label is the one given more often than any other, if there is one."""
+    assert plural_label([vote(reading(label=label)) for label in labels]) == most
