@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from core.folding import BALLOT, PLAIN, many, phase, rules
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,7 +75,7 @@ def test_what_is_no_number_of_rounds() -> None:
             assert complaints(BASE | {"rounds": rounds, "insist": insist}) == ["rounds"], (rounds, insist)
 
 
-@pytest.mark.parametrize("key", ["topik", "Topic", "round", "", "judge", 5, None, True, "x\ny\x1b"])
+@for_each(["topik", "Topic", "round", "", "judge", 5, None, True, "x\ny\x1b"])
 def test_unknown_keys(key: Any) -> None:
     """A key that is none is named, with the one that was probably meant, or else with all of them."""
     assert complaints(BASE | {key: 1}) == ["answers"]

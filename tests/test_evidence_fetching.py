@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from dealing import for_each
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, moved, run, serving
 from hypothesis import given
 from hypothesis import strategies as st
@@ -359,7 +360,7 @@ def test_rules_fit_as_the_standard_says(lines: str, target: str, allowed: bool) 
     assert RobotsRules(f"\ufeffUser-agent: *\n{lines}\n").allow(target) is allowed
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "Disallow: /", "<html>no robots here</html>", "User-agent: *"])
+@for_each(["", "\n\n", "Disallow: /", "<html>no robots here</html>", "User-agent: *"])
 def test_no_rules_allow_everything(text: str) -> None:
     """Where nothing is said to this program or to all, everything may be asked for."""
     assert RobotsRules(text).allow("/anything?at=all")
@@ -389,9 +390,7 @@ def test_a_pattern_can_not_run_for_ever() -> None:
     assert time.process_time() - begun < 5
 
 
-@pytest.mark.parametrize(
-    "piece", ["\n", "\r\n", "\t\n", " ", "user-agent", "user-agent ", "user-agent:\n", "user-agent: a"]
-)
+@for_each(["\n", "\r\n", "\t\n", " ", "user-agent", "user-agent ", "user-agent:\n", "user-agent: a"])
 def test_no_text_takes_long_to_read(piece: str) -> None:
     """As long a robots.txt as is read is read at once, whatever it is made of."""
     text = (piece * LARGEST_ROBOTS)[: LARGEST_ROBOTS // 2]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dealing import for_each
 from evidence_site import ARTICLE, run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -306,9 +307,7 @@ def test_what_a_visitor_sees() -> None:
         assert whole(f"<html><body>{html}</body></html>") == text, html
 
 
-@pytest.mark.parametrize(
-    "html", ["", " ", "<", "<!-- only a comment -->", "\x00", "<html></html>", "<script>x</script>"]
-)
+@for_each(["", " ", "<", "<!-- only a comment -->", "\x00", "<html></html>", "<script>x</script>"])
 def test_a_page_without_text(html: str) -> None:
     """A page that shows nothing has no text."""
     assert whole(html).strip("<") == ""

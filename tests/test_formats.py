@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from core.folding import agenda as stages
 from core.folding import debated
+from dealing import for_each
 from own_formats import EXTENDING, FILES, written
 
 from debate_orchestrator.formats import loader, source
@@ -131,9 +132,7 @@ def test_a_folder_that_is_not_shipped() -> None:
         resources.folder("nonsense")
 
 
-@pytest.mark.parametrize(
-    "name", ["", ".", "..", "../formats/adversarial", "Adversarial", "adversarial/", "x\ny", "/tmp"]
-)
+@for_each(["", ".", "..", "../formats/adversarial", "Adversarial", "adversarial/", "x\ny", "/tmp"])
 def test_only_a_name_is_a_format(name: str) -> None:
     """A path or a name that is none is refused in one line, with the names there are."""
     with pytest.raises(BadFormat, match=r"adversarial.*`debate formats` lists them") as refused:

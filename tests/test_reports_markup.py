@@ -141,7 +141,7 @@ AS_THEY_ARE = (
 )
 
 
-@pytest.mark.parametrize("text", AS_THEY_ARE)
+@for_each(AS_THEY_ARE)
 def test_harmless_speech_is_left_as_it_is(text: str) -> None:
     """Emphasis, code, lists, tables, quotations and links come out as they were written."""
     assert markup.block(text) == text

@@ -22,6 +22,7 @@ from core.folding import (
     state,
     voted,
 )
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -160,7 +161,7 @@ def test_notes_are_taken_at_any_time() -> None:
     assert ([note.detail for note in debate.notes], debate.complete) == (["x"], True)
 
 
-@pytest.mark.parametrize("turn", ["2.constructive.a", "1.divergence.b", "final.verdict.judge-2", "", "1.opening"])
+@for_each(["2.constructive.a", "1.divergence.b", "final.verdict.judge-2", "", "1.opening"])
 def test_turns_that_are_not_there(turn: str) -> None:
     """A turn that the agenda has not reached can't be had by its id."""
     with pytest.raises(OutOfTurn, match="this turn is not due"):

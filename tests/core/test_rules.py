@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from core.folding import ADVERSARIAL, BALLOT, PLAIN, converging, debated, heard, opened, phase, play, rules
+from dealing import for_each
 from pydantic import ValidationError
 
 from debate_orchestrator.core import schedule, tally
@@ -35,7 +36,7 @@ def test_ill_made_formats(changes: dict[str, Any], said: str) -> None:
         rules(**changes)
 
 
-@pytest.mark.parametrize("template", ["../x", "a/b/c", "/x", "a/", "A/b", "x.md.j2", "a/../b"])
+@for_each(["../x", "a/b/c", "/x", "a/", "A/b", "x.md.j2", "a/../b"])
 def test_a_template_is_no_other_path(template: str) -> None:
     """No template lies anywhere else."""
     with pytest.raises(ValidationError):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from core.folding import BALLOT, PLAIN, phase, rules
+from dealing import for_each
 from pydantic import ValidationError
 
 from debate_orchestrator.core.phases import Phase, Quotes
@@ -183,7 +184,7 @@ def test_a_vote_before_the_rounds_is_blind() -> None:
 PHASE: dict[str, Any] = {"name": "speech", "title": "Speech", "tag": "SPEECH", "seats": ["a"]}
 
 
-@pytest.mark.parametrize("name", ["", "Speech", "2nd", "../x", "a.b", "a b", "a" * 42, "x\n"])
+@for_each(["", "Speech", "2nd", "../x", "a.b", "a b", "a" * 42, "x\n"])
 def test_names_can_be_part_of_an_id(name: str) -> None:
     """A phase's name, and its template's, is a few small letters, digits and hyphens, as a file's name may be."""
     with pytest.raises(ValidationError, match="name"):
@@ -193,7 +194,7 @@ def test_names_can_be_part_of_an_id(name: str) -> None:
             Phase.model_validate(PHASE | {"template": name})
 
 
-@pytest.mark.parametrize("tag", ["", "Quote", "v-quote", "x>", "a.b", "(", "quote "])
+@for_each(["", "Quote", "v-quote", "x>", "a.b", "(", "quote "])
 def test_marks_are_plain_words(tag: str) -> None:
     """The tags of quotes are small letters, digits and underscores, so that none is a pattern or another tag."""
     for key in ("tag", "verified", "unverified"):
