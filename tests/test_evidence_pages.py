@@ -381,3 +381,13 @@ def test_any_bytes_are_a_page(body: bytes) -> None:
     assert not set(page.whole + page.title) & set(map(chr, [*range(9), *range(14, 32), 0x7F, 0x202E]))
     assert plain(body, "utf-16").title == ""
     assert len(pages.decoded(body, "")) <= len(body)
+
+
+def test_plain_text_is_read_as_it_is() -> None:
+    """A page of plain text is looked through as it stands."""
+    assert (
+        reader_process.read(b"<p>four words and more of them</p>", "plain", "", "<p>four words and more of them")[
+            "state"
+        ]
+        == "verified"
+    )

@@ -207,6 +207,15 @@ class TestRefusals:
         with pytest.raises(BadSettings, match="before its question was put"):
             interview.answer(draft, "topic_ok", "yes")
 
+    @pytest.mark.parametrize(
+        ("key", "text"),
+        [("topic", "\u200b\u200b"), ("topic", "x" * 1001), ("position_a", "\u200b"), ("position_b", "3")],
+    )
+    def test_a_sentence_can_be_seen_and_is_not_too_long(self, interview: Questionnaire, key: str, text: str) -> None:
+        """A topic or position without visible characters, longer than a sentence or a bare number is refused."""
+        with pytest.raises(BadSettings, match=f"{key}: "):
+            interview.answer(SetupState(), key, text)
+
     def test_unknown_keys(self, interview: Questionnaire) -> None:
         """A misspelt key is told the keys there are."""
         with pytest.raises(BadSettings, match="The questions are topic, framing, topic_ok"):
