@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from core.folding import absent, marks
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, texts
@@ -70,7 +71,7 @@ def test_all_complaints_come_at_once() -> None:
     assert "ada.yaml: rounds.1.scores.a.argument_quality: 11 is not a number from 1 to 10." in said
 
 
-@pytest.mark.parametrize("version", [2, "two", None, True, 1.5])
+@for_each([2, "two", None, True, 1.5])
 def test_another_version_is_refused(version: Any) -> None:
     """A ballot of another form is told, and not read as if it were of this one."""
     assert [one for one in ASKED.complaints(filled(ASKED, ballot=version)) if one.startswith("ballot:")]
