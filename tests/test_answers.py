@@ -335,4 +335,4 @@ def test_sides_must_differ() -> None:
 def test_positions_may_be_left_open() -> None:
     """Positions that are auto, or not given, are to be derived."""
     assert settle(positions="auto").positions == {}
-    assert settings.settings_from({"topic": "x"}, RULES, "x.md").positions == {}
+    assert answers.settings_from({"topic": "x"}, RULES, "x.md").positions == {}

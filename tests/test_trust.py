@@ -18,7 +18,7 @@ from debate_orchestrator.core.events import Opened, Spoke
 from debate_orchestrator.engine import dry_run
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.providers import command
-from debate_orchestrator.reports.reviews import draft, gather_reviews
+from debate_orchestrator.reports.reviews import gather_reviews, read_draft
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -362,7 +362,7 @@ def test_ballots_are_no_links(debate: Run, here: Path, finished: str, how: str) 
     ran = debate("report", finished, "--to", "r.md")
     if how == "draft":
         with pytest.raises(BadFile, match="a symbolic link"):
-            draft(str(folder), "x", "")
+            read_draft(str(folder), "x", "")
 
     assert not found.counted
     assert how == "draft" or any("a symbolic link" in one for one in found.left_out)
