@@ -120,7 +120,7 @@ def test_pages_run_no_script_of_others(visitor: PublicVisitor) -> None:
         answer = visitor.get(address)
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy and "script-src 'self'" in policy and "unsafe" not in policy
-        assert answer.text.count("<script") == answer.text.count('<script src="/static/page.js" defer>') == 1
+        assert answer.text.count("<script") == answer.text.count('<script src="/static/page.js?') == 1
         assert " style=" not in answer.text and "<style" not in answer.text and " onclick" not in answer.text
 
 

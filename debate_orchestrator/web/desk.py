@@ -25,7 +25,7 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, new_debate, reviewing
-from debate_orchestrator.web.guard import DESK, Tokens
+from debate_orchestrator.web.guard import DESK, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
 from debate_orchestrator.web.runs import Runs, question
@@ -165,7 +165,7 @@ class Desk:
         return self._page(
             "debate.html.j2",
             name=name,
-            local=request.url.hostname in ("127.0.0.1", "localhost", "::1"),
+            local=of_this_machine(request.headers["host"]),
             setup=state.opened.setup,
             sides={side: format.name_of(side) for side in format.sides},
             state=state,

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMappi
 from contextlib import suppress
 from typing import Any
 
+from debate_orchestrator.providers.servers import is_loopback
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.errors import BadFile
@@ -32,7 +33,6 @@ LARGEST_BODY = 2_000_000
 """Bytes of a request; a speech may have up to a million characters."""
 BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
-_OWN_NAMES = ("127.0.0.1", "localhost")
 _FORM = "application/x-www-form-urlencoded"
 _OPEN = ("/static/", "/seat/", "/review/")
 """Where the key of the desk is not needed: seats and reviews have tokens of their own."""
@@ -128,7 +128,13 @@ def desk_of(path: str) -> str:
 
 def _origin(host: str) -> str:
     """The origin of forms that are sent to a host: only at this machine's own names do they come without https."""
-    return f"{'http' if host.partition(':')[0] in _OWN_NAMES else 'https'}://{host}"
+    return f"{'http' if of_this_machine(host) else 'https'}://{host}"
+
+
+def of_this_machine(host: str) -> bool:
+    """Whether the value of a Host header names this machine, so that only a browser here can have sent it."""
+    name = host.partition(":")[0]
+    return name == "localhost" or name.endswith(".localhost") or is_loopback(f"http://{host}")
 
 
 def is_https(headers: Headers) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import html
+import secrets
 import socket
 import threading
 import webbrowser
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -34,13 +36,29 @@ _MOST_CONNECTIONS = 1_500
 
 def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) -> None:
     """Serves the debates of the working folder on this machine alone, until Ctrl-C or SIGTERM. `more_hosts` are names
-    under which a proxy passes requests on. `ready` gets the address of the desk with its key, once it is served.
-    Raises BadSettings where the port is taken."""
+    under which a proxy passes requests on to 127.0.0.1; without any, the desk has an origin that no earlier server had.
+    `ready` gets the address of the desk with its key, once it is served. Raises BadSettings where the port is taken."""
     runs, tokens = Runs(), load_tokens()
-    with _listening(port) as (listening, address):
-        app = desk_app.create_app(tokens, _hosts(listening, more_hosts), runs)
-        ready(f"{address}{DESK}{tokens.desk}/")
+    address, name = (LOOPBACK, LOOPBACK) if more_hosts else _new_origin()
+    with _listening(address, port) as listening:
+        port = listening.getsockname()[1]
+        hosts = _hosts(port, more_hosts) if more_hosts else [f"{name}:{port}"]
+        app = desk_app.create_app(tokens, hosts, runs)
+        ready(f"http://{name}:{port}{DESK}{tokens.desk}/")
         _run(app, listening, runs.shutdown)
+
+
+def _new_origin() -> tuple[str, str]:
+    """An address of this machine to listen on, and the name by which a browser asks for it: random ones. What another
+    user's server left in the browser (a service worker, a cached script) is for an origin, and would run at the desk
+    if that had the same."""
+    address = str(IPv4Address("127.0.0.2") + secrets.randbelow(2**24 - 4))
+    with socket.socket() as probe:
+        try:
+            probe.bind((address, 0))
+        except OSError:  # only 127.0.0.1 is the loopback here, as on macOS; browsers take names below localhost to it
+            return LOOPBACK, f"{secrets.token_hex(16)}.localhost"
+    return address, address
 
 
 def serve_public(
@@ -50,31 +68,31 @@ def serve_public(
     BadSettings too where the moderation, or the database of the limits, can't be used."""
     limits = PostgresLimits(rules.limits) if rules.limits else MemoryLimits(spent_before())
     site = Site(rules, limits, log)
-    with _listening(port) as (listening, address):
-        app = views.create_app(site, _hosts(listening, more_hosts))
-        ready(f"{address}/")
+    with _listening(LOOPBACK, port) as listening:
+        port = listening.getsockname()[1]
+        app = views.create_app(site, _hosts(port, more_hosts))
+        ready(f"http://{LOOPBACK}:{port}/")
         _run(app, listening, site.shutdown)
 
 
-def _hosts(listening: socket.socket, more: Sequence[str]) -> list[str]:
-    port = listening.getsockname()[1]
+def _hosts(port: int, more: Sequence[str]) -> list[str]:
     return [f"{LOOPBACK}:{port}", f"localhost:{port}", *more]
 
 
 @contextmanager
-def _listening(port: int) -> Iterator[tuple[socket.socket, str]]:
-    """A socket of this machine, and its address."""
+def _listening(address: str, port: int) -> Iterator[socket.socket]:
+    """A socket of this machine."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((LOOPBACK, port))
+        listening.bind((address, port))
         listening.listen(512)  # before the address is printed: a browser that is quick waits in the queue
     except (OSError, OverflowError):
         listening.close()
         hint = "another --port, or 0 for any that is free"
         raise BadSettings(f"port: {port} can't be used here.", hint=hint) from None
     with listening:
-        yield listening, f"http://{LOOPBACK}:{listening.getsockname()[1]}"
+        yield listening
 
 
 def _run(app: App, listening: socket.socket, shutdown: Callable[[], Awaitable[None]]) -> None:
@@ -192,7 +210,8 @@ def open_desk(address: str) -> bool:
     folder = state_folder()
     if folder is None:
         return False
-    page = folder / "serve" / f"desk-{urlsplit(address).port}.html"
+    parts = urlsplit(address)
+    page = folder / "serve" / f"desk-{parts.hostname}-{parts.port}.html"
     try:
         write_atomic(page, _PAGE.format(address=html.escape(address)), mode=0o600)
     except (OSError, BadFile):
