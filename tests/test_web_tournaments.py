@@ -10,10 +10,13 @@ from pathlib import Path
 import contests
 import pytest
 from conftest import Run
+from starlette.testclient import TestClient
 from tournaments import imported, row
-from web_visitor import Visitor, plain, visiting
+from web_visitor import HOST, TOKENS, Visitor, plain, visiting
 
 from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.web.app import create_app
+from debate_orchestrator.web.guard import Tokens
 from debate_orchestrator.web.tournaments import Filters, chosen_debates, games, standings
 
 ROWS = [
@@ -127,4 +130,25 @@ def test_a_debate_that_was_held_is_read(here: Path) -> None:
         assert "Motion 0 holds." in desk.text(first)
         assert "rehearsed" in plain(page) and desk.get("/tournaments/held/report").status_code == 404
         Path("held/index.html").write_text("<p>The whole report</p>", encoding="utf-8")
-        assert "The whole report" in desk.text("/tournaments/held/report")
+        address = desk.get("/tournaments/held/report").headers["location"]
+        assert "The whole report" in desk.client.get(address).text
+        with_debate = desk.client.get(f"{address}debates/{first.rpartition('/')[2]}")
+        assert "Motion 0 holds." in with_debate.text
+
+
+def test_a_page_from_a_stranger_knows_nothing_of_the_desk(desk: Visitor) -> None:
+    """It can send its own address to another site. That opens the page again and the debates of its folder, for as long
+    as this desk runs; no other folder, and nothing of the desk."""
+    for name in ("t", "u"):
+        Path(name).mkdir(exist_ok=True)
+        Path(name, "tournament.json").write_text('{"imported": {}}', encoding="utf-8")
+        Path(name, "index.html").write_text(f'<meta name="referrer" content="unsafe-url">page of {name}', "utf-8")
+    address = desk.get("/tournaments/t/report").headers["location"]
+    answer = desk.client.get(address)
+
+    assert "page of t" in answer.text and TOKENS.desk not in address and TOKENS.form not in address
+    assert answer.headers["referrer-policy"] == "no-referrer" and "sandbox" in answer.headers["content-security-policy"]
+    assert desk.client.get(address.replace("/t/", "/u/")).status_code == 404
+    assert desk.client.get(f"/tournament/t/{'0' * 40}/").status_code == 404
+    with TestClient(create_app(Tokens(b"x" * 32), [HOST]), base_url=f"http://{HOST}") as next_start:
+        assert next_start.get(address).status_code == 404

@@ -29,6 +29,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     their ports; `runs` are ended with it."""
     runs = runs or Runs()
     desk, seats, reviews = Desk(tokens, runs), Seats(tokens, runs), Reviews(tokens)
+    report_pages = tournaments.ReportPages(tokens)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -43,7 +44,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Route("/compare", desk.compare),
         Route("/tournaments", tournaments.listed),
         Route("/tournaments/{name}", tournaments.tournament),
-        Route("/tournaments/{name}/report", tournaments.report),
+        Route("/tournaments/{name}/report", report_pages.lead),
         Route("/tournaments/{name}/debates/{debate}", tournaments.debate),
         Route("/debates/{name}", desk.debate),
         Route("/debates/{name}/stream", desk.stream),
@@ -55,6 +56,8 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Route("/static/{name}", static),
         Route("/review/{name}/{token}", reviews.review, methods=["GET", "POST"]),
         Route("/review/{name}/{token}/report", reviews.report),
+        Route("/tournament/{name}/{token}/", report_pages.page),
+        Route("/tournament/{name}/{token}/debates/{debate}", report_pages.debate),
         Route("/seat/{name}/{seat}/{token}", seats.seat, methods=["GET", "POST"]),
         Route("/seat/{name}/{seat}/{token}/stream", seats.stream),
         Route("/seat/{name}/{seat}/{token}/report", seats.report),

@@ -34,8 +34,8 @@ LARGEST_BODY = 2_000_000
 BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
 _FORM = "application/x-www-form-urlencoded"
-_OPEN = ("/static/", "/seat/", "/review/")
-"""Where the key of the desk is not needed: seats and reviews have tokens of their own."""
+_OPEN = ("/static/", "/seat/", "/review/", "/tournament/")
+"""Where the key of the desk is not needed: seats, reviews and the pages of tournaments have tokens of their own."""
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -209,8 +209,16 @@ class Tokens:
         """The key of one reviewer of that debate. `stem` is the name of the reviewer's files without the ending."""
         return self._of(f"reviewer {debate} {stem}")
 
+    def tournament(self, name: str) -> str:
+        """The token of the page that lies in the folder of a tournament, for as long as the key of the desk holds."""
+        return _digest(self.desk.encode(), f"tournament {name}")
+
     def _of(self, purpose: str) -> str:
-        return hmac.new(self._secret, purpose.encode(), hashlib.sha256).hexdigest()[:40]
+        return _digest(self._secret, purpose)
+
+
+def _digest(secret: bytes, purpose: str) -> str:
+    return hmac.new(secret, purpose.encode("utf-8", "surrogateescape"), hashlib.sha256).hexdigest()[:40]
 
 
 def same(token: str, given: str) -> bool:

@@ -130,6 +130,17 @@ def own_page(page: str) -> HTMLResponse:
     return HTMLResponse(page, headers={"content-security-policy": _REPORT_POLICY})
 
 
+def foreign_page(page: str) -> HTMLResponse:
+    """A page that may be anyone's. It runs nothing, leads nowhere by itself, and has no origin. Its address may become
+    known to other sites, which a page can see to, so that must hold nothing but a token of its own."""
+    headers = {
+        "content-security-policy": f"{_REPORT_POLICY}; sandbox allow-popups allow-popups-to-escape-sandbox",
+        "referrer-policy": "no-referrer",
+        "cross-origin-opener-policy": "unsafe-none",  # browsers refuse a sandboxed page that asks for more
+    }
+    return HTMLResponse(page, headers=headers)
+
+
 def png(data: bytes) -> Response:
     """A picture, which may be kept for some minutes by those who show it."""
     policy = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; sandbox"  # a browser may show it as a page
