@@ -27,7 +27,7 @@ from debate_orchestrator.util.messages import Tell, ignore
 
 BLANK = "0" * 64
 """In place of a report's checksum while that is taken."""
-_VERSION, _SHA = r"(?P<version>[0-9A-Za-z.+!-]{1,60})", "[0-9a-f]{64}"
+_VERSION, _SHA = r"(?P<version>\d{1,4}(?:\.\d{1,4}){1,3})", "[0-9a-f]{64}"  # no room for words
 _LINES, _FORM = r"(?P<lines>[1-9]\d{0,11})", r"(?P<form>[1-9]\d{0,5})"
 SENTENCE = (
     rf"Made by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, form {_FORM}, "
@@ -59,7 +59,7 @@ class ReportForm(NamedTuple):
     begins: tuple[bytes, ...]
     """How files of the form begin. A file that begins otherwise is not a report, and is never overwritten."""
     checksum: re.Pattern[bytes]
-    """Finds the checksum: in markdown and JSON it ends the file, in HTML it is the last of its kind."""
+    """Finds the checksum where `rendered` puts it: at the end of the file, in HTML at the end of the footer."""
     traces: tuple[bytes, ...]
     """What is left of a checksum that was damaged in one place."""
     around: tuple[str, str] | None = None
@@ -81,7 +81,7 @@ FORMS = {
         "html",
         "debate_orchestrator.reports.html.page",
         (b'<!doctype html>\n<html lang="en" class="debate-report">',),
-        re.compile(rf'<p class="checksum">{SENTENCE}</p>\n(?!.*<p class="checksum">)'.encode(), re.DOTALL),
+        re.compile(rf'<p class="checksum">{SENTENCE}</p>\n(?=</footer>\s*</div>\s*</body>\s*</html>\s*\Z)'.encode()),
         TRACES,
         ('<p class="checksum">', "</p>\n"),
         before="</footer>",
@@ -150,6 +150,20 @@ def without_checksum(data: bytes, ending: str) -> bytes:
     """A report without its checksum and what stands beside it; as it is where it has none."""
     found = _place(data, ending)
     return data if found is None else data[: found.start()] + data[found.end() :]
+
+
+def by_version(data: bytes, ending: str, version: str) -> bytes:
+    """A report as that version would have made it if it renders the journal the same: it names itself, and the checksum
+    is of these bytes. Raises ValueError where the report has no checksum."""
+    found = _place(data, ending)
+    if found is None:
+        raise ValueError("no checksum")
+    places = sorted([(*found.span("version"), version), (*found.span("digest"), BLANK)])
+    (first, first_end, first_text), (last, last_end, last_text) = places
+    middle = data[first_end:last]
+    blank = data[:first] + first_text.encode() + middle + last_text.encode() + data[last_end:]
+    at = first + len(first_text) + len(middle)
+    return blank[:at] + hashlib.sha256(blank).hexdigest().encode() + blank[at + len(BLANK) :]
 
 
 def has_traces(data: bytes, ending: str) -> bool:

@@ -16,6 +16,7 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.reports.forms import (
     FORMS,
     Checksum,
+    by_version,
     endings,
     has_traces,
     read_checksum,
@@ -166,12 +167,14 @@ def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, rendering
     text = "belongs to this journal, and is unchanged since it was written"
     if not latest:
         text = f"unchanged, and made from this journal when it had {checksum.lines} of its {plural(lines, 'line')}"
-    # The version and the checksum itself may differ: everything else is compared byte for byte.
-    bodies = [without_checksum(rendering, ending) for rendering in renderings]
-    body = without_checksum(data, ending)
-    if body == bodies[-1]:
-        return Verification(path, state, "same", f"{text}; made again, it is the same to the byte.", checksum)
-    if body in bodies:
+    # Every byte is compared, but another version that renders the journal the same names itself.
+    remade = [by_version(rendering, ending, checksum.version) for rendering in renderings]
+    if data == remade[-1]:
+        same = (
+            "to the byte" if checksum.version == __version__ else f"but for the version, which was {checksum.version}"
+        )
+        return Verification(path, state, "same", f"{text}; made again, it is the same {same}.", checksum)
+    if data in remade:
         text += ". Reviewers have filed ballots since, which it does not include: `debate report` makes it with them."
         return Verification(path, "reviewed", "same", text, checksum)
     if checksum.version != __version__ or checksum.form != SCHEMA:
