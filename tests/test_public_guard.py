@@ -139,8 +139,11 @@ def test_visitors_that_are_counted_are_few(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(visitors, "_MOST_VISITORS", 10)
     requests = visitors.Requests()
     for number in range(50):
-        requests.admit({"method": "GET"}, {"x-forwarded-for": f"10.0.0.{number}"})
+        requests.admit({"method": "GET", "headers": [(FORWARDED, b"10.0.0.%d" % number)]}, {})
     assert len(requests._counts) == 10
+
+
+FORWARDED = b"x-forwarded-for"
 
 
 @pytest.mark.parametrize(
@@ -161,17 +164,30 @@ def test_visitors_that_are_counted_are_few(monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_a_port_is_no_part_of_an_address(stated: str, address: str) -> None:
     """A visitor is the same one whether or not the proxy adds the port of the connection to the address."""
-    scope = {"client": ("203.0.113.7", 1)}
-    assert visitors.address(scope, {"x-forwarded-for": stated}) == address
+    scope = {"client": ("203.0.113.7", 1), "headers": [(FORWARDED, stated.encode())]}
+    assert visitors.address(scope) == address
+
+
+def test_a_visitor_can_not_state_an_address_before_the_proxy_does(here: Path) -> None:
+    """A proxy adds to the visitor's header, or a header of its own below it. Whatever the visitor writes there, it is
+    the same visitor to every limit."""
+    with visiting_public(rules(debates_per_visitor=1)) as visitor:
+        codes = []
+        for number in range(3):
+            spoofed = [("x-forwarded-for", f"10.0.0.{number}, 10.0.1.{number}"), ("x-forwarded-proto", "http")]
+            headers = [*spoofed, *visitor.headers.items(), ("origin", f"https://{HOST}")]
+            data = {"form_token": visitor.token(), **TOPIC}
+            codes.append(visitor.client.post("/start", data=data, headers=headers, follow_redirects=False).status_code)
+        assert codes == [303, 429, 429]
 
 
 def test_the_key_of_marks_changes_with_the_day(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same address has another mark on another day, and the same one within a day."""
-    requests, scope, headers = visitors.Requests(), {"client": ("203.0.113.7", 1)}, {}
+    requests, scope = visitors.Requests(), {"client": ("203.0.113.7", 1), "headers": []}
     marks = []
     for day in ("2030-01-01", "2030-01-01", "2030-01-02"):
         monkeypatch.setattr(visitors, "today", lambda day=day: day)
-        marks.append(requests.mark(scope, headers))
+        marks.append(requests.mark(scope))
     assert marks[0] == marks[1] != marks[2]
 
 

@@ -137,9 +137,16 @@ def of_this_machine(host: str) -> bool:
     return name == "localhost" or name.endswith(".localhost") or is_loopback(f"http://{host}")
 
 
-def is_https(headers: Headers) -> bool:
+def is_https(scope: Scope) -> bool:
     """Whether the browser came by https. The proxy says so, since it is the only one that this server hears."""
-    return headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower() == "https"
+    return stated_last(scope, b"x-forwarded-proto").lower() == "https"
+
+
+def stated_last(scope: Scope, header: bytes) -> str:
+    """What the nearest proxy states in a header that each proxy on the way adds to: a value after a comma, or a line of
+    its own below those that the client sent."""
+    lines = [value.decode("latin-1") for name, value in scope["headers"] if name == header]
+    return ",".join(lines).rpartition(",")[2].strip()
 
 
 async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:

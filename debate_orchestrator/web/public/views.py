@@ -45,20 +45,20 @@ class Views:
 
     async def start(self, request: Request) -> Response:
         """Starts a debate, or says beside the fields why not and whether to try again."""
-        https = is_https(request.headers)
+        https = is_https(request.scope)
         held = request.cookies.get(visitors.cookie_name(https=https), "")
         if not held:
             hint = "allow cookies for this site, and send the form again"
             return await self._home(request, {}, Refusal(403, {"": [with_hint("Your browser sent no cookie.", hint)]}))
         sent = await form(request, visitors.form_token(held))
         try:
-            name = await self._site.start(sent, visitors.address(request.scope, request.headers))
+            name = await self._site.start(sent, visitors.address(request.scope))
         except Refusal as refusal:
             return await self._home(request, sent, refusal)
         return go_to(f"/d/{name}")
 
     async def _home(self, request: Request, sent: dict[str, str], refusal: Refusal | None) -> Response:
-        https, rules = is_https(request.headers), self._site.rules
+        https, rules = is_https(request.scope), self._site.rules
         held = visitors.form_cookie(request.cookies, https=https)
         response = html_response(
             "public/home.html.j2",
@@ -160,7 +160,7 @@ class Views:
     async def stream(self, request: Request) -> Any:
         """What happens in a debate, as it happens; its place while it waits."""
         path = self._found(request)
-        visitor = self._requests.mark(request.scope, request.headers)
+        visitor = self._requests.mark(request.scope)
         run = self._site.runs.running(path)
         if run is not None:
             return live.EventStream(run.audience, run.first, visitor)
@@ -185,7 +185,7 @@ class Views:
 
 def _base(request: Request) -> str:
     """How addresses of this site begin; the guard has checked the host."""
-    return f"{'https' if is_https(request.headers) else 'http'}://{request.headers['host']}"
+    return f"{'https' if is_https(request.scope) else 'http'}://{request.headers['host']}"
 
 
 def _is_rehearsal(path: str) -> bool:
