@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import socket
 import subprocess
@@ -13,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from public_site import HOST, TOPIC, PublicVisitor, rules, visiting_public
+from public_site import HOST, REHEARSAL, TOPIC, PublicVisitor, rules, visiting_public
 from started import PATIENCE
 from web_visitor import plain
 
 from debate_orchestrator.web import guard, live
 from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.views import LARGEST_FORM
+from debate_orchestrator.web.runs import Run
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -275,3 +277,22 @@ def test_connections_that_say_nothing_are_closed(here: Path) -> None:
     finally:
         process.terminate()
         process.wait(PATIENCE)
+
+
+def test_debates_that_are_over_take_no_memory(here: Path) -> None:
+    """A site that runs for months holds nothing of a debate that has ended, well or not, but why it failed."""
+    program = here / "speaker"
+    program.write_text('#!/bin/sh\nrm "$0"\necho A reason is given.\n', encoding="utf-8")
+    program.chmod(0o755)
+    failing = {"about": "Ends", "cast": {"a": f"command:{program}", "b": f"command:{program}", "judge": "rehearse"}}
+    with visiting_public(rules(casts={"rehearsal": REHEARSAL, "failing": {**failing, "free": True}})) as visitor:
+        over = [(visitor.started(cast="rehearsal"), "Complete"), (visitor.started(cast="failing"), "can't be asked")]
+        for path, words in over:
+            visitor.until(path, words)
+        end = time.monotonic() + PATIENCE
+        while [held for held in gc.get_objects() if isinstance(held, Run)]:
+            assert time.monotonic() < end, "the run of a debate is still held"
+            time.sleep(0.1)
+            gc.collect()
+        for path, words in over:
+            assert words in visitor.text(path)

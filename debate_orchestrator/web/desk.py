@@ -151,12 +151,11 @@ class Desk:
     async def debate(self, request: Request) -> Response:
         """A debate: as it runs, or as far as it is."""
         path = folder.journal_of(request.path_params["name"])
-        run = self._runs.of(path)
-        live = run if run is not None and run.running else None
+        live = self._runs.running(path)
         contents, state = await asyncio.to_thread(folder.load, path)
         if live is not None and live.current is not None:
             state = live.current.state
-        complaints = run.complaints if run else []
+        complaints = self._runs.complaints(path)
         running, stopping = live is not None, live is not None and live.stopping
         body = await asyncio.to_thread(lambda: [blocks.rendered(state, block) for block in blocks.outline(state)])
         format = state.format

@@ -306,12 +306,14 @@ class Runs:
         """`explain` says to viewers why a debate stands still. Debates that are `remembered` are gone on with by the
         next server of the folder."""
         self._runs: dict[str, Run] = {}
+        self._complaints: dict[str, list[str]] = {}
         self._leaving = False
         self._explain, self._remembered = explain, remembered
 
-    def of(self, path: str) -> Run | None:
-        """The run of a debate, also one that has ended; None where it did not run since the server was started."""
-        return self._runs.get(path)
+    def complaints(self, path: str) -> list[str]:
+        """Why a debate stands still; empty where nothing has failed since the server was started."""
+        run = self._runs.get(path)
+        return run.complaints if run is not None else self._complaints.get(path, [])
 
     def running(self, path: str) -> Run | None:
         run = self._runs.get(path)
@@ -321,9 +323,18 @@ class Runs:
         """Goes on with a debate to whose risks the user has agreed, unless it runs already."""
         if (run := self.running(path)) is None:
             run = self._runs[path] = Run(path, People(), self._explain)
-            run.task.add_done_callback(lambda _: self._remember())
+            self._complaints.pop(path, None)
+            run.task.add_done_callback(lambda _: self._ended(run))
             self._remember()
         return run
+
+    def _ended(self, run: Run) -> None:
+        """Forgets a run but for what has failed: the journal has the rest."""
+        if self._runs.get(run.path) is run:
+            del self._runs[run.path]
+            if run.failure is not None:
+                self._complaints[run.path] = run.complaints
+        self._remember()
 
     def go_on(self) -> None:
         """Goes on with the debates that ran when the last server of this folder ended."""

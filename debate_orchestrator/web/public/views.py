@@ -144,7 +144,7 @@ class Views:
         """Where a debate stands, as HTML."""
         if run := self._site.runs.running(path):
             return run.status(debate)
-        queue, ended = self._site.queue, self._site.runs.of(path)
+        queue = self._site.queue
         place, retry = queue.place(path), queue.retry_seconds(path)
         wait = queue.wait_seconds(place) if place else None
         return pages.render(
@@ -153,7 +153,7 @@ class Views:
             place=place,
             wait=visitors.minutes(wait) if wait is not None else "",
             retry=visitors.minutes(retry) if retry is not None else "",
-            complaints=ended.complaints if ended else [],
+            complaints=self._site.runs.complaints(path),
             given_up=visitors.given_up() if queue.given_up(path) else "",
         )
 
