@@ -67,7 +67,10 @@ class Desk:
 
         def compared() -> str:
             journals = [folder.journal_of(name) for name in names[:20]]
-            reports = [(path, build_report(folder.load(path)[0].entries)) for path in journals]
+            loaded = [(path, *folder.load(path)) for path in journals]
+            for _, _, state in loaded:
+                blocks.must_hide_nothing(state)
+            reports = [(path, build_report(contents.entries)) for path, contents, _ in loaded]
             return html_page.render_comparison(compare(reports))
 
         return own_page(await asyncio.to_thread(compared))
@@ -181,6 +184,7 @@ class Desk:
                 for seat in schedule.hearers(state)
             ],
             closable=can_end_early(state),
+            held=bool(blocks.held_back(state)),
             judged=bool(state.judges) and state.complete,
             review=reviewing.link(self._tokens, name, first),
             reviewers=[
@@ -198,7 +202,10 @@ class Desk:
 
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""
-        return await report_page(folder.journal_of(request.path_params["name"]))
+        path = folder.journal_of(request.path_params["name"])
+        _, state = await asyncio.to_thread(folder.load, path)
+        blocks.must_hide_nothing(state)
+        return await report_page(path)
 
     async def act(self, request: Request) -> Response:
         """What the buttons of a debate do."""
