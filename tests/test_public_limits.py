@@ -61,6 +61,17 @@ def test_counters_are_for_a_day(limits: Limits) -> None:
     asyncio.run(run())
 
 
+def test_a_day_that_has_begun_does_not_begin_anew(limits: Limits) -> None:
+    """A form of the day before, which was looked at over midnight, leaves the counts of the new day as they are."""
+
+    async def run() -> None:
+        assert await limits.admit("1", NEXT, {"visitor:x": 1}, 0.0, Caps()) is None
+        await limits.admit("2", DAY, {"visitor:y": 1}, 0.0, Caps())
+        assert await limits.admit("3", NEXT, {"visitor:x": 1}, 0.0, Caps()) == "visitor:x"
+
+    asyncio.run(run())
+
+
 def test_dollars_are_reserved_and_settled(limits: Limits) -> None:
     """A debate's cap is reserved until what it has cost is known; a day has a cap of its own, and a debate that costs
     nothing is never refused for money."""

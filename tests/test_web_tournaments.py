@@ -152,3 +152,19 @@ def test_a_page_from_a_stranger_knows_nothing_of_the_desk(desk: Visitor) -> None
     assert desk.client.get(f"/tournament/t/{'0' * 40}/").status_code == 404
     with TestClient(create_app(Tokens(b"x" * 32), [HOST]), base_url=f"http://{HOST}") as next_start:
         assert next_start.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ['{"imported": []}', '{"imported": null}', '{"imported": {"notes": 5}}', '{"imported": {"notes": [5]}}', "{"],
+)
+def test_a_tournament_that_can_not_be_read_takes_no_other_away(desk: Visitor, spec: str) -> None:
+    """Its page says what is wrong with its file, and the list leads to the others as before."""
+    Path("broken").mkdir()
+    Path("broken/tournament.json").write_text(spec, encoding="utf-8")
+    Path("broken/rows.jsonl").write_bytes(Path("t/rows.jsonl").read_bytes())
+    listing, page = desk.text("/tournaments"), desk.get("/tournaments/broken")
+
+    assert "broken" in listing and "/tournaments/t" in desk.get("/tournaments").text
+    assert page.status_code == 404 and "broken/tournament.json" in plain(page.text)
+    assert desk.get("/tournaments/t").status_code == 200

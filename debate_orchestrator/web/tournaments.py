@@ -204,8 +204,16 @@ def _read(folder: str, known: tuple[tuple[str, int, int], ...]) -> Rows:
 
 async def listed(request: Request) -> Response:
     """The tournaments of the folder."""
-    found = await asyncio.to_thread(lambda: [(name, title(name)) for name in names()])
+    found = await asyncio.to_thread(lambda: [(name, _title(name)) for name in names()])
     return html_response("tournaments.html.j2", desk=desk_of(request.url.path), found=found)
+
+
+def _title(folder: str) -> str:
+    """What a tournament is called; one that can't be read, by its folder. Its page says why."""
+    try:
+        return title(folder)
+    except BadFile:
+        return folder
 
 
 async def tournament(request: Request) -> Response:
