@@ -138,6 +138,35 @@ def test_an_answer_that_is_not_read_holds_no_connection(here: Path, monkeypatch:
     serving(visit, large)
 
 
+@pytest.mark.parametrize("requests", [1, 2])
+def test_an_answer_has_to_be_read_in_time(here: Path, monkeypatch: pytest.MonkeyPatch, requests: int) -> None:
+    """A connection on which nothing more of an answer is read is ended, also where it has sent another request."""
+    monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.3)
+
+    async def visit(port: int) -> None:
+        reader = await opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * requests)
+        assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+        await asyncio.sleep(1.5)
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            await reader.readexactly(LARGE)
+
+    serving(visit, large)
+
+
+def test_an_answer_may_be_read_slowly(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as some of it is read in each such time, all of it comes."""
+    monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.4)
+
+    async def visit(port: int) -> None:
+        reader = await opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        for _ in range(16):
+            assert len(await reader.readexactly(LARGE // 16)) == LARGE // 16
+            await asyncio.sleep(0.1)
+
+    serving(visit, large)
+
+
 def test_a_connection_serves_more_than_one_request(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests that come whole are answered on one connection, and each starts its time anew."""
     monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.3)

@@ -115,7 +115,8 @@ def _run(app: App, listening: socket.socket, shutdown: Callable[[], Awaitable[No
 
 
 HEAD_SECONDS = 10.0
-"""Seconds in which the head of a request has to arrive, and that a connection may be idle."""
+"""Seconds in which the head of a request has to arrive, that a connection may be idle, and in which some of an answer
+has to be read."""
 MOST_UNFINISHED = 256
 """Connections at once on which no whole request has come. For one more the oldest is closed, so that a browser gets
 through however many are opened. They are not counted by address: all that come by a proxy have the same."""
@@ -140,10 +141,11 @@ class Server(uvicorn.Server):
 
 
 class Connection(H11Protocol):
-    """Closes a connection on which no head comes in time: one that never ends would hold it for ever. The time for the
-    rest of a request is kept by the guard."""
+    """Closes a connection on which no head comes in time, and ends one whose answers are not read: either would be held
+    for ever. The time for the rest of a request is kept by the guard."""
 
     _timer: asyncio.TimerHandle | None = None
+    _unread_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -157,8 +159,17 @@ class Connection(H11Protocol):
         super().on_response_complete()
         self._watch()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._await_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_unread()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
+        self._stop_unread()
         _unfinished.pop(self, None)
         super().connection_lost(exc)
 
@@ -189,7 +200,26 @@ class Connection(H11Protocol):
     def _close(self) -> None:
         self._timer = None
         if not self._answering:
-            self.transport.close()
+            self.transport.close()  # it waits until all of an answer is read
+            self._await_reading()
+
+    def _await_reading(self) -> None:
+        """Ends the connection unless the other side reads on: some of what waits for it in each such time."""
+        if self._unread_timer is None:
+            waiting = self.transport.get_write_buffer_size()
+            self._unread_timer = self.loop.call_later(HEAD_SECONDS, self._must_have_read, waiting)
+
+    def _must_have_read(self, before: int) -> None:
+        self._unread_timer = None
+        if self.transport.get_write_buffer_size() >= before:
+            self.transport.abort()
+        else:
+            self._await_reading()
+
+    def _stop_unread(self) -> None:
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+            self._unread_timer = None
 
 
 _PAGE = """\
