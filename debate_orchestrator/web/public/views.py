@@ -6,8 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Iterable
-from functools import lru_cache
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 from starlette.applications import Starlette
@@ -26,6 +25,7 @@ from debate_orchestrator.web.app import static
 from debate_orchestrator.web.guard import Guard, is_https
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, png
 from debate_orchestrator.web.public import visitors
+from debate_orchestrator.web.public.renderings import Rendering, Renderings
 from debate_orchestrator.web.public.site import LONGEST_TOPIC, Site
 from debate_orchestrator.web.public.visitors import Refusal, Requests
 
@@ -37,7 +37,11 @@ class Views:
     """The views of a public site."""
 
     def __init__(self, site: Site, requests: Requests):
-        self._site, self._requests = site, requests
+        self._site, self._requests, self._renderings = site, requests, Renderings()
+
+    def close(self) -> None:
+        """Makes no more reports and pictures."""
+        self._renderings.close()
 
     async def home(self, request: Request) -> Response:
         """The form of a new debate, and the debates of others."""
@@ -116,8 +120,7 @@ class Views:
             state = run.current.state
             body = await asyncio.to_thread(_body, state)
         else:
-            there = os.stat(path)
-            body = await asyncio.to_thread(_settled_body, path, there.st_mtime_ns, there.st_size)
+            body = [str(await self._rendering(request, "page", path, lambda: "".join(_body(folder.load(path)[1]))))]
         waits = run is not None or self._site.queue.place(path) > 0
         rules, setup = state.format, state.opened.setup
         described = _result(path, state) if state.complete else "; ".join(setup.positions.values())
@@ -173,14 +176,19 @@ class Views:
     async def report(self, request: Request) -> Response:
         """The report, as `debate report` writes it."""
         path = self._found(request)
-        there = os.stat(path)
-        return own_page(await asyncio.to_thread(_report, path, there.st_mtime_ns, there.st_size))
+        return own_page(str(await self._rendering(request, "report", path, lambda: render(path, "html"))))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
         path = self._found(request)
-        there = os.stat(path)
-        return png(await asyncio.to_thread(_card, path, there.st_mtime_ns, there.st_size, self._site.rules.title))
+        made = await self._rendering(request, "card", path, lambda: _card(path, self._site.rules.title))
+        assert isinstance(made, bytes)
+        return png(made)
+
+    async def _rendering(self, request: Request, kind: str, path: str, make: Callable[[], Rendering]) -> Rendering:
+        """What is made of a journal as it is now."""
+        there, visitor = os.stat(path), self._requests.mark(request.scope)
+        return await self._renderings.get((kind, path, there.st_mtime_ns, there.st_size), make, visitor)
 
 
 def _base(request: Request) -> str:
@@ -201,18 +209,7 @@ def _body(debate: DebateState) -> list[str]:
     return [blocks.rendered(debate, block) for block in blocks.outline(debate)]
 
 
-@lru_cache(maxsize=64)
-def _settled_body(path: str, changed: int, size: int) -> list[str]:
-    return _body(folder.load(path)[1])
-
-
-@lru_cache(maxsize=32)
-def _report(path: str, changed: int, size: int) -> str:
-    return render(path, "html")
-
-
-@lru_cache(maxsize=128)
-def _card(path: str, changed: int, size: int, site: str) -> bytes:
+def _card(path: str, site: str) -> bytes:
     debate = folder.load(path)[1]
     positions = [
         (debate.format.name_of(side), one_line(debate.opened.setup.positions.get(side, "")))
@@ -236,6 +233,7 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         site.go_on()
         yield
+        views.close()
         await site.shutdown()
 
     async def failed(request: Request, error: Exception) -> Response:
