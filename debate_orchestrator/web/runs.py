@@ -176,6 +176,8 @@ class Run:
         """Whether the server ends: pages then stay as they are, until there is a server again."""
         self._writing: dict[str, Writing] = {}
         self._shown: set[str] = set()
+        self._html: dict[str, str] = {}
+        """By id, blocks as HTML. Each is made once, however many viewers come."""
         self._flush: asyncio.TimerHandle | None = None
         self.task = asyncio.create_task(self._run())
 
@@ -209,9 +211,14 @@ class Run:
         if self.current is None:
             return []
         debate = self.current.state
-        page = "".join(blocks.rendered(debate, block) for block in blocks.outline(debate))
+        page = "".join(self._rendered(debate, block) for block in blocks.outline(debate))
         writing = [message("text", speech.fields()) for speech in self._writing.values() if self._may_show(speech.turn)]
         return [message("page", page), message("status", self.status(debate)), *writing]
+
+    def _rendered(self, debate: DebateState, block: blocks.Block) -> str:
+        if block.id not in self._html:
+            self._html[block.id] = blocks.rendered(debate, block)
+        return self._html[block.id]
 
     def status(self, debate: DebateState) -> str:
         """Where the debate stands, as HTML."""
@@ -264,7 +271,7 @@ class Run:
         for block in blocks.outline(debate):
             if block.id not in self._shown:
                 self._shown.add(block.id)
-                self.audience.tell("block", blocks.rendered(debate, block))
+                self.audience.tell("block", self._rendered(debate, block))
         self.people.tell(debate)
         self._tell_status()
 
