@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import socket
 import subprocess
@@ -33,6 +34,7 @@ from debate_orchestrator.web.public.limits import (
 )
 from debate_orchestrator.web.public.site import charged, spent_before
 from debate_orchestrator.web.public.views import LARGEST_FORM
+from debate_orchestrator.web.runs import Run
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -133,7 +135,7 @@ def test_pages_run_no_script_of_others(visitor: PublicVisitor) -> None:
         answer = visitor.get(address)
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy and "script-src 'self'" in policy and "unsafe" not in policy
-        assert answer.text.count("<script") == answer.text.count('<script src="/static/page.js" defer>') == 1
+        assert answer.text.count("<script") == answer.text.count('<script src="/static/page.js?') == 1
         assert " style=" not in answer.text and "<style" not in answer.text and " onclick" not in answer.text
 
 
@@ -152,8 +154,11 @@ def test_visitors_that_are_counted_are_few(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(visitors, "_MOST_VISITORS", 10)
     requests = visitors.Requests()
     for number in range(50):
-        requests.admit({"method": "GET"}, {"x-forwarded-for": f"10.0.0.{number}"})
+        requests.admit({"method": "GET", "headers": [(FORWARDED, b"10.0.0.%d" % number)]}, {})
     assert len(requests._counts) == 10
+
+
+FORWARDED = b"x-forwarded-for"
 
 
 @pytest.mark.parametrize(
@@ -174,17 +179,30 @@ def test_visitors_that_are_counted_are_few(monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_a_port_is_no_part_of_an_address(stated: str, address: str) -> None:
     """A visitor is the same one whether or not the proxy adds the port of the connection to the address."""
-    scope = {"client": ("203.0.113.7", 1)}
-    assert visitors.address(scope, {"x-forwarded-for": stated}) == address
+    scope = {"client": ("203.0.113.7", 1), "headers": [(FORWARDED, stated.encode())]}
+    assert visitors.address(scope) == address
+
+
+def test_a_visitor_can_not_state_an_address_before_the_proxy_does(here: Path) -> None:
+    """A proxy adds to the visitor's header, or a header of its own below it. Whatever the visitor writes there, it is
+    the same visitor to every limit."""
+    with visiting_public(rules(debates_per_visitor=1)) as visitor:
+        codes = []
+        for number in range(3):
+            spoofed = [("x-forwarded-for", f"10.0.0.{number}, 10.0.1.{number}"), ("x-forwarded-proto", "http")]
+            headers = [*spoofed, *visitor.headers.items(), ("origin", f"https://{HOST}")]
+            data = {"form_token": visitor.token(), **TOPIC}
+            codes.append(visitor.client.post("/start", data=data, headers=headers, follow_redirects=False).status_code)
+        assert codes == [303, 429, 429]
 
 
 def test_the_key_of_marks_changes_with_the_day(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same address has another mark on another day, and the same one within a day."""
-    requests, scope, headers = visitors.Requests(), {"client": ("203.0.113.7", 1)}, {}
+    requests, scope = visitors.Requests(), {"client": ("203.0.113.7", 1), "headers": []}
     marks = []
     for day in ("2030-01-01", "2030-01-01", "2030-01-02"):
         monkeypatch.setattr(visitors, "today", lambda day=day: day)
-        marks.append(requests.mark(scope, headers))
+        marks.append(requests.mark(scope))
     assert marks[0] == marks[1] != marks[2]
 
 
@@ -312,6 +330,17 @@ def test_counters_are_for_a_day(limits: Limits) -> None:
     asyncio.run(run())
 
 
+def test_a_day_that_has_begun_does_not_begin_anew(limits: Limits) -> None:
+    """A form of the day before, which was looked at over midnight, leaves the counts of the new day as they are."""
+
+    async def run() -> None:
+        assert await limits.admit("1", NEXT, {"visitor:x": 1}, 0.0, Caps()) is None
+        await limits.admit("2", DAY, {"visitor:y": 1}, 0.0, Caps())
+        assert await limits.admit("3", NEXT, {"visitor:x": 1}, 0.0, Caps()) == "visitor:x"
+
+    asyncio.run(run())
+
+
 def test_dollars_are_reserved_and_settled(limits: Limits) -> None:
     """A debate's cap is reserved until what it has cost is known; a day has a cap of its own, and a debate that costs
     nothing is never refused for money."""
@@ -404,3 +433,22 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
     with pytest.raises(DebateError, match=r"debate-orchestrator\[postgresql\]"):
         PostgresLimits("postgresql:///x")
+
+
+def test_debates_that_are_over_take_no_memory(here: Path) -> None:
+    """A site that runs for months holds nothing of a debate that has ended, well or not, but why it failed."""
+    program = here / "speaker"
+    program.write_text('#!/bin/sh\nrm "$0"\necho A reason is given.\n', encoding="utf-8")
+    program.chmod(0o755)
+    failing = {"about": "Ends", "cast": {"a": f"command:{program}", "b": f"command:{program}", "judge": "rehearse"}}
+    with visiting_public(rules(casts={"rehearsal": REHEARSAL, "failing": {**failing, "free": True}})) as visitor:
+        over = [(visitor.started(cast="rehearsal"), "Complete"), (visitor.started(cast="failing"), "can't be asked")]
+        for path, words in over:
+            visitor.until(path, words)
+        end = time.monotonic() + PATIENCE
+        while [held for held in gc.get_objects() if isinstance(held, Run)]:
+            assert time.monotonic() < end, "the run of a debate is still held"
+            time.sleep(0.1)
+            gc.collect()
+        for path, words in over:
+            assert words in visitor.text(path)

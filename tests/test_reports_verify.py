@@ -14,6 +14,7 @@ from journals import written
 from shapes import CLAIM, REHEARSED
 from tellings import FETCHED, events
 
+from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.forms import Verification, integrity, reports_beside, verify
@@ -44,20 +45,12 @@ def report(entries: list[Entry], ending: str = ".md") -> bytes:
     return forms.rendered(build_report(entries), ending).encode()
 
 
-def with_new_checksum(data: bytes, ending: str) -> bytes:
-    """A report that was changed, with the checksum of its new bytes."""
-    found = forms.read_checksum(data, ending)
+def with_new_checksum(data: bytes, ending: str, original: bytes | None = None) -> bytes:
+    """A report that was changed, with the checksum of its new bytes; of an `original` whose checksum it had."""
+    found = forms.read_checksum(original or data, ending)
     assert found is not None
     blank = data.replace(found.digest.encode(), b"0" * 64)
     return data.replace(found.digest.encode(), hashlib.sha256(blank).hexdigest().encode())
-
-
-def by_version(version: str, data: bytes, ending: str) -> bytes:
-    """A report as another version would have made it, if it told the same."""
-    mark = b'"version": "' if ending == ".json" else b"Made by debate-orchestrator "
-    before, _, after = data.rpartition(mark)
-    end = b'",' if ending == ".json" else b". Journal"
-    return with_new_checksum(before + mark + version.encode() + end + after.partition(end)[2], ending)
 
 
 def told(data: bytes, entries: list[Entry], ending: str = ".md") -> Verification:
@@ -199,21 +192,62 @@ def test_a_journal_that_was_written_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", forms.FORMS)
 def test_another_version_that_tells_it_the_same(ending: str, short: list[Entry]) -> None:
     """A report that another version made is compared all the same, but for the version's number."""
-    data = by_version("0.0.9", report(short, ending), ending)
+    data = forms.by_version(report(short, ending), ending, "0.0.9")
     found = told(data, short, ending)
 
     assert (found.state, found.remade, found.well) == ("unchanged", "same", True)
     assert found.data["version"] == "0.0.9" and data != report(short, ending)
+    assert "to the byte" not in found.text and "the same but for the version, which was 0.0.9" in found.text
 
 
 @pytest.mark.parametrize("ending", forms.FORMS)
 def test_another_version_that_tells_it_otherwise(ending: str, short: list[Entry]) -> None:
     """If the versions render a journal differently, only the checksum is checked, and the text says so."""
     data = report(short, ending).replace(b"Researcher", b"Debater")
-    found = told(by_version("0.0.9", data, ending), short, ending)
+    found = told(forms.by_version(data, ending, "0.0.9"), short, ending)
 
     assert (found.state, found.remade, found.well) == ("unchanged", "not compared", True)
     assert "Version 0.0.9 made it" in found.text and "only that version can tell" in found.text
+
+
+VERSIONS = [
+    b"0.2.0.-CORRECTED-VERDICT-THE-WINNER-IS-A-NOT-B",
+    b"0.2.0-THE-VERDICT-ABOVE-IS-VOID",
+    b"9",
+    b"",
+    b"0.2.0.",
+    b"0.2.0.1.1",
+    b"20000.1",
+]
+
+
+@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_version_has_no_room_for_words(ending: str, version: bytes, short: list[Entry]) -> None:
+    """What stands in place of the version can't tell a reader anything: then it is no checksum."""
+    data = report(short, ending)
+    mark = b'"version": "' if ending == ".json" else b"debate-orchestrator "
+    before, after = data[: data.rindex(mark)] + mark, data[data.rindex(mark) + len(mark) :]
+    changed = with_new_checksum(data.replace(before + __version__.encode(), before + version, 1), ending, data)
+
+    assert after.startswith(__version__.encode()) and changed != data
+    found = told(changed, short, ending)
+    assert (found.state, found.remade, found.well) == ("changed", "not compared", False)
+
+
+@pytest.mark.parametrize("place", [b"</title>", b"</h1>", b"<footer>", b"<h2"])
+def test_a_checksum_counts_only_where_it_was_put(place: bytes, short: list[Entry]) -> None:
+    """A page with the sentence elsewhere does not say what the journal says, whatever the sentence states."""
+    data = report(short, ".html")
+    start = data.index(b'<p class="checksum">')
+    end = data.index(b"</p>\n", start) + 5
+    sentence, bare = data[start:end], data[:start] + data[end:]
+    at = bare.index(place) + len(place)
+    moved = with_new_checksum(bare[:at] + sentence + bare[at:], ".html", data)
+    twice = with_new_checksum(data[:at] + sentence.replace(b"Journal", b"The journal") + data[at:], ".html", data)
+
+    assert told(moved, short, ".html").state == "changed"
+    assert told(twice, short, ".html").state in ("contradicts", "changed")
 
 
 def test_a_report_without_a_seal(short: list[Entry]) -> None:

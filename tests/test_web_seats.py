@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from human_turns import due
@@ -87,17 +88,28 @@ def test_two_people_argue_from_two_browsers(visitor: Visitor, stranger: Visitor)
 
 
 def test_a_seat_hears_nothing_early(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """While a person writes an opening, the other side's opening is shown neither to them nor at the desk."""
-    address, links = begun(visitor, **{"cast.a": "human"}, format="adversarial")
-    link = links["Researcher A"]
+    """While a person writes, what the other side says at the same time is shown neither to them nor at the desk: not on
+    the page of the debate, in its report, beside another debate or by the search."""
+    address, links = begun(visitor, **{"cast.a": "human"}, format="question")
+    (link,) = links.values()
     turn_of(stranger, link)
-    both = {turn.id for turn in state().due} | set(state().answers)
+    end = time.monotonic() + PATIENCE
+    while "1.argument.b" not in state().answers:
+        assert time.monotonic() < end, "the other side's argument is not on record"
+        time.sleep(0.05)
+    name, argument = address.rpartition("/")[2], state().answers["1.argument.b"].reply.text.split("\n")[0][:40]
 
-    if "1.opening.b" in both:
-        assert "1.opening.b a stand-in speaks" not in stranger.text(link) + visitor.text(address)
-    hand_in(stranger, link, text=SPEECH)
+    assert argument not in stranger.text(link) + visitor.text(address)
+    assert "No places" in visitor.text(f"/search?q={quote(argument)}")
+    for other in (f"/debates/{name}/report", f"/compare?debate={name}&debate={name}"):
+        answer = visitor.get(other)
+        assert answer.status_code == 409 and "held back" in plain(answer.text) and argument not in answer.text
+    while not state().complete:
+        if ": your turn" in stranger.text(link):
+            hand_in(stranger, link, text=SPEECH)
     visitor.until(address, "Complete")
-    assert "A claim alone convinces nobody" in visitor.text(address)
+    assert "A claim alone convinces nobody" in visitor.text(address) and argument in visitor.text(f"{address}/report")
+    assert "No places" not in visitor.text(f"/search?q={quote(argument)}")
 
 
 def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 import socket
 import sys
@@ -19,7 +20,7 @@ from PIL import Image, ImageDraw
 from public_server import Served, ask, served_public, start, watch
 from web_visitor import TOKENS
 
-from debate_orchestrator.web import card, live, server
+from debate_orchestrator.web import card, guard, live, server
 from debate_orchestrator.web import server as web_server
 from debate_orchestrator.web.server import create_app
 
@@ -133,6 +134,35 @@ def test_an_answer_that_is_not_read_holds_no_connection(here: Path, monkeypatch:
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
             await reader.readuntil(b"\r\n\r\n")
             await reader.readexactly(LARGE)
+
+    serving(visit, large)
+
+
+@pytest.mark.parametrize("requests", [1, 2])
+def test_an_answer_has_to_be_read_in_time(here: Path, monkeypatch: pytest.MonkeyPatch, requests: int) -> None:
+    """A connection on which nothing more of an answer is read is ended, also where it has sent another request."""
+    monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.3)
+
+    async def visit(port: int) -> None:
+        reader = await opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * requests)
+        assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+        await asyncio.sleep(1.5)
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            await reader.readexactly(LARGE)
+
+    serving(visit, large)
+
+
+def test_an_answer_may_be_read_slowly(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as some of it is read in each such time, all of it comes."""
+    monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.4)
+
+    async def visit(port: int) -> None:
+        reader = await opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        for _ in range(16):
+            assert len(await reader.readexactly(LARGE // 16)) == LARGE // 16
+            await asyncio.sleep(0.1)
 
     serving(visit, large)
 
@@ -275,6 +305,53 @@ def test_viewers_who_never_read_hold_up_nothing(tmp_path: Path) -> None:
         assert "Complete" in asyncio.run(beside())
 
 
+def address_of_start(*hosts: str) -> tuple[str, int]:
+    """The name and the port of the address that a desk prints at its start, where it listened then."""
+
+    class Enough(Exception):
+        """Ends the server before it serves."""
+
+    printed: list[str] = []
+
+    def ready(address: str) -> None:
+        printed.append(address)
+        raise Enough
+
+    with pytest.raises(Enough):
+        web_server.serve(0, hosts, ready)
+    parts = urlsplit(printed[0])
+    assert parts.hostname and parts.port
+    return parts.hostname, parts.port
+
+
+def test_no_start_of_the_desk_has_the_origin_of_another(here: Path) -> None:
+    """What another user's server left in the browser for an address that it had never runs at the desk."""
+    names = {address_of_start()[0] for _ in range(20)}
+    assert len(names) == 20 and not names & {"127.0.0.1", "localhost"}
+    assert all(guard.of_this_machine(name) for name in names)
+
+
+def test_the_desk_has_a_random_name_where_127_0_0_1_is_all_of_the_loopback(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Browsers take every name below localhost to 127.0.0.1."""
+    bind = socket.socket.bind
+
+    def only_one(listening: socket.socket, address: tuple[str, int]) -> None:
+        if address[0] != "127.0.0.1":
+            raise OSError(errno.EADDRNOTAVAIL, "Can't assign requested address")
+        bind(listening, address)
+
+    monkeypatch.setattr(socket.socket, "bind", only_one)
+    names = {address_of_start()[0] for _ in range(3)}
+    assert len(names) == 3 and all(name.endswith(".localhost") and len(name) > 32 for name in names)
+
+
+def test_a_desk_with_names_listens_where_its_proxy_asks(here: Path) -> None:
+    """Proxies, tunnels and containers pass requests on to 127.0.0.1."""
+    assert address_of_start("debate.example.org")[0] == "127.0.0.1"
+
+
 ADDRESS = "http://127.0.0.1:8642/desk/0123456789abcdef/"
 
 
@@ -282,7 +359,7 @@ def test_the_file_is_private_and_soon_gone(here: Path, monkeypatch: pytest.Monke
     """Its mode does not depend on a file that was left by an earlier server, and it does not outlive its use."""
     monkeypatch.setenv("XDG_STATE_HOME", str(here))
     monkeypatch.setattr(server, "PAGE_SECONDS", 0.2)
-    left = here / "debate-orchestrator" / "serve" / "desk-8642.html"
+    left = here / "debate-orchestrator" / "serve" / "desk-127.0.0.1-8642.html"
     left.parent.mkdir(parents=True)
     left.write_text("left", encoding="utf-8")
     left.chmod(0o644)

@@ -11,9 +11,12 @@ import contests
 import pytest
 from conftest import Run
 from contests import imported, row
-from web_visitor import Visitor, plain, visiting
+from starlette.testclient import TestClient
+from web_visitor import HOST, TOKENS, Visitor, plain, visiting
 
 from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.web.guard import Tokens
+from debate_orchestrator.web.server import create_app
 from debate_orchestrator.web.tournaments import Filters, chosen_debates, games, standings
 
 ROWS = [
@@ -127,4 +130,41 @@ def test_a_debate_that_was_held_is_read(here: Path) -> None:
         assert "Motion 0 holds." in desk.text(first)
         assert "rehearsed" in plain(page) and desk.get("/tournaments/held/report").status_code == 404
         Path("held/index.html").write_text("<p>The whole report</p>", encoding="utf-8")
-        assert "The whole report" in desk.text("/tournaments/held/report")
+        address = desk.get("/tournaments/held/report").headers["location"]
+        assert "The whole report" in desk.client.get(address).text
+        with_debate = desk.client.get(f"{address}debates/{first.rpartition('/')[2]}")
+        assert "Motion 0 holds." in with_debate.text
+
+
+def test_a_page_from_a_stranger_knows_nothing_of_the_desk(desk: Visitor) -> None:
+    """It can send its own address to another site. That opens the page again and the debates of its folder, for as long
+    as this desk runs; no other folder, and nothing of the desk."""
+    for name in ("t", "u"):
+        Path(name).mkdir(exist_ok=True)
+        Path(name, "tournament.json").write_text('{"imported": {}}', encoding="utf-8")
+        Path(name, "index.html").write_text(f'<meta name="referrer" content="unsafe-url">page of {name}', "utf-8")
+    address = desk.get("/tournaments/t/report").headers["location"]
+    answer = desk.client.get(address)
+
+    assert "page of t" in answer.text and TOKENS.desk not in address and TOKENS.form not in address
+    assert answer.headers["referrer-policy"] == "no-referrer" and "sandbox" in answer.headers["content-security-policy"]
+    assert desk.client.get(address.replace("/t/", "/u/")).status_code == 404
+    assert desk.client.get(f"/tournament/t/{'0' * 40}/").status_code == 404
+    with TestClient(create_app(Tokens(b"x" * 32), [HOST]), base_url=f"http://{HOST}") as next_start:
+        assert next_start.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ['{"imported": []}', '{"imported": null}', '{"imported": {"notes": 5}}', '{"imported": {"notes": [5]}}', "{"],
+)
+def test_a_tournament_that_can_not_be_read_takes_no_other_away(desk: Visitor, spec: str) -> None:
+    """Its page says what is wrong with its file, and the list leads to the others as before."""
+    Path("broken").mkdir()
+    Path("broken/tournament.json").write_text(spec, encoding="utf-8")
+    Path("broken/rows.jsonl").write_bytes(Path("t/rows.jsonl").read_bytes())
+    listing, page = desk.text("/tournaments"), desk.get("/tournaments/broken")
+
+    assert "broken" in listing and "/tournaments/t" in desk.get("/tournaments").text
+    assert page.status_code == 404 and "broken/tournament.json" in plain(page.text)
+    assert desk.get("/tournaments/t").status_code == 200

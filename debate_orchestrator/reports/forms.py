@@ -34,7 +34,7 @@ from debate_orchestrator.util.numbers import plural
 
 BLANK = "0" * 64
 """In place of a report's checksum while that is taken."""
-_VERSION, _SHA = r"(?P<version>[0-9A-Za-z.+!-]{1,60})", "[0-9a-f]{64}"
+_VERSION, _SHA = r"(?P<version>\d{1,4}(?:\.\d{1,4}){1,3})", "[0-9a-f]{64}"  # no room for words
 _LINES, _FORM = r"(?P<lines>[1-9]\d{0,11})", r"(?P<form>[1-9]\d{0,5})"
 SENTENCE = (
     rf"Made by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, form {_FORM}, "
@@ -66,7 +66,7 @@ class ReportForm(NamedTuple):
     begins: tuple[bytes, ...]
     """How files of the form begin. A file that begins otherwise is not a report, and is never overwritten."""
     checksum: re.Pattern[bytes]
-    """Finds the checksum: in markdown and JSON it ends the file, in HTML it is the last of its kind."""
+    """Finds the checksum where `rendered` puts it: at the end of the file, in HTML at the end of the footer."""
     traces: tuple[bytes, ...]
     """What is left of a checksum that was damaged in one place."""
     around: tuple[str, str] | None = None
@@ -88,7 +88,7 @@ FORMS = {
         "html",
         "debate_orchestrator.reports.html.page",
         (b'<!doctype html>\n<html lang="en" class="debate-report">',),
-        re.compile(rf'<p class="checksum">{SENTENCE}</p>\n(?!.*<p class="checksum">)'.encode(), re.DOTALL),
+        re.compile(rf'<p class="checksum">{SENTENCE}</p>\n(?=</footer>\s*</div>\s*</body>\s*</html>\s*\Z)'.encode()),
         TRACES,
         ('<p class="checksum">', "</p>\n"),
         before="</footer>",
@@ -157,6 +157,20 @@ def without_checksum(data: bytes, ending: str) -> bytes:
     """A report without its checksum and what stands beside it; as it is where it has none."""
     found = _place(data, ending)
     return data if found is None else data[: found.start()] + data[found.end() :]
+
+
+def by_version(data: bytes, ending: str, version: str) -> bytes:
+    """A report as that version would have made it if it renders the journal the same: it names itself, and the checksum
+    is of these bytes. Raises ValueError where the report has no checksum."""
+    found = _place(data, ending)
+    if found is None:
+        raise ValueError("no checksum")
+    places = sorted([(*found.span("version"), version), (*found.span("digest"), BLANK)])
+    (first, first_end, first_text), (last, last_end, last_text) = places
+    middle = data[first_end:last]
+    blank = data[:first] + first_text.encode() + middle + last_text.encode() + data[last_end:]
+    at = first + len(first_text) + len(middle)
+    return blank[:at] + hashlib.sha256(blank).hexdigest().encode() + blank[at + len(BLANK) :]
 
 
 def has_traces(data: bytes, ending: str) -> bool:
@@ -359,12 +373,14 @@ def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, rendering
     text = "belongs to this journal, and is unchanged since it was written"
     if not latest:
         text = f"unchanged, and made from this journal when it had {checksum.lines} of its {plural(lines, 'line')}"
-    # The version and the checksum itself may differ: everything else is compared byte for byte.
-    bodies = [without_checksum(rendering, ending) for rendering in renderings]
-    body = without_checksum(data, ending)
-    if body == bodies[-1]:
-        return Verification(path, state, "same", f"{text}; made again, it is the same to the byte.", checksum)
-    if body in bodies:
+    # Every byte is compared, but another version that renders the journal the same names itself.
+    remade = [by_version(rendering, ending, checksum.version) for rendering in renderings]
+    if data == remade[-1]:
+        same = (
+            "to the byte" if checksum.version == __version__ else f"but for the version, which was {checksum.version}"
+        )
+        return Verification(path, state, "same", f"{text}; made again, it is the same {same}.", checksum)
+    if data in remade:
         text += ". Reviewers have filed ballots since, which it does not include: `debate report` makes it with them."
         return Verification(path, "reviewed", "same", text, checksum)
     if checksum.version != __version__ or checksum.form != SCHEMA:

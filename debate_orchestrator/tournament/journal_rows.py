@@ -49,7 +49,7 @@ def read_rows(folder: str) -> Rows:
     spec = read_json(os.path.join(folder, SPEC)) if os.path.exists(os.path.join(folder, SPEC)) else None
     path = os.path.join(folder, rows.ROWS)
     if isinstance(spec, dict) and IMPORTED in spec:
-        return rows.load(read_text(path, MOST), name_of(path), spec[IMPORTED].get("notes", ()))
+        return rows.load(read_text(path, MOST), name_of(path), _imported_notes(spec[IMPORTED], folder))
     journals = _journals(folder)
     if spec is None and not journals:
         problem = f"{name_of(folder)} is no tournament: it holds neither {SPEC} nor journals."
@@ -98,6 +98,15 @@ def _read_all(paths: Sequence[str]) -> tuple[list[_Debate], list[str]]:
         except BadJournal as error:
             errors += error.complaints
     return found, errors
+
+
+def _imported_notes(imported: Any, folder: str) -> list[str]:
+    """What was noted when rows were imported."""
+    notes = imported.get("notes", []) if isinstance(imported, dict) else None
+    if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+        problem = f"{name_of(os.path.join(folder, SPEC))}: {IMPORTED} is not what an import writes."
+        raise BadFile(problem, hint="import the data again")
+    return notes
 
 
 def _schedule(folder: str) -> dict[str, dict[str, Any]]:

@@ -16,6 +16,7 @@ from debate_orchestrator.reports import brief, wording
 from debate_orchestrator.reports.announcements import Announcement, announced_stages
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import OutOfTurn
 from debate_orchestrator.web import pages
 
 
@@ -46,6 +47,19 @@ def hides(debate: DebateState, stage: tuple[Turn, ...]) -> bool:
     if any(turn.id not in debate.answers and filler(debate, turn.seat) == model_spec.HUMAN for turn in stage):
         return True
     return stage[0].judging and hides_ballots(debate) and not debate.complete
+
+
+def held_back(debate: DebateState) -> set[str]:
+    """The turns on record that a page may not show yet. A report leaves out the rapporteur's advice by itself."""
+    answered = ((turn, stage) for stage in debate.stages for turn in stage if turn.id in debate.answers)
+    return {turn.id for turn, stage in answered if hides(debate, stage) and not decision.is_sealed(debate, turn)}
+
+
+def must_hide_nothing(debate: DebateState) -> None:
+    """OutOfTurn where a report would show what is held back."""
+    if held_back(debate):
+        problem = "This debate has turns on record that are held back while a person writes or judges."
+        raise OutOfTurn(problem, hint="read its page, and the report once they are shown there")
 
 
 def rendered(debate: DebateState, block: Block) -> str:

@@ -52,7 +52,8 @@ def draw(topic: str, positions: Sequence[tuple[str, str]], result: str, site: st
 def _fitted(pen: ImageDraw.ImageDraw, topic: str, width: int) -> tuple[int, list[str]]:
     """The largest size in which the topic fits, with its lines."""
     for size in _TOPIC_SIZES:
-        if len(lines := _wrapped(pen, topic, size, width, most=99)) * size * 1.25 <= 230:
+        room = int(230 / (size * 1.25))
+        if len(lines := _wrapped(pen, topic, size, width, most=room + 1)) <= room:
             return size, lines
     return size, _wrapped(pen, topic, size, width, most=5)
 
@@ -61,6 +62,8 @@ def _wrapped(pen: ImageDraw.ImageDraw, text: str, size: int, width: int, *, most
     """The lines of a text; what is left of it behind the last of `most` lines becomes three dots."""
     lines = [""]
     for piece in _pieces(text[:_LONGEST]):
+        if len(lines) > most:
+            break
         if _length(pen, lines[-1] + piece.rstrip(), size) <= width:
             lines[-1] += piece
         elif _length(pen, piece.rstrip(), size) <= width:
@@ -94,9 +97,14 @@ def _cut(pen: ImageDraw.ImageDraw, text: str, size: int, width: int) -> str:
     text = text[:_LONGEST]
     if _length(pen, text, size) <= width:
         return text
-    while text and _length(pen, f"{text.rstrip('. ')}...", size) > width:
-        text = text[:-1]
-    return f"{text.rstrip('. ')}..."
+    fits, longest = 0, len(text)
+    while fits < longest:
+        middle = (fits + longest + 1) // 2
+        if _length(pen, f"{text[:middle].rstrip('. ')}...", size) <= width:
+            fits = middle
+        else:
+            longest = middle - 1
+    return f"{text[:fits].rstrip('. ')}..."
 
 
 def _length(pen: ImageDraw.ImageDraw, text: str, size: int) -> float:

@@ -35,7 +35,7 @@ from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, reviewing
-from debate_orchestrator.web.guard import DESK, Tokens
+from debate_orchestrator.web.guard import DESK, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
 from debate_orchestrator.web.runs import Runs, question
@@ -77,7 +77,10 @@ class Desk:
 
         def compared() -> str:
             journals = [folder.journal_of(name) for name in names[:20]]
-            reports = [(path, build_report(folder.load(path)[0].entries)) for path in journals]
+            loaded = [(path, *folder.load(path)) for path in journals]
+            for _, _, state in loaded:
+                blocks.must_hide_nothing(state)
+            reports = [(path, build_report(contents.entries)) for path, contents, _ in loaded]
             return html_page.render_comparison(compare(reports))
 
         return own_page(await asyncio.to_thread(compared))
@@ -160,12 +163,11 @@ class Desk:
     async def debate(self, request: Request) -> Response:
         """A debate: as it runs, or as far as it is."""
         path = folder.journal_of(request.path_params["name"])
-        run = self._runs.of(path)
-        live = run if run is not None and run.running else None
+        live = self._runs.running(path)
         contents, state = await asyncio.to_thread(folder.load, path)
         if live is not None and live.current is not None:
             state = live.current.state
-        complaints = run.complaints if run else []
+        complaints = self._runs.complaints(path)
         running, stopping = live is not None, live is not None and live.stopping
         body = await asyncio.to_thread(lambda: [blocks.rendered(state, block) for block in blocks.outline(state)])
         format = state.format
@@ -174,7 +176,7 @@ class Desk:
         return self._page(
             "debate.html.j2",
             name=name,
-            local=request.url.hostname in ("127.0.0.1", "localhost", "::1"),
+            local=of_this_machine(request.headers["host"]),
             setup=state.opened.setup,
             sides={side: format.name_of(side) for side in format.sides},
             state=state,
@@ -191,6 +193,7 @@ class Desk:
                 for seat in schedule.hearers(state)
             ],
             closable=can_end_early(state),
+            held=bool(blocks.held_back(state)),
             judged=bool(state.judges) and state.complete,
             review=reviewing.link(self._tokens, name, first),
             reviewers=[
@@ -208,7 +211,10 @@ class Desk:
 
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""
-        return await report_page(folder.journal_of(request.path_params["name"]))
+        path = folder.journal_of(request.path_params["name"])
+        _, state = await asyncio.to_thread(folder.load, path)
+        blocks.must_hide_nothing(state)
+        return await report_page(path)
 
     async def act(self, request: Request) -> Response:
         """What the buttons of a debate do."""

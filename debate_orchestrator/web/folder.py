@@ -20,7 +20,7 @@ from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile, DebateError, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.web import pages
+from debate_orchestrator.web import blocks, pages
 
 _AROUND = 120
 """Characters that are shown on each side of what was searched for."""
@@ -153,9 +153,10 @@ def search(words: str, most: int = 100) -> list[Found]:
 
 def _searched(debate: DebateState) -> Iterator[tuple[str, str, str]]:
     """Turn, heading and text of what can be searched; a question from the floor has no turn."""
+    hidden = blocks.held_back(debate)
     for turn_id, answer in debate.answers.items():
         turn = debate.turns[turn_id]
-        if turn.speaking:
+        if turn.speaking and turn_id not in hidden:
             text = one_line(speech_rules.public(debate, answer.reply.text))
             yield turn_id, debate.format.heading_of(turn), text
     for asked in debate.questions:

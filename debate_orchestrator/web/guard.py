@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMappi
 from contextlib import suppress
 from typing import Any
 
+from debate_orchestrator.providers.servers import is_loopback
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.errors import BadFile
@@ -32,10 +33,9 @@ LARGEST_BODY = 2_000_000
 """Bytes of a request; a speech may have up to a million characters."""
 BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
-_OWN_NAMES = ("127.0.0.1", "localhost")
 _FORM = "application/x-www-form-urlencoded"
-_OPEN = ("/static/", "/seat/", "/review/")
-"""Where the key of the desk is not needed: seats and reviews have tokens of their own."""
+_OPEN = ("/static/", "/seat/", "/review/", "/tournament/")
+"""Where the key of the desk is not needed: seats, reviews and the pages of tournaments have tokens of their own."""
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -128,12 +128,25 @@ def desk_of(path: str) -> str:
 
 def _origin(host: str) -> str:
     """The origin of forms that are sent to a host: only at this machine's own names do they come without https."""
-    return f"{'http' if host.partition(':')[0] in _OWN_NAMES else 'https'}://{host}"
+    return f"{'http' if of_this_machine(host) else 'https'}://{host}"
 
 
-def is_https(headers: Headers) -> bool:
+def of_this_machine(host: str) -> bool:
+    """Whether the value of a Host header names this machine, so that only a browser here can have sent it."""
+    name = host.partition(":")[0]
+    return name == "localhost" or name.endswith(".localhost") or is_loopback(f"http://{host}")
+
+
+def is_https(scope: Scope) -> bool:
     """Whether the browser came by https. The proxy says so, since it is the only one that this server hears."""
-    return headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower() == "https"
+    return stated_last(scope, b"x-forwarded-proto").lower() == "https"
+
+
+def stated_last(scope: Scope, header: bytes) -> str:
+    """What the nearest proxy states in a header that each proxy on the way adds to: a value after a comma, or a line of
+    its own below those that the client sent."""
+    lines = [value.decode("latin-1") for name, value in scope["headers"] if name == header]
+    return ",".join(lines).rpartition(",")[2].strip()
 
 
 async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
@@ -203,8 +216,16 @@ class Tokens:
         """The key of one reviewer of that debate. `stem` is the name of the reviewer's files without the ending."""
         return self._of(f"reviewer {debate} {stem}")
 
+    def tournament(self, name: str) -> str:
+        """The token of the page that lies in the folder of a tournament, for as long as the key of the desk holds."""
+        return _digest(self.desk.encode(), f"tournament {name}")
+
     def _of(self, purpose: str) -> str:
-        return hmac.new(self._secret, purpose.encode(), hashlib.sha256).hexdigest()[:40]
+        return _digest(self._secret, purpose)
+
+
+def _digest(secret: bytes, purpose: str) -> str:
+    return hmac.new(secret, purpose.encode("utf-8", "surrogateescape"), hashlib.sha256).hexdigest()[:40]
 
 
 def same(token: str, given: str) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+from base64 import b64encode
 from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, quote
@@ -51,6 +53,12 @@ def static(name: str) -> str:
 
 
 @cache
+def _integrity(name: str) -> str:
+    """The digest by which a browser tells a file of this server from one that another server left in its cache."""
+    return f"sha384-{b64encode(hashlib.sha384(static(name).encode()).digest()).decode()}"
+
+
+@cache
 def _environment() -> Environment:
     shared = PrefixLoader(
         {
@@ -65,6 +73,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["integrity"] = _integrity
     environment.filters |= {
         "line": html.line,
         "literal": html.literal_html,
@@ -120,6 +129,17 @@ async def report_page(path: str) -> HTMLResponse:
 def own_page(page: str) -> HTMLResponse:
     """A page of `reports.html`, which brings its style along."""
     return HTMLResponse(page, headers={"content-security-policy": _REPORT_POLICY})
+
+
+def foreign_page(page: str) -> HTMLResponse:
+    """A page that may be anyone's. It runs nothing, leads nowhere by itself, and has no origin. Its address may become
+    known to other sites, which a page can see to, so that must hold nothing but a token of its own."""
+    headers = {
+        "content-security-policy": f"{_REPORT_POLICY}; sandbox allow-popups allow-popups-to-escape-sandbox",
+        "referrer-policy": "no-referrer",
+        "cross-origin-opener-policy": "unsafe-none",  # browsers refuse a sandboxed page that asks for more
+    }
+    return HTMLResponse(page, headers=headers)
 
 
 def png(data: bytes) -> Response:

@@ -176,6 +176,8 @@ class Run:
         """Whether the server ends: pages then stay as they are, until there is a server again."""
         self._writing: dict[str, Writing] = {}
         self._shown: set[str] = set()
+        self._html: dict[str, str] = {}
+        """By id, blocks as HTML. Each is made once, however many viewers come."""
         self._flush: asyncio.TimerHandle | None = None
         self.task = asyncio.create_task(self._run())
 
@@ -209,9 +211,14 @@ class Run:
         if self.current is None:
             return []
         debate = self.current.state
-        page = "".join(blocks.rendered(debate, block) for block in blocks.outline(debate))
+        page = "".join(self._rendered(debate, block) for block in blocks.outline(debate))
         writing = [message("text", speech.fields()) for speech in self._writing.values() if self._may_show(speech.turn)]
         return [message("page", page), message("status", self.status(debate)), *writing]
+
+    def _rendered(self, debate: DebateState, block: blocks.Block) -> str:
+        if block.id not in self._html:
+            self._html[block.id] = blocks.rendered(debate, block)
+        return self._html[block.id]
 
     def status(self, debate: DebateState) -> str:
         """Where the debate stands, as HTML."""
@@ -265,7 +272,7 @@ class Run:
         for block in blocks.outline(debate):
             if block.id not in self._shown:
                 self._shown.add(block.id)
-                self.audience.tell("block", blocks.rendered(debate, block))
+                self.audience.tell("block", self._rendered(debate, block))
         self.people.tell(debate)
         self._tell_status()
 
@@ -307,12 +314,14 @@ class Runs:
         """`explain` says to viewers why a debate stands still. Debates that are `remembered` are gone on with by the
         next server of the folder."""
         self._runs: dict[str, Run] = {}
+        self._complaints: dict[str, list[str]] = {}
         self._leaving = False
         self._explain, self._remembered = explain, remembered
 
-    def of(self, path: str) -> Run | None:
-        """The run of a debate, also one that has ended; None where it did not run since the server was started."""
-        return self._runs.get(path)
+    def complaints(self, path: str) -> list[str]:
+        """Why a debate stands still; empty where nothing has failed since the server was started."""
+        run = self._runs.get(path)
+        return run.complaints if run is not None else self._complaints.get(path, [])
 
     def running(self, path: str) -> Run | None:
         run = self._runs.get(path)
@@ -322,9 +331,18 @@ class Runs:
         """Goes on with a debate to whose risks the user has agreed, unless it runs already."""
         if (run := self.running(path)) is None:
             run = self._runs[path] = Run(path, People(), self._explain)
-            run.task.add_done_callback(lambda _: self._remember())
+            self._complaints.pop(path, None)
+            run.task.add_done_callback(lambda _: self._ended(run))
             self._remember()
         return run
+
+    def _ended(self, run: Run) -> None:
+        """Forgets a run but for what has failed: the journal has the rest."""
+        if self._runs.get(run.path) is run:
+            del self._runs[run.path]
+            if run.failure is not None:
+                self._complaints[run.path] = run.complaints
+        self._remember()
 
     def go_on(self) -> None:
         """Goes on with the debates that ran when the last server of this folder ended."""

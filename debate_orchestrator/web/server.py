@@ -6,10 +6,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import html
+import secrets
 import socket
 import threading
 import webbrowser
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,6 +43,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     their ports; `runs` are ended with it."""
     runs = runs or Runs()
     desk, seats, reviews = Desk(tokens, runs), Seats(tokens, runs), Reviews(tokens)
+    report_pages = tournaments.ReportPages(tokens)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -54,7 +58,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Route("/compare", desk.compare),
         Route("/tournaments", tournaments.listed),
         Route("/tournaments/{name}", tournaments.tournament),
-        Route("/tournaments/{name}/report", tournaments.report),
+        Route("/tournaments/{name}/report", report_pages.lead),
         Route("/tournaments/{name}/debates/{debate}", tournaments.debate),
         Route("/debates/{name}", desk.debate),
         Route("/debates/{name}/stream", desk.stream),
@@ -66,6 +70,8 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Route("/static/{name}", pages.static_file),
         Route("/review/{name}/{token}", reviews.review, methods=["GET", "POST"]),
         Route("/review/{name}/{token}/report", reviews.report),
+        Route("/tournament/{name}/{token}/", report_pages.page),
+        Route("/tournament/{name}/{token}/debates/{debate}", report_pages.debate),
         Route("/seat/{name}/{seat}/{token}", seats.seat, methods=["GET", "POST"]),
         Route("/seat/{name}/{seat}/{token}/stream", seats.stream),
         Route("/seat/{name}/{seat}/{token}/report", seats.report),
@@ -81,13 +87,29 @@ _MOST_CONNECTIONS = 1_500
 
 def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) -> None:
     """Serves the debates of the working folder on this machine alone, until Ctrl-C or SIGTERM. `more_hosts` are names
-    under which a proxy passes requests on. `ready` gets the address of the desk with its key, once it is served.
-    Raises BadSettings where the port is taken."""
+    under which a proxy passes requests on to 127.0.0.1; without any, the desk has an origin that no earlier server had.
+    `ready` gets the address of the desk with its key, once it is served. Raises BadSettings where the port is taken."""
     runs, tokens = Runs(), load_tokens()
-    with _listening(port) as (listening, address):
-        app = create_app(tokens, _hosts(listening, more_hosts), runs)
-        ready(f"{address}{DESK}{tokens.desk}/")
+    address, name = (LOOPBACK, LOOPBACK) if more_hosts else _new_origin()
+    with _listening(address, port) as listening:
+        port = listening.getsockname()[1]
+        hosts = _hosts(port, more_hosts) if more_hosts else [f"{name}:{port}"]
+        app = create_app(tokens, hosts, runs)
+        ready(f"http://{name}:{port}{DESK}{tokens.desk}/")
         _run(app, listening, runs.shutdown)
+
+
+def _new_origin() -> tuple[str, str]:
+    """An address of this machine to listen on, and the name by which a browser asks for it: random ones. What another
+    user's server left in the browser (a service worker, a cached script) is for an origin, and would run at the desk
+    if that had the same."""
+    address = str(IPv4Address("127.0.0.2") + secrets.randbelow(2**24 - 4))
+    with socket.socket() as probe:
+        try:
+            probe.bind((address, 0))
+        except OSError:  # only 127.0.0.1 is the loopback here, as on macOS; browsers take names below localhost to it
+            return LOOPBACK, f"{secrets.token_hex(16)}.localhost"
+    return address, address
 
 
 def serve_public(
@@ -97,31 +119,31 @@ def serve_public(
     BadSettings too where the moderation, or the database of the limits, can't be used."""
     limits = PostgresLimits(rules.limits) if rules.limits else MemoryLimits(spent_before())
     site = Site(rules, limits, log)
-    with _listening(port) as (listening, address):
-        app = views.create_app(site, _hosts(listening, more_hosts))
-        ready(f"{address}/")
+    with _listening(LOOPBACK, port) as listening:
+        port = listening.getsockname()[1]
+        app = views.create_app(site, _hosts(port, more_hosts))
+        ready(f"http://{LOOPBACK}:{port}/")
         _run(app, listening, site.shutdown)
 
 
-def _hosts(listening: socket.socket, more: Sequence[str]) -> list[str]:
-    port = listening.getsockname()[1]
+def _hosts(port: int, more: Sequence[str]) -> list[str]:
     return [f"{LOOPBACK}:{port}", f"localhost:{port}", *more]
 
 
-@contextlib.contextmanager
-def _listening(port: int) -> Iterator[tuple[socket.socket, str]]:
-    """A socket of this machine, and its address."""
+@contextmanager
+def _listening(address: str, port: int) -> Iterator[socket.socket]:
+    """A socket of this machine."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((LOOPBACK, port))
+        listening.bind((address, port))
         listening.listen(512)  # before the address is printed: a browser that is quick waits in the queue
     except (OSError, OverflowError):
         listening.close()
         hint = "another --port, or 0 for any that is free"
         raise BadSettings(f"port: {port} can't be used here.", hint=hint) from None
     with listening:
-        yield listening, f"http://{LOOPBACK}:{listening.getsockname()[1]}"
+        yield listening
 
 
 def _run(app: App, listening: socket.socket, shutdown: Callable[[], Awaitable[None]]) -> None:
@@ -144,7 +166,8 @@ def _run(app: App, listening: socket.socket, shutdown: Callable[[], Awaitable[No
 
 
 HEAD_SECONDS = 10.0
-"""Seconds in which the head of a request has to arrive, and that a connection may be idle."""
+"""Seconds in which the head of a request has to arrive, that a connection may be idle, and in which some of an answer
+has to be read."""
 MOST_UNFINISHED = 256
 """Connections at once on which no whole request has come. For one more the oldest is closed, so that a browser gets
 through however many are opened. They are not counted by address: all that come by a proxy have the same."""
@@ -169,10 +192,11 @@ class Server(uvicorn.Server):
 
 
 class Connection(H11Protocol):
-    """Closes a connection on which no head comes in time: one that never ends would hold it for ever. The time for the
-    rest of a request is kept by the guard."""
+    """Closes a connection on which no head comes in time, and ends one whose answers are not read: either would be held
+    for ever. The time for the rest of a request is kept by the guard."""
 
     _timer: asyncio.TimerHandle | None = None
+    _unread_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -186,8 +210,17 @@ class Connection(H11Protocol):
         super().on_response_complete()
         self._watch()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._await_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_unread()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
+        self._stop_unread()
         _unfinished.pop(self, None)
         super().connection_lost(exc)
 
@@ -218,7 +251,26 @@ class Connection(H11Protocol):
     def _close(self) -> None:
         self._timer = None
         if not self._answering:
-            self.transport.close()
+            self.transport.close()  # it waits until all of an answer is read
+            self._await_reading()
+
+    def _await_reading(self) -> None:
+        """Ends the connection unless the other side reads on: some of what waits for it in each such time."""
+        if self._unread_timer is None:
+            waiting = self.transport.get_write_buffer_size()
+            self._unread_timer = self.loop.call_later(HEAD_SECONDS, self._must_have_read, waiting)
+
+    def _must_have_read(self, before: int) -> None:
+        self._unread_timer = None
+        if self.transport.get_write_buffer_size() >= before:
+            self.transport.abort()
+        else:
+            self._await_reading()
+
+    def _stop_unread(self) -> None:
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+            self._unread_timer = None
 
 
 _PAGE = """\
@@ -239,7 +291,8 @@ def open_desk(address: str) -> bool:
     folder = state_folder()
     if folder is None:
         return False
-    page = folder / "serve" / f"desk-{urlsplit(address).port}.html"
+    parts = urlsplit(address)
+    page = folder / "serve" / f"desk-{parts.hostname}-{parts.port}.html"
     try:
         write_atomic(page, _PAGE.format(address=html.escape(address)), mode=0o600)
     except (OSError, BadFile):

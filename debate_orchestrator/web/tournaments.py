@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -22,8 +22,8 @@ from debate_orchestrator.tournament.ratings import elo
 from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, Winner, panel_winner
 from debate_orchestrator.util.data import is_link, read_text
 from debate_orchestrator.util.errors import BadFile
-from debate_orchestrator.web.guard import desk_of
-from debate_orchestrator.web.pages import html_response, own_page
+from debate_orchestrator.web.guard import Tokens, desk_of, same
+from debate_orchestrator.web.pages import foreign_page, go_to, html_response, own_page
 
 Result = Literal["won", "lost", "tied"]
 RESULTS: tuple[Result, ...] = ("won", "lost", "tied")
@@ -204,8 +204,16 @@ def _read(folder: str, known: tuple[tuple[str, int, int], ...]) -> Rows:
 
 async def listed(request: Request) -> Response:
     """The tournaments of the folder."""
-    found = await asyncio.to_thread(lambda: [(name, title(name)) for name in names()])
+    found = await asyncio.to_thread(lambda: [(name, _title(name)) for name in names()])
     return html_response("tournaments.html.j2", desk=desk_of(request.url.path), found=found)
+
+
+def _title(folder: str) -> str:
+    """What a tournament is called; one that can't be read, by its folder. Its page says why."""
+    try:
+        return title(folder)
+    except BadFile:
+        return folder
 
 
 async def tournament(request: Request) -> Response:
@@ -257,20 +265,43 @@ def _journal(folder: str, debate: str) -> str | None:
     return path if inside and _regular(path) else None
 
 
-async def report(request: Request) -> Response:
-    """The page that `debate tournament report` wrote."""
-    path = os.path.join(_folder(request), PAGE)
-    if not _regular(path):
-        raise HTTPException(404)
-    try:
-        return own_page(await asyncio.to_thread(read_text, path, _LARGEST_PAGE, follow=False))
-    except BadFile:
-        raise HTTPException(404) from None
-
-
 async def debate(request: Request) -> Response:
     """The report of one of its debates."""
     path = _journal(_folder(request), request.path_params["debate"].removesuffix(".html"))
     if path is None:
         raise HTTPException(404)
     return own_page(await asyncio.to_thread(render, path, "html"))
+
+
+class ReportPages:
+    """The pages that `debate tournament report` wrote, as they lie in their folders. A folder may be from a stranger,
+    whose page could send its own address elsewhere: so that is not below the key of the desk, and opens nothing but
+    the page and the reports of the folder's debates."""
+
+    def __init__(self, tokens: Tokens):
+        self._tokens = tokens
+
+    async def lead(self, request: Request) -> Response:
+        """From the desk to the page."""
+        name = _folder(request)
+        if not _regular(os.path.join(name, PAGE)):
+            raise HTTPException(404)
+        return go_to(f"/tournament/{quote(name, safe='')}/{self._tokens.tournament(name)}/")
+
+    async def page(self, request: Request) -> Response:
+        """The page."""
+        path = os.path.join(self._opened(request), PAGE)
+        try:
+            return foreign_page(await asyncio.to_thread(read_text, path, _LARGEST_PAGE, follow=False))
+        except BadFile:
+            raise HTTPException(404) from None
+
+    async def debate(self, request: Request) -> Response:
+        """The report of a debate, to which the page leads."""
+        self._opened(request)
+        return await debate(request)
+
+    def _opened(self, request: Request) -> str:
+        if not same(self._tokens.tournament(request.path_params["name"]), request.path_params["token"]):
+            raise HTTPException(404)
+        return _folder(request)

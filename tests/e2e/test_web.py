@@ -56,19 +56,23 @@ def without_rapporteur(window: Any) -> None:
 
 
 @contextmanager
-def served(folder: Path, port: int = 0, browser: str = "") -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The address of the desk of a folder, and the server's process, which opens a `browser` if one is given."""
+def served(
+    folder: Path, port: int = 0, browser: str = "", host: str = ""
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The address of the desk of a folder, and the server's process, which opens a `browser` if one is given, and is
+    asked for by the name of a `host` too."""
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     environment |= {"HOME": str(folder.parent / "home"), "XDG_STATE_HOME": str(folder.parent / "state")}
     environment["BROWSER"] = browser
     command = [sys.executable, "-m", "debate_orchestrator", "serve", "--port", str(port)]
     command += [] if browser else ["--no-browser"]
+    command += ["--host", host] if host else []
     server = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         with within(STARTING):
             assert server.stdout is not None
             address = server.stdout.readline().strip()
-        assert address.startswith("http://127.0.0.1:"), address
+        assert re.match(r"http://127\.\d+\.\d+\.\d+:\d+/desk/", address), address
         yield address, server
     finally:
         server.send_signal(signal.SIGTERM)
@@ -219,7 +223,7 @@ def test_speeches_are_seen_while_they_are_written(folder: Path, context: Any) ->
 
 def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
     """A server that was killed in the middle of a debate loses no turn: the next one goes on with it. A page that is
-    still open says that it follows the debate no more."""
+    still open says that the connection is lost."""
     program = held_speaker(folder)
     with served(folder) as (address, server):
         port = int(re.findall(r":(\d+)/", address)[0])
@@ -232,7 +236,7 @@ def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
         server.wait(STARTING)
     let_go(folder)
     with served(folder, port) as (address, _):
-        window.get_by_text("This page no longer follows the debate").wait_for()
+        window.get_by_text("Connection lost").wait_for()
         window.goto(address)
         window.get_by_role("link", name="Is a reason better").click()
         window.get_by_role("button", name="Go on").click()
@@ -330,14 +334,42 @@ def test_a_server_on_another_port_learns_nothing_that_opens_the_desk(folder: Pat
 def test_the_link_of_a_server_that_has_ended_opens_nothing(folder: Path, context: Any) -> None:
     """A server that takes the port later may learn the old link from pages that are still open. The next server of
     the folder says which link to use instead."""
-    with served(folder) as (address, _):
+    with served(folder, host="localhost") as (address, _):
         window = context.new_page()
         window.goto(address)
         port, old = int(re.findall(r":(\d+)/", address)[0]), window.url
-    with served(folder, port) as (address, _):
+    with served(folder, port, host="localhost") as (address, _):
         answer = window.goto(old)
         assert answer.status == 401 and "the link that `debate serve` printed" in answer.text()
         assert window.goto(address).status == 200
+
+
+LEFT = """self.addEventListener("fetch", (event) => event.respondWith(
+new Response("<title>Taken over</title>", { headers: { "content-type": "text/html" } })));"""
+LEAVING = """<script>navigator.serviceWorker.register("/left.js", { scope: "/" })
+.then(() => navigator.serviceWorker.ready).then(() => { document.title = "left"; })</script>"""
+
+
+def test_what_another_server_left_in_the_browser_does_not_run_at_the_desk(folder: Path, context: Any) -> None:
+    """A server of another user had the port, and left a service worker at its address. The next desk on that port has
+    another address, so the worker has no part in it."""
+
+    def respond(asked: local_http.Asked) -> local_http.Answer:
+        script = asked.path == "/left.js"
+        kind = "text/javascript" if script else "text/html"
+        return 200, {"content-type": kind}, [(LEFT if script else LEAVING).encode()]
+
+    window = context.new_page()
+    with local_http.answering(respond) as url:
+        window.goto(url)
+        window.wait_for_function("document.title == 'left'")
+        window.goto(url)
+        assert window.title() == "Taken over"
+    with served(folder, int(url.rpartition(":")[2])) as (address, _):
+        window.goto(address)
+        assert window.title() == "Debates"
+        window.goto(url)
+        assert window.title() == "Taken over"
 
 
 def test_the_browser_is_opened_without_a_secret_in_its_arguments(folder: Path, context: Any) -> None:

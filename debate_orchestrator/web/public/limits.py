@@ -54,7 +54,8 @@ class MemoryLimits:
         self._day, self._counts, self._key = "", Counter[str](), b""
 
     def _turn_to(self, day: str) -> None:
-        if day != self._day:
+        """Begins a new day; never an old one again, whose counts would begin anew."""
+        if day > self._day:
             self._day, self._counts, self._key = day, Counter(), secrets.token_bytes(KEY_BYTES)
 
     async def admit(self, debate: str, day: str, counters: Mapping[str, int], cost: float, caps: Caps) -> str | None:

@@ -86,10 +86,8 @@ class Site:
     async def _start(self, cast: Cast, answers: dict[str, Any], address: str) -> str:
         name = f"{folder.slug(answers['topic'])}-{secrets.token_hex(5)}"
         settings = _settings(answers, f"{name}{MARKS[0]}.md")
-        day = visitors.today()
-        visitor = visitors.mark(await self.limits.day_key(day), address)
-        await self._moderate(name, day, visitor, cast, answers)
-        await self._admit(name, day, visitor, cast)
+        await self._moderate(name, *await self._day_and_visitor(address), cast, answers)
+        await self._admit(name, *await self._day_and_visitor(address), cast)  # it may be another day by now
         opening = asyncio.ensure_future(open_debate(settings, rehearse=cast.rehearsal))
         try:
             files = await asyncio.shield(opening)
@@ -100,6 +98,10 @@ class Site:
             raise Refusal(500, {"": [sentence]}) from None
         self.queue.add(files.journal)
         return name
+
+    async def _day_and_visitor(self, address: str) -> tuple[str, str]:
+        day = visitors.today()
+        return day, visitors.mark(await self.limits.day_key(day), address)
 
     async def _moderate(self, name: str, day: str, visitor: str, cast: Cast, answers: dict[str, Any]) -> None:
         """Raises Refusal for a topic that the moderator refuses, and for a visitor who tries too many."""

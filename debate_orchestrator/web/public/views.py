@@ -6,8 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Iterable
-from functools import lru_cache
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 from starlette.applications import Starlette
@@ -25,6 +24,7 @@ from debate_orchestrator.web import blocks, card, folder, live, pages
 from debate_orchestrator.web.guard import Guard, is_https
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, png
 from debate_orchestrator.web.public import visitors
+from debate_orchestrator.web.public.renderings import Rendering, Renderings
 from debate_orchestrator.web.public.site import LONGEST_TOPIC, Site
 from debate_orchestrator.web.public.visitors import Refusal, Requests
 
@@ -36,7 +36,11 @@ class Views:
     """The views of a public site."""
 
     def __init__(self, site: Site, requests: Requests):
-        self._site, self._requests = site, requests
+        self._site, self._requests, self._renderings = site, requests, Renderings()
+
+    def close(self) -> None:
+        """Makes no more reports and pictures."""
+        self._renderings.close()
 
     async def home(self, request: Request) -> Response:
         """The form of a new debate, and the debates of others."""
@@ -44,20 +48,20 @@ class Views:
 
     async def start(self, request: Request) -> Response:
         """Starts a debate, or says beside the fields why not and whether to try again."""
-        https = is_https(request.headers)
+        https = is_https(request.scope)
         held = request.cookies.get(visitors.cookie_name(https=https), "")
         if not held:
             hint = "allow cookies for this site, and send the form again"
             return await self._home(request, {}, Refusal(403, {"": [with_hint("Your browser sent no cookie.", hint)]}))
         sent = await form(request, visitors.form_token(held))
         try:
-            name = await self._site.start(sent, visitors.address(request.scope, request.headers))
+            name = await self._site.start(sent, visitors.address(request.scope))
         except Refusal as refusal:
             return await self._home(request, sent, refusal)
         return go_to(f"/d/{name}")
 
     async def _home(self, request: Request, sent: dict[str, str], refusal: Refusal | None) -> Response:
-        https, rules = is_https(request.headers), self._site.rules
+        https, rules = is_https(request.scope), self._site.rules
         held = visitors.form_cookie(request.cookies, https=https)
         response = html_response(
             "public/home.html.j2",
@@ -115,8 +119,7 @@ class Views:
             state = run.current.state
             body = await asyncio.to_thread(_body, state)
         else:
-            there = os.stat(path)
-            body = await asyncio.to_thread(_settled_body, path, there.st_mtime_ns, there.st_size)
+            body = [str(await self._rendering(request, "page", path, lambda: "".join(_body(folder.load(path)[1]))))]
         waits = run is not None or self._site.queue.place(path) > 0
         rules, setup = state.format, state.opened.setup
         described = _result(path, state) if state.complete else "; ".join(setup.positions.values())
@@ -143,7 +146,7 @@ class Views:
         """Where a debate stands, as HTML."""
         if run := self._site.runs.running(path):
             return run.status(debate)
-        queue, ended = self._site.queue, self._site.runs.of(path)
+        queue = self._site.queue
         place, retry = queue.place(path), queue.retry_seconds(path)
         wait = queue.wait_seconds(place) if place else None
         return pages.render(
@@ -152,14 +155,14 @@ class Views:
             place=place,
             wait=visitors.minutes(wait) if wait is not None else "",
             retry=visitors.minutes(retry) if retry is not None else "",
-            complaints=ended.complaints if ended else [],
+            complaints=self._site.runs.complaints(path),
             given_up=visitors.given_up() if queue.given_up(path) else "",
         )
 
     async def stream(self, request: Request) -> Any:
         """What happens in a debate, as it happens; its place while it waits."""
         path = self._found(request)
-        visitor = self._requests.mark(request.scope, request.headers)
+        visitor = self._requests.mark(request.scope)
         run = self._site.runs.running(path)
         if run is not None:
             return live.EventStream(run.audience, run.first, visitor)
@@ -172,19 +175,24 @@ class Views:
     async def report(self, request: Request) -> Response:
         """The report, as `debate report` writes it."""
         path = self._found(request)
-        there = os.stat(path)
-        return own_page(await asyncio.to_thread(_report, path, there.st_mtime_ns, there.st_size))
+        return own_page(str(await self._rendering(request, "report", path, lambda: render(path, "html"))))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
         path = self._found(request)
-        there = os.stat(path)
-        return png(await asyncio.to_thread(_card, path, there.st_mtime_ns, there.st_size, self._site.rules.title))
+        made = await self._rendering(request, "card", path, lambda: _card(path, self._site.rules.title))
+        assert isinstance(made, bytes)
+        return png(made)
+
+    async def _rendering(self, request: Request, kind: str, path: str, make: Callable[[], Rendering]) -> Rendering:
+        """What is made of a journal as it is now."""
+        there, visitor = os.stat(path), self._requests.mark(request.scope)
+        return await self._renderings.get((kind, path, there.st_mtime_ns, there.st_size), make, visitor)
 
 
 def _base(request: Request) -> str:
     """How addresses of this site begin; the guard has checked the host."""
-    return f"{'https' if is_https(request.headers) else 'http'}://{request.headers['host']}"
+    return f"{'https' if is_https(request.scope) else 'http'}://{request.headers['host']}"
 
 
 def _is_rehearsal(path: str) -> bool:
@@ -200,18 +208,7 @@ def _body(debate: DebateState) -> list[str]:
     return [blocks.rendered(debate, block) for block in blocks.outline(debate)]
 
 
-@lru_cache(maxsize=64)
-def _settled_body(path: str, changed: int, size: int) -> list[str]:
-    return _body(folder.load(path)[1])
-
-
-@lru_cache(maxsize=32)
-def _report(path: str, changed: int, size: int) -> str:
-    return render(path, "html")
-
-
-@lru_cache(maxsize=128)
-def _card(path: str, changed: int, size: int, site: str) -> bytes:
+def _card(path: str, site: str) -> bytes:
     debate = folder.load(path)[1]
     positions = [
         (debate.format.name_of(side), one_line(debate.opened.setup.positions.get(side, "")))
@@ -235,6 +232,7 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         site.go_on()
         yield
+        views.close()
         await site.shutdown()
 
     async def failed(request: Request, error: Exception) -> Response:

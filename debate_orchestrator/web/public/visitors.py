@@ -15,7 +15,7 @@ from typing import Any
 
 from debate_orchestrator.util.errors import JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.web.guard import Headers, Refused, Scope
+from debate_orchestrator.web.guard import Headers, Refused, Scope, stated_last
 from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST
 
 COOKIE = "debate_visitor"
@@ -37,11 +37,11 @@ def seconds_to_midnight() -> int:
     return 86_400 - (now.hour * 3600 + now.minute * 60 + now.second)
 
 
-def address(scope: Scope, headers: Headers) -> str:
-    """Where a request comes from: what the proxy in front of this server says, which stands last in the header, or the
-    other end of the connection. An IPv6 address is cut to the network of 64 bits that one customer has."""
+def address(scope: Scope) -> str:
+    """Where a request comes from: what the proxy in front of this server says, or the other end of the connection. An
+    IPv6 address is cut to the network of 64 bits that one customer has."""
     client = scope.get("client")
-    stated = headers.get("x-forwarded-for", "").rpartition(",")[2].strip() or (client[0] if client else "")
+    stated = stated_last(scope, b"x-forwarded-for") or (client[0] if client else "")
     try:
         found = ipaddress.ip_address(_without_port(stated))
     except ValueError:
@@ -72,18 +72,18 @@ class Requests:
         self._key, self._day = b"", ""
         self._counts: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
-    def mark(self, scope: Scope, headers: Headers) -> str:
+    def mark(self, scope: Scope) -> str:
         """The visitor's mark in this process, whose key is random and changes daily."""
         if (day := today()) != self._day:
             self._key, self._day = secrets.token_bytes(32), day
             self._counts.clear()
-        return mark(self._key, address(scope, headers))
+        return mark(self._key, address(scope))
 
     def admit(self, scope: Scope, headers: Headers) -> None:
         """Raises Refused for a visitor who asks too often, and for a form that no page of this site has sent."""
         if scope["method"] == "POST" and not (headers.get("origin") or headers.get("sec-fetch-site")):
             raise Refused(403, "This form does not say which page it was sent from. Send it with a browser.")
-        visitor, now = self.mark(scope, headers), time.monotonic()
+        visitor, now = self.mark(scope), time.monotonic()
         began, count = self._counts.pop(visitor, (now, 0))
         if now - began >= _REQUEST_SECONDS:
             began, count = now, 0

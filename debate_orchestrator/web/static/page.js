@@ -38,8 +38,17 @@ if (debate) {
     const { words } = writing.get(turn);
     words.textContent = words.textContent.slice(0, start) + text;
   });
-  stream.addEventListener("over", () => { stream.close(); location.reload(); });
+  let lost = false; // after that another program may answer at this address, and its page is loaded by the reader alone
+  stream.addEventListener("over", () => {
+    stream.close();
+    if (!lost) { location.reload(); return; }
+    const link = document.createElement("a");
+    link.href = location.pathname;
+    link.textContent = "Load the page anew.";
+    status.replaceChildren("The debate has ended, or is paused. ", link);
+  });
   stream.addEventListener("error", () => {
+    lost = true;
     const again = stream.readyState !== EventSource.CLOSED; // then it connects again by itself
     status.textContent = again ? "Connection lost, trying again." : "This page no longer follows the debate. Load it anew.";
   });
