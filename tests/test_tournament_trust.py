@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -244,3 +245,18 @@ def test_a_plan_is_written_over_no_file(debate: Run, here: Path) -> None:
     assert [ran.code for ran in planned] == [0, 0] and "kept as plan.edited.json" in planned[1].err
     lengths = [len(json.loads(Path(name).read_text())) for name in ("plan.edited.json", "plan.json")]
     assert lengths[1] == 2 * lengths[0] > 0
+
+
+def test_pages_that_journals_cite_are_fetched_with_consent(debate: Run, here: Path) -> None:
+    """Journals of a folder from elsewhere may cite any page, so a clerk looks none up unasked; a tournament that was
+    begun here goes on unasked."""
+    Path("spec.yaml").write_text(to_yaml(contests.given(1, format="claim")), encoding="utf-8")
+    debate("tournament", "run", "spec.yaml", "--to", "own", "--rehearse", "--no-reports")
+    again = debate("tournament", "resume", "own", "--no-reports")
+    shutil.copytree("own", "gift")
+    resumed = debate("tournament", "resume", "gift", "--no-reports")
+    typed = debate("tournament", "run", "spec.yaml", "--to", "gift", "--rehearse", "--no-reports")
+
+    assert "needs your consent" not in again.err
+    for asked in (resumed, typed):
+        assert asked.code == 2 and "every address that its journals cite" in asked.err, asked.err
