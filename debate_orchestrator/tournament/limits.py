@@ -198,8 +198,9 @@ class Gate:
     """The limits that the calls of one model pass, in the order in which they come."""
 
     def __init__(self, limiters: list[Limiter], retry_for: float = LONGEST_PAUSE):
-        """A call waits no longer than `retry_for` seconds for the end of a pause."""
-        self._limiters, self._order, self._retry_for = limiters, asyncio.Lock(), retry_for
+        """A call waits no longer than `retry_for` seconds, or a minute, for the end of a pause."""
+        self._limiters, self._order = limiters, asyncio.Lock()
+        self._longest = max(retry_for, _LONGEST_BACKOFF)
 
     async def admitted(self, call: Admission, turn: str, stop: asyncio.Event) -> bool:
         """Returns when the call may be made; False if `stop` was set before. Paused if that takes too long."""
@@ -223,9 +224,9 @@ class Gate:
 
     def _must_not_outlast(self, limiters: Iterable[Limiter], turn: str) -> None:
         """Paused where a call would wait for longer than it would be retried."""
-        if (pause := max(limiter.pause() for limiter in limiters)) > self._retry_for:
+        if (pause := max(limiter.pause() for limiter in limiters)) > self._longest:
             problem = f"{turn}: the provider allows no call for another {pause:,.0f} s, and calls are retried for "
-            raise Paused(f"{problem}{self._retry_for:,.0f} s.", hint="the same command later")
+            raise Paused(f"{problem}{self._longest:,.0f} s.", hint="the same command later")
 
     def on_response(self, status: int, headers: Mapping[str, str]) -> None:
         """A response has come."""
@@ -274,7 +275,7 @@ class Limiters:
     @property
     def retry_for(self) -> float:
         """Seconds for which the debates of the spec retry a call."""
-        return float(self._spec.settings.get("retry_for", LIMITS.retry_for))
+        return float(self._spec.settings.get("retry_for") or LIMITS.retry_for)
 
     def _gate(self, model: str) -> Gate:
         return Gate(self.of(model), self.retry_for)
