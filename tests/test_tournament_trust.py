@@ -260,3 +260,22 @@ def test_pages_that_journals_cite_are_fetched_with_consent(debate: Run, here: Pa
     assert "needs your consent" not in again.err
     for asked in (resumed, typed):
         assert asked.code == 2 and "every address that its journals cite" in asked.err, asked.err
+
+
+def test_a_journal_counts_for_its_own_debate_and_once(debate: Run, rehearsed: None) -> None:
+    """Ratings leave out what a run refuses, a journal under the name of another debate, and copies of a journal."""
+    journals = sorted(Path("out/debates").glob("*.journal.jsonl"))
+    models = {row["model"]: row["games"] for row in debate("tournament", "rate", "out", "--json").json["elo"]}
+    shutil.copy(journals[0], journals[1])
+    Path("out/debates/copy").mkdir()
+    shutil.copy(journals[0], "out/debates/copy")
+    rated = debate("tournament", "rate", "out", "--json")
+    copies = Path("copies")
+    copies.mkdir()
+    shutil.copy(journals[0], copies / "one.journal.jsonl")
+    shutil.copy(journals[0], copies / "two.journal.jsonl")
+    counted = debate("tournament", "rate", "copies", "--json")
+
+    assert sum(row["games"] for row in rated.json["elo"]) == sum(models.values()) - 2
+    assert "is the journal of another debate than the schedule's" in rated.err
+    assert sum(row["games"] for row in counted.json["elo"]) == 2 and "is a copy of another" in counted.err
