@@ -44,7 +44,6 @@ PLACES = {
         "web/public/limits.py",
     ),
     "psycopg_pool": ("tournament/cluster/database.py",),
-    "altair": ("tournament/plots.py",),
     "jinja2": (
         "reports/html/page.py",
         "reports/markdown.py",

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from contests import spec
+from contests import row, spec, write_rows
 from counting import calls
-from tournaments import row, write_rows
 
 from debate_orchestrator.tournament import plan, spec_file
 from debate_orchestrator.tournament.bradley_terry import fit
