@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,7 +49,8 @@ def read_rows(folder: str) -> Rows:
     spec = read_json(os.path.join(folder, SPEC)) if os.path.exists(os.path.join(folder, SPEC)) else None
     path = os.path.join(folder, rows.ROWS)
     if isinstance(spec, dict) and IMPORTED in spec:
-        return rows.load(read_text(path, MOST), name_of(path), spec[IMPORTED].get("notes", ()))
+        about = spec[IMPORTED] if isinstance(spec[IMPORTED], dict) else {}
+        return rows.load(read_text(path, MOST), name_of(path), [str(note) for note in _listed(about.get("notes"))])
     journals = _journals(folder)
     if spec is None and not journals:
         problem = f"{name_of(folder)} is no tournament: it holds neither {SPEC} nor journals."
@@ -107,7 +108,7 @@ def _schedule(folder: str) -> dict[str, dict[str, Any]]:
     """Debate id to its line in the schedule; empty where there is none."""
     path = os.path.join(folder, SCHEDULE)
     lines = read_json(path) if os.path.exists(path) else []
-    return {str(line["id"]): line for line in lines if isinstance(line, dict) and "id" in line}
+    return {str(line["id"]): line for line in _listed(lines) if isinstance(line, dict) and "id" in line}
 
 
 def _belonging(
@@ -149,9 +150,13 @@ def _names(spec: Any) -> dict[str, str]:
     """Model spec, as reports show it, to the name that the tournament gives it."""
     given = spec if isinstance(spec, dict) else {}
     pool = given["judges"] if isinstance(given.get("judges"), dict) else {}
-    models = [*(given.get("models") or ()), *(pool.get("from") or ())]
+    models = [*_listed(given.get("models")), *_listed(pool.get("from"))]
     named = [model for model in models if isinstance(model, dict) and {"name", "spec"} <= set(model)]
     return {model_spec.public_name(str(model["spec"])): str(model["name"]) for model in named}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _name(spec: str, names: Mapping[str, str]) -> str:
@@ -214,11 +219,15 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     """Turn to the seconds from its first request to the answer that settled it."""
     asked: dict[str, datetime] = {}
     found: dict[str, float] = {}
-    for entry in entries:
+    try:
+        times = [datetime.fromisoformat(entry.at).astimezone(UTC) for entry in entries]
+    except (ValueError, OverflowError):  # not as this program writes it
+        return {}
+    for entry, at in zip(entries, times, strict=True):
         if isinstance(entry.event, Asked):
-            asked.setdefault(entry.event.turn, datetime.fromisoformat(entry.at))
+            asked.setdefault(entry.event.turn, at)
         elif isinstance(entry.event, Spoke | Voted | Declined) and entry.event.turn in asked:
-            passed = datetime.fromisoformat(entry.at) - asked[entry.event.turn]
+            passed = at - asked[entry.event.turn]
             found[entry.event.turn] = passed.total_seconds()
     return found
 
