@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import asyncio
 
+import contests
 import pytest
 
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.rates import read_rates
 from debate_orchestrator.providers.registry import Piece
-from debate_orchestrator.tournament.limits import FIRST_AT_ONCE, Bucket, Gate, LimitedProvider, Limiter
+from debate_orchestrator.tournament.limits import (
+    FIRST_AT_ONCE,
+    LONGEST_PAUSE,
+    Admission,
+    Bucket,
+    Gate,
+    LimitedProvider,
+    Limiter,
+    Limiters,
+)
 from debate_orchestrator.tournament.spec import Limits
+from debate_orchestrator.util.errors import Paused
 
 
 class Clock:
@@ -152,3 +163,32 @@ def test_a_call_waits_before_it_is_announced() -> None:
         assert limiter.in_flight == 0
 
     asyncio.run(scene())
+
+
+def test_a_pause_lasts_an_hour_at_most() -> None:
+    """Whatever a provider asks for, and whatever another worker has written down, calls are held back for an hour at
+    most."""
+    clock = Clock()
+    limiter, other = Limiter(Limits(), clock), Limiter(Limits(), clock)
+    limiter.on_response(429, {"retry-after": "1000000000"})
+    other.restore({**limiter.state(), "paused_until": 1e12})
+
+    assert limiter.wait() == other.wait() == LONGEST_PAUSE <= 3600
+
+
+@pytest.mark.parametrize(("after", "waits"), [("601", False), ("599", True)])
+def test_a_long_pause_pauses_the_debate(after: str, waits: bool) -> None:
+    """A call that would wait for longer than it is retried pauses its debate; a shorter pause is waited for."""
+    limiters = Limiters(contests.spec(rehearse=False, retry_for=600))
+    gate, stop = limiters.gate(contests.OPUS), asyncio.Event()
+    gate.on_response(429, {"retry-after": after})
+
+    async def admit() -> bool:
+        asyncio.get_running_loop().call_later(0.05, stop.set)
+        return await gate.admitted(Admission(1, 1, 0.0), "1.opening.a", stop)
+
+    if waits:
+        assert not asyncio.run(admit())
+    else:
+        with pytest.raises(Paused, match="allows no call for another 60"):
+            asyncio.run(admit())

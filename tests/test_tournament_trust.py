@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from conftest import Run
 from contests import imported, row
 
+from debate_orchestrator.core.events import Opened
+from debate_orchestrator.storage.journal import JournalWriter, now, read
 from debate_orchestrator.util.data import to_yaml
 from debate_orchestrator.web.tournaments import names
 
@@ -244,3 +247,91 @@ def test_a_plan_is_written_over_no_file(debate: Run, here: Path) -> None:
     assert [ran.code for ran in planned] == [0, 0] and "kept as plan.edited.json" in planned[1].err
     lengths = [len(json.loads(Path(name).read_text())) for name in ("plan.edited.json", "plan.json")]
     assert lengths[1] == 2 * lengths[0] > 0
+
+
+def test_pages_that_journals_cite_are_fetched_with_consent(debate: Run, here: Path) -> None:
+    """Journals of a folder from elsewhere may cite any page, so a clerk looks none up unasked; a tournament that was
+    begun here goes on unasked."""
+    Path("spec.yaml").write_text(to_yaml(contests.given(1, format="claim")), encoding="utf-8")
+    debate("tournament", "run", "spec.yaml", "--to", "own", "--rehearse", "--no-reports")
+    again = debate("tournament", "resume", "own", "--no-reports")
+    shutil.copytree("own", "gift")
+    resumed = debate("tournament", "resume", "gift", "--no-reports")
+    typed = debate("tournament", "run", "spec.yaml", "--to", "gift", "--rehearse", "--no-reports")
+
+    assert "needs your consent" not in again.err
+    for asked in (resumed, typed):
+        assert asked.code == 2 and "every address that its journals cite" in asked.err, asked.err
+
+
+def test_a_journal_counts_for_its_own_debate_and_once(debate: Run, rehearsed: None) -> None:
+    """Ratings leave out what a run refuses, a journal under the name of another debate, and copies of a journal."""
+    journals = sorted(Path("out/debates").glob("*.journal.jsonl"))
+    models = {row["model"]: row["games"] for row in debate("tournament", "rate", "out", "--json").json["elo"]}
+    shutil.copy(journals[0], journals[1])
+    Path("out/debates/copy").mkdir()
+    shutil.copy(journals[0], "out/debates/copy")
+    rated = debate("tournament", "rate", "out", "--json")
+    copies = Path("copies")
+    copies.mkdir()
+    shutil.copy(journals[0], copies / "one.journal.jsonl")
+    shutil.copy(journals[0], copies / "two.journal.jsonl")
+    counted = debate("tournament", "rate", "copies", "--json")
+
+    assert sum(row["games"] for row in rated.json["elo"]) == sum(models.values()) - 2
+    assert "is the journal of another debate than the schedule's" in rated.err
+    assert sum(row["games"] for row in counted.json["elo"]) == 2 and "is a copy of another" in counted.err
+
+
+@pytest.mark.parametrize("key", ["imported", "models", "judges"])
+@pytest.mark.parametrize("value", [5, {"notes": 5}, {"from": 5}, [5]])
+def test_values_of_other_kinds_are_no_crash(debate: Run, rehearsed: None, key: str, value: Any) -> None:
+    """A frozen spec or a schedule with values of other kinds is refused or told of, without a traceback."""
+    change(Path("out/tournament.json"), **{key: value})
+    spec = debate("tournament", "rate", "out")
+    Path("out/tournament.json").unlink()
+    Path("out/schedule.json").write_text("5", encoding="utf-8")
+    schedule = debate("tournament", "rate", "out")
+
+    assert spec.code in (0, 2) and schedule.code == 0 and "Traceback" not in spec.err + schedule.err
+
+
+@pytest.mark.parametrize("at", ["yesterday", "2026-01-01", "9999-12-31T23:59:59-12:00"])
+def test_times_that_no_run_wrote_are_left_out(debate: Run, rehearsed: None, at: str) -> None:
+    """A journal whose lines say when in other words, or in another zone, is rated without its times."""
+    events = [entry.event for entry in read(sorted(Path("out/debates").glob("*.journal.jsonl"))[0]).entries]
+    Path("timed").mkdir()
+    times = iter([at])
+    opened, *others = events
+    assert isinstance(opened, Opened)
+    with JournalWriter.create("timed/x.journal.jsonl", opened, clock=lambda: next(times, now())) as journal:
+        for event in others:
+            journal.append(event)
+
+    ran = debate("tournament", "rate", "timed")
+    assert ran.code == 0 and "Traceback" not in ran.err, ran.err
+
+
+def test_files_larger_than_any_memory_are_refused(debate: Run, rehearsed: None) -> None:
+    """A journal or a record of batches with a size beyond all limits, which takes no room on the disk, is not read."""
+    journal = sorted(Path("out/debates").glob("*.journal.jsonl"))[0]
+    for path in (journal, Path("out/batches.jsonl")):
+        path.unlink(missing_ok=True)
+        with path.open("wb") as file:
+            file.truncate(30_000_000_000)
+
+    batches = debate("tournament", "resume", "out")
+    Path("out/batches.jsonl").unlink()
+    resumed = debate("tournament", "resume", "out")
+    assert batches.code == 2 and "batches.jsonl (more than 268,435,456 bytes)" in batches.err, batches.err
+    assert resumed.code in (3, 4) and "more than 268,435,456 bytes" in resumed.err, resumed.err
+
+
+@pytest.mark.parametrize("at", ["1" + "0" * 400, "[]", "{}"])
+def test_a_record_of_batches_holds_numbers(debate: Run, rehearsed: None, at: str) -> None:
+    """A line of the record of batches with a number that no time has was not written by this program."""
+    line = f'{{"batch": "x", "model": "y", "at": {at}, "calls": []}}'
+    Path("out/batches.jsonl").write_text(line + "\n", encoding="utf-8")
+    ran = debate("tournament", "resume", "out")
+
+    assert ran.code == 2 and "line 1 was not written by this program" in ran.err, ran.err

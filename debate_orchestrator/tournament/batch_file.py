@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from debate_orchestrator.storage.journal import sync_folder, take_lock
-from debate_orchestrator.util.data import error_text, name_of, regular_file, strict_json
+from debate_orchestrator.util.data import error_text, must_fit, name_of, regular_file, strict_json
 from debate_orchestrator.util.errors import BadFile, JournalWriteError, LockedJournal
 
 BATCHES = "batches.jsonl"
@@ -61,6 +61,9 @@ class BatchFile:
             self._lock()
             self._read()
             sync_folder(folder)
+        except OSError as error:
+            os.close(self._handle)
+            raise BadFile(f"Can't use {name_of(self.path)} ({error_text(error)}).") from None
         except BaseException:
             os.close(self._handle)
             raise
@@ -73,12 +76,13 @@ class BatchFile:
             raise LockedJournal(problem, hint="wait for that process, or end it") from None
 
     def _read(self) -> None:
+        must_fit(self._handle)
         with open(os.dup(self._handle), "rb") as file:
             *lines, tail = file.read().split(b"\n")
         for n, line in enumerate(lines, start=1):
             try:
                 self._take(strict_json(line.decode()))
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
                 raise self._foreign(n) from None
         if not (tail.startswith(_BEGINNING) or _BEGINNING.startswith(tail)):
             raise self._foreign(len(lines) + 1)

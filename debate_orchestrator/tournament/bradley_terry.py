@@ -17,11 +17,12 @@ drawn, with replacement, from a fixed seed.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow
-from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.errors import BadFile, BadSettings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,9 +33,12 @@ if TYPE_CHECKING:
 
 _PRIOR = {"strength": 2.0, "reliability": 0.5, "bias": 1.0, "effect": 2.0, "ties": 3.0}
 """Standard deviations, in log odds; of reliability, in logs."""
+MOST_MODELS, MOST_JUDGES = 1_000, 5_000
 _OUTCOMES = {"pro": 0, "con": 1, "tie": 2}
 _MOST_DRAWS, _FEWEST_DRAWS, _WORK = 400, 50, 1_000_000
 """Bootstrap draws: fewer where there are many cells to fit, so that the time stays bounded."""
+_MOST_STEPS, _STEPS_OF_A_DRAW, _EVALUATIONS = 2_000, 300, 60_000
+"""Steps of the fit and of a draw, and about how often the likelihood is evaluated for all draws together."""
 CONFIDENCE = 0.95
 _INFORMATION = 0.2
 """What a vote tells of a parameter, about: the curvature of its log likelihood. Measured in standard errors, all
@@ -119,7 +123,10 @@ class _Votes(NamedTuple):
 
 
 def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0) -> Fit | None:
-    """The fit to the votes on these debates; None without a vote between known models. Needs the extra `tournament`."""
+    """The fit to the votes on these debates; None without a vote between known models. Needs the extra `tournament`.
+
+    BadFile if there are more than `MOST_MODELS` models or `MOST_JUDGES` judges: each draw fits them all.
+    """
     _need_libraries()
     import numpy as np
 
@@ -127,11 +134,11 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0)
     if data is None:
         return None
     groups = _groups(data)
-    use_side, use_second = _identified(data, groups)
+    use_side, use_second = _identified(data)
     layout = _Layout(len(data.models), len(data.judges), use_side, use_second)
     counts = data.counts()
-    best = layout.fit(data, counts, np.zeros(layout.size))
-    draws = _bootstrap(data, layout, best, seed)
+    best, evaluations = layout.fit(data, counts, np.zeros(layout.size))
+    draws = _bootstrap(data, layout, best, seed, _EVALUATIONS // evaluations)
     return _summary(data, layout, counts, groups, best, draws)
 
 
@@ -154,6 +161,9 @@ def _as_numbers(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> _Vo
     if len(models) < 2:
         return None
     judges = sorted({vote.judge for _, vote in used})
+    for count, most, what in ((len(models), MOST_MODELS, "models"), (len(judges), MOST_JUDGES, "judges")):
+        if count > most:
+            raise BadFile(f"{count:,} {what} are too many for strengths from votes; at most {most:,} are allowed.")
     topics = {topic: n for n, topic in enumerate(dict.fromkeys(debate.topic for debate, _ in used))}
     drawn_by = "topic" if len(topics) > 1 else "debate"
     if drawn_by == "debate":
@@ -184,23 +194,39 @@ def _groups(data: _Votes) -> Ints:
     return labels
 
 
-def _identified(data: _Votes, groups: Ints) -> tuple[bool, bool]:
-    """Whether the schedule tells the side effect, and that of speaking second, from the strengths and each other."""
-    import numpy as np
+def _identified(data: _Votes) -> tuple[bool, bool]:
+    """Whether the schedule tells the side effect, and that of speaking second, from the strengths and each other.
 
-    size = len(data.models)
-    design = np.zeros((size + 2, size + 2))  # X'X, which has the rank of X
-    ones = np.ones(len(data.pro))
-    columns = [(data.pro, ones), (data.con, -ones), (np.full(len(ones), size), ones)]
-    columns.append((np.full(len(ones), size + 1), data.second))
-    for at, value in columns:
-        for other, beside in columns:
-            np.add.at(design, (at, other), value * beside)
-    strengths = size - (int(groups.max()) + 1)
-    with_side = int(np.linalg.matrix_rank(design[: size + 1, : size + 1], hermitian=True))
-    with_both = int(np.linalg.matrix_rank(design, hermitian=True))
+    Around a circle of debates the strengths cancel out, and what is left of the two effects is what tells of them. It
+    is counted in whole numbers, in one walk through the debates.
+    """
+    left = _around_circles(data)
     either_way = {-1.0, 1.0} <= set(data.second.tolist())
-    return with_side > strengths, with_both > with_side and either_way
+    if (known := next((pair for pair in left if pair[0]), None)) is None:
+        return False, either_way and any(second for _, second in left)
+    return True, either_way and any(known[0] * second != known[1] * side for side, second in left)
+
+
+def _around_circles(data: _Votes) -> set[tuple[int, int]]:
+    """How often each effect counts, side and second, around the circles of debates that a walk meets."""
+    debates: defaultdict[int, set[tuple[int, int, int]]] = defaultdict(set)
+    for pro, con, second in zip(data.pro.tolist(), data.con.tolist(), data.second.astype(int).tolist(), strict=True):
+        debates[pro].add((con, 1, second))
+        debates[con].add((pro, -1, -second))
+    effects: dict[int, tuple[int, int]] = {}
+    left = set()
+    for begin in list(debates):
+        effects.setdefault(begin, (0, 0))
+        waiting = [begin]
+        while waiting:
+            model = waiting.pop()
+            for other, side, second in debates.pop(model, ()):
+                there = effects[model][0] + side, effects[model][1] + second
+                if other not in effects:
+                    effects[other] = there
+                    waiting.append(other)
+                left.add((there[0] - effects[other][0], there[1] - effects[other][1]))
+    return left
 
 
 class _Layout(NamedTuple):
@@ -227,8 +253,11 @@ class _Layout(NamedTuple):
         names = ["strength"] * self.models + ["reliability"] * self.judges + ["bias"] * self.judges
         return np.array([_PRIOR[name] for name in [*names, "effect", "effect", "ties"]])
 
-    def fit(self, data: _Votes, counts: Floats, start: Floats, within: float = 1e-4) -> Floats:
-        """The most likely parameters, `within` so many standard errors."""
+    def fit(
+        self, data: _Votes, counts: Floats, start: Floats, within: float = 1e-4, most: int = _MOST_STEPS
+    ) -> tuple[Floats, int]:
+        """The most likely parameters, `within` so many standard errors unless that takes more than `most` steps; and
+        how often the likelihood was evaluated."""
         from scipy.optimize import minimize
 
         precision = self._deviations() ** -2.0
@@ -239,9 +268,9 @@ class _Layout(NamedTuple):
             return value, scale * gradient
 
         # Conjugate gradients call no BLAS, whose threads would spin for far longer than problems this small take.
-        found = minimize(loss, start / scale, jac=True, method="CG", options={"gtol": within, "maxiter": 2000})
+        found = minimize(loss, start / scale, jac=True, method="CG", options={"gtol": within, "maxiter": most})
         best: Floats = scale * found.x
-        return best
+        return best, int(found.nfev)
 
     def _votes(self, data: _Votes, counts: Floats) -> Floats:
         """How many votes bear on each parameter."""
@@ -279,18 +308,19 @@ class _Layout(NamedTuple):
         return loss, precision * x - gradient
 
 
-def _bootstrap(data: _Votes, layout: _Layout, best: Floats, seed: int) -> Floats:
-    """Parameters by draw, NaN for models and judges without a vote in it; no row where there is one cluster."""
+def _bootstrap(data: _Votes, layout: _Layout, best: Floats, seed: int, most: int) -> Floats:
+    """Parameters by draw, of which there are at most about `most`: NaN for models and judges without a vote in
+    it; no row where there is one cluster."""
     import numpy as np
 
     if data.clusters < 2:
         return np.empty((0, layout.size))
     random = np.random.default_rng(seed)
     found = []
-    for _ in range(max(_FEWEST_DRAWS, min(_MOST_DRAWS, _WORK // len(data.pro)))):
+    for _ in range(max(_FEWEST_DRAWS, min(_MOST_DRAWS, most, _WORK // len(data.pro)))):
         weights = random.multinomial(data.clusters, np.full(data.clusters, 1 / data.clusters)).astype(float)
         counts = data.counts(weights)
-        x = layout.fit(data, counts, best, within=0.01)
+        x, _ = layout.fit(data, counts, best, within=0.01, most=_STEPS_OF_A_DRAW)
         x[layout.models : -3] = np.concatenate(layout.centered(x))
         seen = counts.sum(axis=1) > 0
         absent = np.ones(layout.size, dtype=bool)

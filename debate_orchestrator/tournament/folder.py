@@ -21,7 +21,16 @@ from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, 
 from debate_orchestrator.tournament.rows import ROWS
 from debate_orchestrator.tournament.spec import Model, Spec, Topic, check, spec_of
 from debate_orchestrator.tournament.spec_file import read_topics
-from debate_orchestrator.util.data import MOST, error_text, is_link, name_of, read_text, regular_file, strict_json
+from debate_orchestrator.util.data import (
+    MOST,
+    error_text,
+    is_link,
+    must_fit,
+    name_of,
+    read_text,
+    regular_file,
+    strict_json,
+)
 from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, short_repr
 
 SPEC, SCHEDULE, DEBATES = "tournament.json", "schedule.json", "debates"
@@ -102,6 +111,7 @@ def is_begun(path: str) -> bool:
         return False
     try:
         with open(path, "rb", opener=regular_file) as file:
+            must_fit(file.fileno())
             return b"\n" in file.readline()
     except OSError as error:
         raise BadJournal(f"Can't read the journal {path} ({error_text(error)}).") from None

@@ -25,7 +25,7 @@ from debate_orchestrator.tournament.folder import SPEC, must_be_new
 from debate_orchestrator.tournament.journal_rows import IMPORTED
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
 from debate_orchestrator.util.data import MOST, name_of, read_mapping, read_text, strict_json
-from debate_orchestrator.util.errors import BadFile, short_repr, suggest
+from debate_orchestrator.util.errors import MOST_TOLD, BadFile, first_few, short_repr, suggest
 from debate_orchestrator.util.garbage import collection_paused
 from debate_orchestrator.util.sanitize import count_words, normalized
 
@@ -78,6 +78,12 @@ class ColumnMap(Value):
         return [*own, *(column for pair in self.scores.values() for column in pair)]
 
 
+_MOST_PARTS, _LONGEST_PATH = 32, 500
+"""Keys of a path in a map, and its characters."""
+MOST_COLUMNS = 10_000
+"""Columns that a CSV file may have."""
+
+
 class JudgeRow(NamedTuple):
     """One row as it was read: values by the keys of the map, those of scores by dimension."""
 
@@ -127,11 +133,18 @@ def import_rows(source: str, map_file: str | None, to: str) -> Rows:
 
 
 def _read_map(path: str) -> ColumnMap:
+    given = read_mapping(path)
+    scores = given.get("scores")
+    if isinstance(scores, dict) and len(scores) > rows.MOST_DIMENSIONS:
+        problem = (
+            f"{name_of(path)}: `scores` has {len(scores):,} dimensions, and at most {rows.MOST_DIMENSIONS} are allowed."
+        )
+        raise BadFile(problem)
     try:
-        return ColumnMap.model_validate(read_mapping(path))
+        columns = ColumnMap.model_validate(given)
     except ValidationError as error:
         problems = []
-        for one in error.errors():
+        for one in error.errors()[:MOST_TOLD]:
             key = ".".join(map(str, one["loc"]))
             if one["type"] == "missing":
                 problems.append(f"{name_of(path)}: `{key}` is missing: the column that holds it.")
@@ -141,6 +154,11 @@ def _read_map(path: str) -> ColumnMap:
             else:
                 problems.append(f"{name_of(path)}: `{key}`: {one['msg']}.")
         raise BadFile(problems) from None
+    for name in columns.columns():
+        if len(name) > _LONGEST_PATH or name.count(".") >= _MOST_PARTS:
+            problem = f"{name_of(path)}: the column {short_repr(name)} is too long or too deep"
+            raise BadFile(f"{problem}; at most {_LONGEST_PATH} characters and {_MOST_PARTS} keys are allowed.")
+    return columns
 
 
 @collection_paused()
@@ -176,34 +194,48 @@ def _json_lines(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
 def _csv_lines(text: str, columns: ColumnMap, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(MOST)
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restval="")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
-        header = reader.fieldnames or ()
-        if missing := [name for name in columns.columns() if name not in header]:
-            raise BadFile([f"{where} has no column `{name}`. {suggest(name, header)}".rstrip() for name in missing])
+        header = next(reader, [])
+        if len(header) > MOST_COLUMNS:
+            raise BadFile(f"{where} has {len(header):,} columns, and at most {MOST_COLUMNS:,} are allowed.")
+        place = {name: n for n, name in enumerate(header)}
+        missing = (name for name in columns.columns() if name not in place)
+        problems = (f"{where} has no column `{name}`. {suggest(name, header)}".rstrip() for name in missing)
+        if told := list(first_few(problems, where)):
+            raise BadFile(told)
+        mapped = {name: place[name] for name in columns.columns()}
         for cells in reader:
-            yield reader.line_num, cells
+            if cells:
+                yield reader.line_num, {name: cells[n] if n < len(cells) else "" for name, n in mapped.items()}
     except csv.Error as error:
         raise BadFile(f"{where}:{reader.line_num}: not valid CSV ({error}).") from None
 
 
 def _mapped(lines: Iterable[tuple[int, dict[str, Any]]], columns: ColumnMap, where: str) -> Iterator[JudgeRow]:
-    named = {key: name for key, name in columns if key != "scores" and name is not None}
+    named = {key: _path(name) for key, name in columns if key != "scores" and name is not None}
+    scored = {name: (_path(pro), _path(con)) for name, (pro, con) in columns.scores.items()}
     absent = {"debate", "pro", "con", "judge"}
     for number, record in lines:
         values = {key: _at(record, name) for key, name in named.items()}
-        scores = {name: (_at(record, pro), _at(record, con)) for name, (pro, con) in columns.scores.items()}
+        scores = {name: (_at(record, pro), _at(record, con)) for name, (pro, con) in scored.items()}
         absent = {key for key in absent if values[key] is None}
         yield JudgeRow(number, values, scores, {})
     if absent:
         raise BadFile([f"{where} has no `{getattr(columns, key)}` in any row." for key in sorted(absent)])
 
 
-def _at(value: Any, path: str) -> Any:
+def _path(text: str) -> tuple[str, ...]:
+    """The keys of a path: the whole as one key, which comes first where it is there, and then one after another."""
+    return text, *text.split(".")
+
+
+def _at(value: Any, path: tuple[str, ...]) -> Any:
     """The value at a path of keys; None where there is none."""
-    if isinstance(value, dict) and path in value:
-        return value[path]
-    for key in path.split("."):
+    whole, *keys = path
+    if isinstance(value, dict) and whole in value:
+        return value[whole]
+    for key in keys:
         if not isinstance(value, dict):
             return None
         value = value.get(key)
@@ -221,9 +253,9 @@ def _debatebench(lines: Iterable[tuple[int, Any]], where: str) -> Iterator[Judge
         turns = [turn for turn in given if isinstance(turn, dict)] if isinstance(given, list) else []
         values = {
             "debate": transcript.get("debate_id"),
-            "topic": _at(transcript, "topic.id"),
-            "motion": _at(transcript, "topic.motion"),
-            "category": _at(transcript, "topic.category"),
+            "topic": _at(transcript, _path("topic.id")),
+            "motion": _at(transcript, _path("topic.motion")),
+            "category": _at(transcript, _path("topic.category")),
             "pro": transcript.get("pro_model_id"),
             "con": transcript.get("con_model_id"),
             "created": record.get("created_at"),
@@ -235,9 +267,9 @@ def _debatebench(lines: Iterable[tuple[int, Any]], where: str) -> Iterator[Judge
             work = {side: _side_work([turn for turn in turns if turn.get("speaker") == side]) for side in rows.SIDES}
             work["judge"] = _side_work(panel)
         for judge in panel or [{}]:
-            pro, con = (_mapping(_at(judge, f"{side}.scores")) for side in rows.SIDES)
+            pro, con = (_mapping(_at(judge, _path(f"{side}.scores"))) for side in rows.SIDES)
             points = {str(name): (pro[name], con.get(name)) for name in pro}
-            own = {"judge": _at(judge, "judge_id"), "winner": _at(judge, "winner")}
+            own = {"judge": judge.get("judge_id"), "winner": judge.get("winner")}
             yield JudgeRow(number, values | own, points, work)
 
 
@@ -398,6 +430,7 @@ class _Collector:
         if not self._readable:
             raise BadFile([f"{where}: no row has a winner that can be read.", *notes])
         ballots = rows.drop_flipped(_finals(self._ballots))
+        rows.check_sizes(ballots, where)
         votes: dict[str, list[Winner | None]] = {debate_id: [] for debate_id in self._debates}
         for ballot in ballots:
             if ballot.votes:

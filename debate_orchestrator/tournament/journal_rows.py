@@ -8,22 +8,22 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.events import Asked, Declined, Spoke, Voted
+from debate_orchestrator.core.events import Asked, Declined, Opened, Spoke, Voted
 from debate_orchestrator.core.phases import TIE, judges
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament import rows
-from debate_orchestrator.tournament.folder import DEBATES, SCHEDULE, SPEC, must_hold_no_link, read_json
+from debate_orchestrator.tournament.folder import DEBATES, SCHEDULE, SPEC, load, must_hold_no_link, read_json
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import MOST, name_of, read_text
-from debate_orchestrator.util.errors import BadFile, BadJournal
+from debate_orchestrator.util.errors import BadFile, BadJournal, UserError
 
 IMPORTED = "imported"
 """The key of `tournament.json` that says where imported rows come from."""
@@ -56,16 +56,17 @@ def read_rows(folder: str) -> Rows:
         raise BadFile(problem, hint="name the folder that `debate tournament run` or `import` wrote")
     if not journals:
         raise BadFile(f"{name_of(folder)} holds no debate yet.", hint="`debate tournament run` first")
-    found, errors = _read_all(journals)
+    found, errors = _read_all(journals, Path(folder, DEBATES))
     if not found:
         raise BadFile([*errors[:5], f"None of the {len(journals)} journals in {name_of(folder)} can be read."])
-    held = [debate for debate in found if debate.report.recorded is None]
-    again = [debate for debate in found if debate.report.recorded is not None]
     schedule, names = _schedule(folder), _names(spec)
+    held, left_out = _belonging(folder, spec, schedule, found)
+    held, copies = _once(held)
+    again, more_copies = _once([debate for debate in found if debate.report.recorded is not None])
     debates = [_debate_row(folder, debate, schedule.get(debate.name, {}), names) for debate in held]
     ballots = [row for debate in held for row in _ballot_rows(debate.name, debate.report, names, 0)]
     ballots += _repeated(held, again, names)
-    return Rows(debates, ballots, list(_notes(errors, schedule, held, again)))
+    return Rows(debates, ballots, [*left_out, *copies, *more_copies, *_notes(errors, schedule, held, again)])
 
 
 def title(folder: str) -> str:
@@ -83,14 +84,16 @@ def _journals(folder: str) -> list[str]:
     return sorted(str(path) for path in place.rglob(f"*{JOURNAL}") if not path.name.startswith("."))
 
 
-def _read_all(paths: Sequence[str]) -> tuple[list[_Debate], list[str]]:
-    """Every journal that can be read, and a sentence on each that can't."""
+def _read_all(paths: Sequence[str], home: Path) -> tuple[list[_Debate], list[str]]:
+    """Every journal that can be read, and a sentence on each that can't. Those of a tournament are in `home`."""
     found: list[_Debate] = []
     errors: list[str] = []
     stems = Counter(Path(path).name.removesuffix(JOURNAL) for path in paths)
     for path in paths:
         name = Path(path).name.removesuffix(JOURNAL)
-        if stems[name] > 1:  # as in a folder of folders, where every report has the same name
+        if (
+            stems[name] > 1 and Path(path).parent != home
+        ):  # as in a folder of folders, where every report has the same name
             name = f"{Path(path).parent.name}/{name}"
         try:
             entries = read(path).entries
@@ -113,16 +116,55 @@ def _schedule(folder: str) -> dict[str, dict[str, Any]]:
     """Debate id to its line in the schedule; empty where there is none."""
     path = os.path.join(folder, SCHEDULE)
     lines = read_json(path) if os.path.exists(path) else []
-    return {str(line["id"]): line for line in lines if isinstance(line, dict) and "id" in line}
+    return {str(line["id"]): line for line in _listed(lines) if isinstance(line, dict) and "id" in line}
+
+
+def _belonging(
+    folder: str, spec: Any, schedule: Mapping[str, Mapping[str, Any]], found: Sequence[_Debate]
+) -> tuple[list[_Debate], list[str]]:
+    """The debates that were held, and a sentence on each journal that is not of the debate that its name says, as a run
+    would find: where there is a spec it opens each debate, and a schedule alone has its motion and seed."""
+    held = [debate for debate in found if debate.report.recorded is None]
+    if not schedule:
+        return held, []
+    try:
+        tournament = load(folder) if spec is not None else None
+    except UserError as error:
+        return held, [f"Whether journals are of scheduled debates is not known: {error.complaints[0]}"]
+    scheduled = {debate.id: debate for debate in tournament.schedule} if tournament else {}
+    belonging, notes = [], []
+    for debate in held:
+        line, opened = schedule.get(debate.name), debate.entries[0].event
+        try:
+            if debate.name in scheduled and tournament:
+                tournament.must_belong(scheduled[debate.name], [entry.event for entry in debate.entries])
+            elif line is None or not (isinstance(opened, Opened) and opened.seed == line.get("seed", opened.seed)):
+                raise BadFile(f"{name_of(debate.path)} is no journal of a debate of the schedule.")
+            belonging.append(debate)
+        except BadFile as error:
+            notes.append(f"A journal is left out: {error.complaints[0].partition(' Try: ')[0]}")
+    return belonging, notes
+
+
+def _once(debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
+    """Each journal once, and a sentence on each copy of one."""
+    first = {debate.report.journal.head: debate for debate in reversed(debates)}
+    copies = [debate for debate in debates if first[debate.report.journal.head] is not debate]
+    notes = [f"A journal is left out: {name_of(debate.path)} is a copy of another." for debate in copies]
+    return list(first.values())[::-1], notes
 
 
 def _names(spec: Any) -> dict[str, str]:
     """Model spec, as reports show it, to the name that the tournament gives it."""
     given = spec if isinstance(spec, dict) else {}
     pool = given["judges"] if isinstance(given.get("judges"), dict) else {}
-    models = [*(given.get("models") or ()), *(pool.get("from") or ())]
+    models = [*_listed(given.get("models")), *_listed(pool.get("from"))]
     named = [model for model in models if isinstance(model, dict) and {"name", "spec"} <= set(model)]
     return {model_spec.public_name(str(model["spec"])): str(model["name"]) for model in named}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _name(spec: str, names: Mapping[str, str]) -> str:
@@ -185,11 +227,15 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     """Turn to the seconds from its first request to the answer that settled it."""
     asked: dict[str, datetime] = {}
     found: dict[str, float] = {}
-    for entry in entries:
+    try:
+        times = [datetime.fromisoformat(entry.at).astimezone(UTC) for entry in entries]
+    except (ValueError, OverflowError):  # not as this program writes it
+        return {}
+    for entry, at in zip(entries, times, strict=True):
         if isinstance(entry.event, Asked):
-            asked.setdefault(entry.event.turn, datetime.fromisoformat(entry.at))
+            asked.setdefault(entry.event.turn, at)
         elif isinstance(entry.event, Spoke | Voted | Declined) and entry.event.turn in asked:
-            passed = datetime.fromisoformat(entry.at) - asked[entry.event.turn]
+            passed = at - asked[entry.event.turn]
             found[entry.event.turn] = passed.total_seconds()
     return found
 

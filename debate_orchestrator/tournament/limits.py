@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -17,10 +17,11 @@ from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.engine.estimate import price_of, sizes
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import faults, rates
+from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.registry import Piece, Provider, entry
 from debate_orchestrator.tournament.spec import Limits, Spec
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import ExternalError, TransientError
+from debate_orchestrator.util.errors import ExternalError, Paused, TransientError
 
 FIRST_AT_ONCE = 16
 """Calls of one model that may be under way in the first second."""
@@ -29,6 +30,8 @@ _BURST = 1.0
 """Seconds of a minute's allowance that may be used at once."""
 _SHORTEST = 0.001
 _BACKOFF, _LONGEST_BACKOFF = 1.0, 60.0
+LONGEST_PAUSE = 3600.0
+"""Seconds that calls are held back at most, however long a provider asks for."""
 _REFUSALS = (429, 503, 529)
 _LOOK = 0.25
 """Seconds after which a waiting call looks again whether it was told to stop."""
@@ -92,6 +95,10 @@ class Limiter:
             return None
         return max((bucket.wait(now) for bucket in self.buckets.values()), default=0.0)
 
+    def pause(self) -> float:
+        """Seconds for which no call may be made, after a refusal."""
+        return max(0.0, self.paused_until - self._clock())
+
     def take(self, amounts: Mapping[str, float]) -> None:
         """A call begins."""
         self.in_flight += 1
@@ -127,7 +134,7 @@ class Limiter:
             return  # calls that were refused together count once
         self.refusals += 1
         backoff = min(_BACKOFF * 2 ** min(self.refusals - 1, 10), _LONGEST_BACKOFF)
-        self.paused_until = now + max(backoff, after or 0.0)
+        self.paused_until = now + min(max(backoff, after or 0.0), LONGEST_PAUSE)
         self.allowed, self.careful = max(1.0, self.in_flight / 2), True
         self.grown_at = self.paused_until
 
@@ -140,6 +147,7 @@ class Limiter:
         """Takes over what another limiter of the same clock knew. Limits that were given stay as they are."""
         for name in _STATE:
             setattr(self, name, state[name])
+        self.paused_until = min(self.paused_until, self._clock() + LONGEST_PAUSE)
         self.allowed = min(self.allowed, float(self.most))
         for name, (a_minute, level, at) in state["buckets"].items():
             given = getattr(self._given, name)
@@ -185,11 +193,13 @@ class Admission(NamedTuple):
 class Gate:
     """The limits that the calls of one model pass, in the order in which they come."""
 
-    def __init__(self, limiters: list[Limiter]):
+    def __init__(self, limiters: list[Limiter], retry_for: float = LONGEST_PAUSE):
+        """A call waits no longer than `retry_for` seconds, or a minute, for the end of a pause."""
         self._limiters, self._order = limiters, asyncio.Lock()
+        self._longest = max(retry_for, _LONGEST_BACKOFF)
 
     async def admitted(self, call: Admission, turn: str, stop: asyncio.Event) -> bool:
-        """Returns when the call may be made; False if `stop` was set before."""
+        """Returns when the call may be made; False if `stop` was set before. Paused if that takes too long."""
         async with self._order:
             while not stop.is_set():
                 if not (seconds := await self._take(call, turn)):
@@ -200,12 +210,19 @@ class Gate:
 
     async def _take(self, call: Admission, turn: str) -> float:
         """Takes room for a call; seconds after which to try again if there is none."""
+        self._must_not_outlast(self._limiters, turn)
         waits = [limiter.wait() for limiter in self._limiters]
         if all(wait == 0.0 for wait in waits):
             for limiter in self._limiters:
                 limiter.take(call.amounts)
             return 0.0
         return until_next_look(waits, 0.01)
+
+    def _must_not_outlast(self, limiters: Iterable[Limiter], turn: str) -> None:
+        """Paused where a call would wait for longer than it would be retried."""
+        if (pause := max(limiter.pause() for limiter in limiters)) > self._longest:
+            problem = f"{turn}: the provider allows no call for another {pause:,.0f} s, and calls are retried for "
+            raise Paused(f"{problem}{self._longest:,.0f} s.", hint="the same command later")
 
     def on_response(self, status: int, headers: Mapping[str, str]) -> None:
         """A response has come."""
@@ -251,8 +268,13 @@ class Limiters:
             self._gates[model] = self._gate(model)
         return self._gates[model]
 
+    @property
+    def retry_for(self) -> float:
+        """Seconds for which the debates of the spec retry a call."""
+        return float(self._spec.settings.get("retry_for") or LIMITS.retry_for)
+
     def _gate(self, model: str) -> Gate:
-        return Gate(self.of(model))
+        return Gate(self.of(model), self.retry_for)
 
     def limited(self, providers: Mapping[str, Provider]) -> dict[str, Provider]:
         """The providers of a debate, those that call a server or a program behind their limits."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from debate_orchestrator.core.costs import CostLine
@@ -17,11 +17,13 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.registry import takes_batches
-from debate_orchestrator.tournament.spec import Limits, Model, Spec, Topic, debate_settings, eligible
+from debate_orchestrator.tournament.spec import Limits, Pool, Spec, Topic, debate_settings
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 
 MOST_DEBATES = 200_000
+MOST_DRAWN = 2_000_000
+"""Judges of all debates of a schedule, those of the reserves included."""
 
 
 class ScheduledDebate(Value):
@@ -54,6 +56,12 @@ def make_schedule(spec: Spec) -> tuple[ScheduledDebate, ...]:
         count = len(pairs) * len(spec.topics) * spec.repetitions * (1 + (spec.sides == "swapped"))
         if (total := len(debates) + count * (1 + (spec.first == "both"))) > MOST_DEBATES:
             raise BadSettings(f"The schedule has {total:,} debates, and at most {MOST_DEBATES:,} are allowed.")
+        if (drawn := total * len(spec.judges.pool)) > MOST_DRAWN:
+            problem = (
+                f"The schedule has {total:,} debates with {len(spec.judges.pool)} judges to draw from, {drawn:,} in "
+            )
+            problem += f"all, and at most {MOST_DRAWN:,} are allowed."
+            raise BadSettings(problem, hint="fewer judges, topics or repetitions")
         for repetition in range(1, spec.repetitions + 1):
             for place, topic in enumerate(spec.topics):
                 for pair in pairs:
@@ -103,29 +111,28 @@ class JudgeDraw:
     """Draws panels, and keeps count of how often each judge was drawn."""
 
     def __init__(self, spec: Spec):
-        self._spec = spec
-        self._eligible: dict[tuple[str, str], list[Model]] = {}
-        self._by_topic: Counter[tuple[str, str]] = Counter()
-        self._by_pair: Counter[tuple[str, tuple[str, ...]]] = Counter()
+        self._spec, self._pool = spec, Pool(spec)
+        self._eligible: dict[tuple[str, str], list[str]] = {}
+        self._by_topic: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._by_pair: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
         self._in_all: Counter[str] = Counter()
 
     def panel(self, topic: Topic, pro: str, con: str, chance: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The panel of a debate and its reserve, least used first: on the topic, then for the pair, then in all, then
         by chance."""
-        pair = tuple(sorted((pro, con)))
         if (pro, con) not in self._eligible:
-            self._eligible[pro, con] = eligible(self._spec, pro, con)
-        names = [judge.name for judge in self._eligible[pro, con]]
+            self._eligible[pro, con] = [judge.name for judge in self._pool.eligible(pro, con)]
+        names = self._eligible[pro, con]
+        counts = (self._by_topic[topic.id], self._by_pair[tuple(sorted((pro, con)))], self._in_all)
         if self._spec.judges.sample == "balanced":
-            use = {
-                name: (self._by_topic[name, topic.id], self._by_pair[name, pair], self._in_all[name]) for name in names
-            }
-            names.sort(key=lambda name: (*use[name], _hash("judge", chance, name)))
+            on_topic, of_pair, in_all = (count.get for count in counts)
+            by_chance = _hashes("judge", chance)
+            names = sorted(
+                names, key=lambda name: (on_topic(name, 0), of_pair(name, 0), in_all(name, 0), by_chance(name))
+            )
         panel = tuple(names[: self._spec.judges.panel])
-        for name in panel:
-            self._by_topic[name, topic.id] += 1
-            self._by_pair[name, pair] += 1
-            self._in_all[name] += 1
+        for count in counts:
+            count.update(panel)
         return panel, tuple(names[len(panel) :])
 
 
@@ -167,8 +174,21 @@ def number(what: str, spec: Spec, *parts: object) -> int:
 
 
 def _hash(*parts: object) -> int:
-    text = "\0".join(map(str, parts))
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8])
+    *before, last = parts
+    return int.from_bytes(_hashes(*before)(str(last)))
+
+
+def _hashes(*parts: object) -> Callable[[str], bytes]:
+    """The hash of these parts and one more, as bytes of a number: what all have in common is hashed once."""
+    text = "".join(f"{part}\0" for part in parts)
+    begun = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
+
+    def hashed(last: str) -> bytes:
+        whole = begun.copy()
+        whole.update(last.encode("utf-8", "surrogatepass"))
+        return whole.digest()[:8]
+
+    return hashed
 
 
 def topics_by_id(topics: Sequence[Topic]) -> dict[str, Topic]:
@@ -294,8 +314,12 @@ def _per_call(model: str, usage: Usage, calls: float, *, batch: bool) -> float |
 def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: Spec) -> tuple[float, str]:
     """Seconds that the strictest limit asks for, and which one that is."""
     needs = [(0.0, "")]
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for model in (*spec.models, *spec.judges.pool):
+        names[model_spec.real(model.spec)].add(model.name)
     for key, limit in limits.items():
-        own = [load for load in loads if _is_limited(key, load.spec, spec)]
+        # A limit names a provider, the spec of a model or its name.
+        own = [load for load in loads if key in {model_spec.kind(load.spec), load.spec, *names[load.spec]}]
         wanted = {
             "requests": sum(load.calls for load in own),
             "input_tokens": sum(load.usage.input - load.usage.cached for load in own),
@@ -306,9 +330,3 @@ def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: Spec) -> tu
             if (a_minute := getattr(limit, name)) is not None:
                 needs.append((amount / a_minute * 60, f"{key}: {a_minute:,} {name.replace('_', ' ')} a minute"))
     return max(needs)
-
-
-def _is_limited(key: str, model: str, spec: Spec) -> bool:
-    """Whether a limit counts for a model: it names its provider, its spec or its name."""
-    names = {one.name for one in (*spec.models, *spec.judges.pool) if model_spec.real(one.spec) == model}
-    return key in (model_spec.kind(model), model) or key in names

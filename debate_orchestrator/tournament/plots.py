@@ -67,13 +67,13 @@ def draw(tables: Sequence[Table], order: Sequence[str]) -> list[Plot]:
 def _shown(table: Table, order: Sequence[str]) -> tuple[list[dict[str, Any]], bool]:
     """The table's rows by column, with no more than `_MOST` names in any column of names, and whether that cut any."""
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    cut = False
-    for column in ("model", "model_a", "model_b", "judge", "judge_a", "judge_b", "debater", "topic_id"):
+    cut, place = False, {name: n for n, name in enumerate(order)}
+    for column in ("model", "model_a", "model_b", "judge", "judge_a", "judge_b", "debater", "topic_id", "turn"):
         if column in table.columns:
             names = dict.fromkeys(row[column] for row in rows)
             if len(names) > _MOST:
                 cut = True
-                kept = {*sorted(names, key=lambda name: order.index(name) if name in order else len(order))[:_MOST]}
+                kept = {*sorted(names, key=lambda name: place.get(str(name), len(order)))[:_MOST]}
                 rows = [row for row in rows if row[column] in kept]
     return [{key: _plain(value) for key, value in row.items()} for row in rows], cut
 

@@ -16,13 +16,16 @@ from typing import Literal
 from pydantic import ValidationError
 
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.garbage import collection_paused
 
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
 SIDES: tuple[Side, Side] = ("pro", "con")
 WINNERS: tuple[Winner, ...] = ("pro", "con", "tie")
+MOST_VOTES, MOST_DIMENSIONS, LONGEST_DIMENSION = 200, 100, 100
+"""Votes on one debate, since each is compared with each other; dimensions of one ballot's scores, and the characters of
+their names."""
 ROWS = "rows.jsonl"
 """The file of an imported tournament's rows."""
 
@@ -140,6 +143,25 @@ class Rows:
         return [*self.notes, *_completeness_notes(self.debates), *_mirror_notes(self.ballots)]
 
 
+def check_sizes(ballots: Iterable[BallotRow], where: str) -> None:
+    """BadFile if a debate has more votes, or a ballot more or longer dimensions, than are allowed, or a ballot stands
+    twice."""
+    votes: Counter[str] = Counter()
+    seen: set[tuple[object, ...]] = set()
+    for ballot in ballots:
+        debate = short_repr(ballot.debate)
+        votes[ballot.debate] += ballot.votes
+        if votes[ballot.debate] > MOST_VOTES:
+            raise BadFile(f"{where}: the debate {debate} has more than the {MOST_VOTES} votes that are allowed.")
+        if len(ballot.scores) > MOST_DIMENSIONS or max(map(len, ballot.scores), default=0) > LONGEST_DIMENSION:
+            allowed = f"{MOST_DIMENSIONS} dimensions with names of {LONGEST_DIMENSION} characters are allowed"
+            raise BadFile(f"{where}: a ballot on the debate {debate} has more scores; at most {allowed}.")
+        key = (ballot.debate, ballot.judge, ballot.turn, ballot.final, ballot.mirrored, ballot.repeat)
+        if key in seen:
+            raise BadFile(f"{where}: a ballot on the debate {debate} stands twice.", hint="import the data again")
+        seen.add(key)
+
+
 def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
     counts = Counter(
         "rehearsed" if debate.rehearsed else "complete" if debate.complete else "incomplete" for debate in debates
@@ -242,4 +264,5 @@ def load(text: str, where: str, notes: Sequence[str] = ()) -> Rows:
     if len(known) < len(debates) or any(ballot.debate not in known for ballot in ballots):
         problem = f"{where}: a debate stands twice, or a ballot belongs to none."
         raise BadFile(problem, hint="import the data again")
+    check_sizes(ballots, where)
     return Rows(debates, ballots, notes)

@@ -19,7 +19,7 @@ from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.providers import pricing, registry
 from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.util import model_spec, resources
-from debate_orchestrator.util.errors import BadSettings, short_repr, suggest, with_hint
+from debate_orchestrator.util.errors import BadSettings, first_few, short_repr, suggest, with_hint
 
 Sides = Literal["balanced", "swapped", "random", "fixed"]
 First = Literal["pro", "con", "balanced", "random", "both"]
@@ -220,7 +220,8 @@ def _model_problems(data: Mapping[str, Any]) -> Iterator[str]:
         for model in models[:MOST_MODELS]:
             yield from (f"{where}: {problem}" for problem in _problems_of(model))
         counts = Counter(model["name"] for model in models)
-        yield from (f"{where}: {short_repr(name)} stands twice." for name, count in counts.items() if count > 1)
+        twice = (f"{where}: {short_repr(name)} stands twice." for name, count in counts.items() if count > 1)
+        yield from first_few(twice, where)
 
 
 def _name_problems(data: Mapping[str, Any]) -> Iterator[str]:
@@ -231,7 +232,8 @@ def _name_problems(data: Mapping[str, Any]) -> Iterator[str]:
     names = [model["name"] for model in models]
     pairs = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2] if isinstance(pairs, list) else []
     yield from _unknown("pairs", [name for pair in pairs for name in pair], names, "no name in models")
-    yield from (f"pairs: {short_repr(one)} can't debate itself." for one, other in pairs if one == other)
+    alone = (f"pairs: {short_repr(one)} can't debate itself." for one, other in pairs if one == other)
+    yield from first_few(alone, "pairs")
     if len({frozenset(map(str, pair)) for pair in pairs}) < len(pairs):
         yield "pairs: a pair stands twice. (x, y) and (y, x) are the same pair; `sides` decides who is pro."
     yield from _unknown("added", data.get("added"), names, "no name in models")
@@ -255,11 +257,15 @@ def _format_problems(data: Mapping[str, Any], rules: Format) -> Iterator[str]:
 
 def _unknown(where: str, given: Any, known: Iterable[str], what: str) -> Iterator[str]:
     """A sentence on each name that is not known, with the nearest that is."""
-    names = list(dict.fromkeys(known))
-    for name in dict.fromkeys(map(str, given)) if isinstance(given, list | dict) else ():
-        if name not in names:
-            near = suggest(name, names) or (f"Known: {', '.join(names[:20])}." if names else "")
-            yield f"{where}: {short_repr(name)} is {what}. {near}".rstrip()
+    names = dict.fromkeys(known)
+
+    def problems() -> Iterator[str]:
+        for name in dict.fromkeys(map(str, given)) if isinstance(given, list | dict) else ():
+            if name not in names:
+                near = suggest(name, names) or (f"Known: {', '.join([*names][:20])}." if names else "")
+                yield f"{where}: {short_repr(name)} is {what}. {near}".rstrip()
+
+    return first_few(problems(), where)
 
 
 def check(spec: Spec) -> list[str]:
@@ -276,7 +282,7 @@ def check(spec: Spec) -> list[str]:
         if specs.setdefault(model.name, model.spec) != model.spec:
             problems.append(f"judges: {model.name} names {model.spec} here and {specs[model.name]} in models.")
     problems += _panel_problems(spec)
-    problems += _setting_problems(spec)
+    problems += first_few(_setting_problems(spec), "topics")
     return problems
 
 
@@ -311,17 +317,31 @@ def is_shipped(spec: Spec) -> bool:
     return not templates and with_budgets(rules, spec.budgets) == spec.rules
 
 
-def eligible(spec: Spec, pro: str, con: str) -> list[Model]:
-    """The judges who may judge two models."""
-    if spec.judges.exclude == "none":
-        return list(spec.judges.pool)
-    sides = [model_spec.real(spec.model_named(name).spec) for name in (pro, con)]
-    vendors = {model_spec.vendor(side) for side in sides} - {""} if spec.judges.exclude == "vendor" else set()
-    return [
-        judge
-        for judge in spec.judges.pool
-        if model_spec.real(judge.spec) not in sides and model_spec.vendor(judge.spec) not in vendors
-    ]
+class Pool:
+    """The pool of a spec, which says of each pair of models who may judge it."""
+
+    def __init__(self, spec: Spec):
+        self._exclude, self._judges = spec.judges.exclude, spec.judges.pool
+        self._identities = [_identity(judge.spec) for judge in self._judges]
+        self._sides = {model.name: _identity(model.spec) for model in (*spec.judges.pool, *spec.models)}
+
+    def eligible(self, pro: str, con: str) -> list[Model]:
+        """The judges who may judge two models, by their names."""
+        if self._exclude == "none":
+            return list(self._judges)
+        specs, vendors = (set(values) for values in zip(self._sides[pro], self._sides[con], strict=True))
+        vendors = vendors - {""} if self._exclude == "vendor" else set()
+        return [
+            judge
+            for judge, (spec, vendor) in zip(self._judges, self._identities, strict=True)
+            if spec not in specs and vendor not in vendors
+        ]
+
+
+def _identity(spec: str) -> tuple[str, str]:
+    """The spec of the model itself, and its vendor."""
+    real = model_spec.real(spec)
+    return real, model_spec.vendor(real)
 
 
 def unlisted(spec: Spec) -> list[str]:
@@ -344,8 +364,9 @@ def pair_up(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
 def _panel_problems(spec: Spec) -> Iterator[str]:
     if not spec.judges.panel:
         return
+    pool = Pool(spec)
     for pair in spec.pairs:
-        if len(may_judge := eligible(spec, *pair)) < spec.judges.panel:
+        if len(may_judge := pool.eligible(*pair)) < spec.judges.panel:
             who = {"models": "the debaters' own models", "vendor": "the debaters' vendors"}
             without = f" without {who[spec.judges.exclude]}" if spec.judges.exclude != "none" else ""
             problem = (

@@ -22,7 +22,7 @@ from debate_orchestrator.formats.source import is_path
 from debate_orchestrator.tournament.spec import DEBATE_SETTINGS, Spec, Topic, as_model, pair_up, spec_of
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.data import name_of, read_text, strict_json
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, suggest, with_hint
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, first_few, short_repr, suggest, with_hint
 
 ROUND_ROBIN = "round robin"
 DEFAULT_FORMAT = "panel"
@@ -33,6 +33,8 @@ _OFF_BY_DEFAULT = {name: False for name in ("issues", "brief") if name in DEBATE
 """Settings that are for a person with a decision to make, and off in a tournament unless the spec says otherwise."""
 LARGEST = 20_000_000
 """Bytes that a file of topics may have."""
+MOST_COLUMNS = 200
+"""Columns that a CSV file of topics may have."""
 _TOPIC_FIELDS = tuple(Topic.model_fields)
 _ID = re.compile(r"[^\s\x00-\x1f]{1,80}")
 
@@ -47,7 +49,7 @@ def parse_spec(given: Mapping[str, Any], folder: str = "", *, rehearse: bool = F
 
     With `rehearse` a stand-in takes the place of every model.
     """
-    problems = [_unknown_key(key) for key in given if key not in KEYS]
+    problems = list(first_few((_unknown_key(key) for key in given if key not in KEYS), "spec"))
     rules, templates, prompts = _format(given.get("format", DEFAULT_FORMAT), folder, problems)
     topics, topic_problems = read_topics(given.get("topics"), folder)
     models = _models(given.get("models"))
@@ -135,11 +137,11 @@ def read_topics(given: Any, folder: str) -> tuple[tuple[Topic, ...], list[str]]:
     if not isinstance(given, list) or not given:
         hint = "a list of {id, motion, category}, or the path of a CSV, JSON or YAML file with such rows"
         return (), [with_hint(f"{where}: {short_repr(given)} is no list of topics.", hint)]
-    problems = [problem for n, row in enumerate(given, 1) for problem in _row_problems(where, n, row)]
-    if problems:
+    found = (problem for n, row in enumerate(given, 1) for problem in _row_problems(where, n, row))
+    if problems := list(first_few(found, where)):
         return (), problems
     topics = tuple(_topic(row) for row in given)
-    return topics, list(_twice(where, topics))
+    return topics, list(first_few(_twice(where, topics), where))
 
 
 def _topic_rows(path: str) -> Any:
@@ -147,7 +149,7 @@ def _topic_rows(path: str) -> Any:
     text = read_text(path, LARGEST)
     try:
         if path.endswith(".csv"):
-            return [dict(row) for row in csv.DictReader(text.splitlines(keepends=True), strict=True)]
+            return _csv_rows(text, name_of(path))
         if path.endswith(".json"):
             value = strict_json(text)
         elif path.endswith((".yaml", ".yml")):
@@ -159,6 +161,17 @@ def _topic_rows(path: str) -> Any:
     except (ValueError, RecursionError, csv.Error) as error:
         raise BadFile(f"{name_of(path)} can't be parsed: {short_repr(str(error), 120)}.") from None
     return value.get("topics") if isinstance(value, dict) else value
+
+
+def _csv_rows(text: str, name: str) -> list[dict[str, str]]:
+    """The rows of a CSV file, with the columns of a topic; without one that it must have, with all that is there."""
+    reader = csv.reader(text.splitlines(keepends=True), strict=True)
+    header = next(reader, [])
+    if len(header) > MOST_COLUMNS:
+        raise BadFile(f"{name} has {len(header):,} columns, and at most {MOST_COLUMNS} are allowed.")
+    whole = {"id", "motion", "category"}.issubset(header)
+    known = {column: n for n, column in enumerate(header) if not whole or column in _TOPIC_FIELDS}
+    return [{column: cells[n] for column, n in known.items() if n < len(cells)} for cells in reader if cells]
 
 
 def _row_problems(where: str, n: int, row: Any) -> Iterator[str]:

@@ -25,9 +25,15 @@ one, what to try: `Try: name another output.` The command line maps these classe
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from debate_orchestrator.util.redact import redact
+
+MOST_KNOWN, LONGEST_WORD = 1_000, 200
+"""Known words that `suggest` compares with, and characters that a word may have."""
+MOST_TOLD = 20
+"""Problems of one kind that are told."""
 
 
 def with_hint(problem: str, hint: str = "") -> str:
@@ -44,9 +50,20 @@ def short_repr(value: object, most: int = 60) -> str:
 
 
 def suggest(word: object, known: Iterable[str]) -> str:
-    """`Did you mean 'x'?` for the known word closest to `word`; empty if none is close."""
-    near = difflib.get_close_matches(str(word), list(known), 1)
+    """`Did you mean 'x'?` for the known word closest to `word`; empty if none is close. It looks at no more than
+    `MOST_KNOWN` words, and at none that is longer than `LONGEST_WORD`."""
+    words = [text for text in islice(known, MOST_KNOWN) if len(text) <= LONGEST_WORD]
+    near = difflib.get_close_matches(str(word), words, 1) if len(str(word)) <= LONGEST_WORD else []
     return f"Did you mean {near[0]!r}?" if near else ""
+
+
+def first_few(problems: Iterable[str], where: str) -> Iterator[str]:
+    """The first `MOST_TOLD` problems; where there are more, a sentence says so, and they are not looked for."""
+    for count, problem in enumerate(problems):
+        if count == MOST_TOLD:
+            yield f"{where}: there are more problems than these {MOST_TOLD}."
+            return
+        yield problem
 
 
 class DebateError(Exception):

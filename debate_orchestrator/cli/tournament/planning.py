@@ -60,12 +60,12 @@ def plan(arguments: argparse.Namespace) -> int:
     spec = specs.read_spec(arguments)
     schedule = make_schedule(spec)
     expected = forecast(spec, schedule, at_once, batch=arguments.batch)
-    plain = [debate.model_dump(mode="json") for debate in schedule]
     if arguments.to:
         text = folder.schedule_text(schedule)
         if kept := write_over(arguments.to, text, folder.SCHEDULE_BEGINS, "a schedule"):
             remark(f"The schedule that was there is kept as {kept}.")
     if arguments.json:
+        plain = [debate.model_dump(mode="json") for debate in schedule]
         print_json({**_forecast_json(expected), "notes": unlisted(spec), "schedule": plain})
         return 0
     for line in _schedule_lines(schedule, arguments.to):

@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = Options.of(arguments)
     spec = specs.read_spec(arguments)
     tournament = folder.create(arguments.to or folder.default_folder(spec), spec)
-    if tournament.spec.added:  # the folder has models that the file does not name
+    if tournament.spec.added or specs.has_begun(tournament):  # what the file does not name
         specs.agree_to_folder(tournament, trusted=arguments.trust)
     specs.remember_folder(tournament)
     return run_tournament(tournament, options)

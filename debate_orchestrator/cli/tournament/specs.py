@@ -109,23 +109,34 @@ def _specs(given: Any) -> list[str]:
 
 
 def agree_to_folder(tournament: Tournament, *, trusted: bool) -> None:
-    """Asks for consent to what the frozen spec in a folder does: the folder may come from elsewhere."""
-    consent.agree(_origin(tournament), folder_risks(tournament), trusted=trusted)
+    """Asks for consent to what the frozen spec in a folder does, and what its journals ask for: the folder may come
+    from elsewhere. Journals that are begun from now on are the user's own."""
+    consent.agree(_origin(tournament), folder_risks(tournament, begun=has_begun(tournament)), trusted=trusted)
+    remember_folder(tournament)
 
 
 def remember_folder(tournament: Tournament) -> None:
     """Remembers what the user agreed to, or typed, of the spec that is frozen in a folder."""
-    consent.remember(_origin(tournament), folder_risks(tournament))
+    consent.remember(_origin(tournament), folder_risks(tournament, begun=True))
 
 
-def folder_risks(tournament: Tournament) -> list[Risk]:
-    """What a frozen spec does beyond debating."""
+def has_begun(tournament: Tournament) -> bool:
+    """Whether the folder has a journal of any debate."""
+    return any(os.path.lexists(tournament.journal(debate)) for debate in tournament.schedule)
+
+
+def folder_risks(tournament: Tournament, *, begun: bool) -> list[Risk]:
+    """What a frozen spec does beyond debating. Where debates are `begun`, a clerk looks up the pages that speeches in
+    their journals cite, and those may be a stranger's."""
+    from debate_orchestrator.tournament.folder import DEBATES
     from debate_orchestrator.tournament.spec import is_shipped
 
     spec = tournament.spec
     # What looks pages up has no place among a tournament's models: the format alone says whether there is a clerk.
     clerk = {CLERK: (model_spec.FETCH,)} if CLERK in spec.rules.seated else {CLERK: ()}
     found = list(risks.of_settings({**spec.settings, "cast": spec.everyone | clerk}))
+    if begun and CLERK in spec.rules.seated:
+        found.append(Risk(kind="pages", where=DEBATES, what="every address that its journals cite"))
     found += _price_risks(model.model_dump() for model in (*spec.models, *spec.judges.pool))
     if tournament.schedule and not is_shipped(spec):
         found += risks.of_debate(tournament.opening(tournament.schedule[0]), {})

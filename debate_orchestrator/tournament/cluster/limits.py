@@ -89,7 +89,7 @@ class SharedGate(Gate):
     """The limits that the calls of one model pass, wherever they are made."""
 
     def __init__(self, shared: SharedLimiters, model: str):
-        super().__init__(shared.of(model))
+        super().__init__(shared.of(model), shared.retry_for)
         self._shared, self._model = shared, model
         self._limits = shared.keys(model)
         self._exchanging = asyncio.Lock()
@@ -133,7 +133,7 @@ class SharedGate(Gate):
 
     async def _exchange(self, call: Admission | None = None, turn: str = "") -> float:
         """Writes what has happened, and takes room for a call; seconds after which to try again if there is none.
-        OverBudget if the call would exceed the cap."""
+        OverBudget if the call would exceed the cap, Paused if it would wait too long."""
         async with self._exchanging:
             written, taken = _Unreported(), list[str]()
             try:
@@ -168,6 +168,7 @@ class SharedGate(Gate):
         throttled = limiters[self._model].throttled - throttled
         price, seconds = written.cost, 0.0
         if call is not None:
+            self._must_not_outlast(limiters.values(), turn)
             waits = [limiter.wait() for limiter in limiters.values()]
             if all(wait == 0.0 for wait in waits):
                 for limiter in limiters.values():

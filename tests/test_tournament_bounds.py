@@ -1,0 +1,155 @@
+"""What a tournament reads is small enough for the work that it takes, or is refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run
+from contests import row, spec, write_rows
+from counting import calls
+
+from debate_orchestrator.tournament import plan, spec_file
+from debate_orchestrator.tournament.bradley_terry import fit
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow
+from debate_orchestrator.util.errors import BadFile, BadSettings, suggest
+
+
+def votes(models: int, judges: int = 1) -> tuple[list[DebateRow], list[BallotRow]]:
+    """A debate for each two models, and a vote on it."""
+    debates = [
+        DebateRow(id=f"d{n}", topic=f"t{n % 2}", pro=f"m{2 * n}", con=f"m{2 * n + 1}", winner="pro")
+        for n in range(models // 2)
+    ]
+    return debates, [BallotRow(debate=one.id, judge=f"j{n % judges}", winner="pro") for n, one in enumerate(debates)]
+
+
+@pytest.mark.parametrize(("models", "judges", "which"), [(1_002, 1, "1,002 models"), (2, 5_001, "5,001 judges")])
+def test_so_many_models_and_judges_are_rated(models: int, judges: int, which: str) -> None:
+    """Strengths of more models, or of more judges, than are fitted are refused before anything is fitted."""
+    debates, ballots = votes(models)
+    ballots += [BallotRow(debate="d0", judge=f"j{n}", winner="con") for n in range(1, judges)]
+
+    with pytest.raises(BadFile, match=f"{which} are too many"):
+        fit(debates, ballots)
+
+
+def import_fails(debate: Run) -> str:
+    """What is said of rows.csv and map.yaml, which are refused."""
+    ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")
+    assert ran.code == 2 and not Path("t").exists()
+    return str(ran.err)
+
+
+def test_a_debate_has_so_many_votes(debate: Run) -> None:
+    """Each vote on a debate is compared with each other, so rows of more judges are refused."""
+    write_rows(row("d", "x", "y", "pro", judge=f"j{n}") for n in range(201))
+
+    assert "the debate 'd' has more than the 200 votes that are allowed" in import_fails(debate)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"scores": {f"s{n}": ["id", "id"] for n in range(101)}}, "101 dimensions, and at most 100"),
+        ({"scores": {"s" * 101: ["id", "id"]}}, "with names of 100 characters"),
+        ({"judge": ".".join("a" * 33)}, "too long or too deep"),
+        ({"judge": "a" * 501}, "too long or too deep"),
+    ],
+)
+def test_a_map_names_so_much(debate: Run, change: dict[str, Any], said: str) -> None:
+    """Every row is read by the whole map, so its dimensions, and the length and depth of its paths, are limited."""
+    write_rows([row("1", "x", "y", "pro")])
+    known = json.loads(Path("map.yaml").read_text(encoding="utf-8"))
+    Path("map.yaml").write_text(json.dumps(known | change), encoding="utf-8")
+
+    assert said in import_fails(debate)
+
+
+def test_columns_that_are_not_mapped_are_not_read(debate: Run) -> None:
+    """Rows of a file with many columns take the work of the columns that are mapped; too many are refused."""
+    write_rows([row("1", "x", "y", "pro")])
+    lines = Path("rows.csv").read_text(encoding="utf-8").splitlines()
+
+    def write(columns: int) -> None:
+        names = ",".join(f"c{n}" for n in range(columns))
+        Path("rows.csv").write_text(f"{lines[0]},{names}\n{lines[1]}\n", encoding="utf-8")
+
+    write(9_000)
+    assert debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "read").code == 0
+    write(10_001)
+    assert "10,010 columns, and at most 10,000 are allowed" in import_fails(debate)
+
+
+def test_missing_columns_are_told_up_to_a_number(debate: Run) -> None:
+    """Of many columns that a map names and a file lacks, the first twenty are told."""
+    write_rows([row("1", "x", "y", "pro")])
+    known = json.loads(Path("map.yaml").read_text(encoding="utf-8"))
+    scores = {f"s{n}": [f"pro{n}", f"con{n}"] for n in range(50)}
+    Path("map.yaml").write_text(json.dumps({**known, "scores": scores}), encoding="utf-8")
+
+    told = import_fails(debate)
+    assert told.count("has no column") == 20 and "more problems than these 20" in told
+
+
+def test_topics_have_so_many_columns(tmp_path: Path) -> None:
+    """A file of topics with too many columns is refused; of fewer, only those of a topic are read."""
+    path = tmp_path / "topics.csv"
+
+    def read(columns: int) -> object:
+        names = ",".join(f"c{n}" for n in range(columns))
+        path.write_text(f"id,motion,category,{names}\n" + "".join(f"t{n},M {n}.,c\n" for n in range(50)))
+        return spec_file.read_topics(str(path), "")
+
+    assert "has 203 columns, and at most 200 are allowed" in str(read(200))
+    assert calls(lambda: read(190)) < 1.2 * calls(lambda: read(1))
+
+
+def unknown_limits(many: int) -> dict[str, Any]:
+    return {"limits": {f"none{n}": {"requests": 1} for n in range(many)}}
+
+
+def unknown_pairs(many: int) -> dict[str, Any]:
+    return {"pairs": [[f"x{n}", f"y{n}"] for n in range(many)]}
+
+
+@pytest.mark.parametrize("unknown", [unknown_limits, unknown_pairs])
+def test_unknown_names_are_told_up_to_a_number(unknown: Callable[[int], dict[str, Any]]) -> None:
+    """A near name is looked for among the known ones for twenty unknown names, however many there are."""
+    with pytest.raises(BadSettings) as refused:
+        spec(**unknown(1_000))
+
+    assert len(refused.value.complaints) == 21
+    assert "there are more problems than these 20" in refused.value.complaints[-1]
+
+
+def test_a_near_word_is_looked_for_among_so_many() -> None:
+    """A suggestion takes a bounded number of known words, none of them very long."""
+    words = [f"word{n}" for n in range(1_000)]
+    assert suggest("last", [*words, "lest"]) == "" and suggest("lost", [*words[1:], "lest"]) != ""
+    assert suggest("a" * 201, ["a" * 200]) == suggest("a" * 200, ["a" * 201]) == ""
+
+
+def test_a_schedule_draws_so_many_judges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Debates times judges are limited, since a schedule names all who may judge each debate."""
+    monkeypatch.setattr(plan, "MOST_DRAWN", 35)
+
+    assert len(plan.make_schedule(spec(topics=1))) * 3 == 18
+    with pytest.raises(BadSettings, match="12 debates with 3 judges to draw from, 36 in all, and at most 35"):
+        plan.make_schedule(spec(topics=2))
+
+
+def test_who_may_judge_is_looked_up_once_for_each_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The vendor of a spec is worked out once for each model and judge of a spec, and not again for each pair."""
+    models = [f"anthropic:claude-{n}" for n in range(12)]
+    found = spec(models=models, judges={"from": [f"openai:gpt-{n}" for n in range(9)], "panel": 1, "exclude": "vendor"})
+    counted: list[str] = []
+    monkeypatch.setattr(
+        "debate_orchestrator.util.model_spec.vendor", lambda spec: counted.append(spec) or spec.partition(":")[0]
+    )
+
+    assert len(plan.make_schedule(found)) == 12 * 11 * 2
+    assert len(counted) <= 12 + 2 * 9
