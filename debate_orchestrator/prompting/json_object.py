@@ -12,7 +12,7 @@ import json
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
@@ -72,12 +72,20 @@ def find_object(text: str) -> Found:
     public = _public(text, bare)
     for part in _outermost(public):
         if (read := _strict_or_repaired(part)) is not None:
-            if any(other.value not in ({}, read[0]) for other in _strict_objects(public.replace(part, " "))):
+            rest = public.replace(part, " ")
+            if any(other.value not in ({}, read[0]) for other in _strict_objects(rest)) or _has_key(rest, read[0]):
                 raise ValueError("it holds JSON objects that differ")
             return read[0], [*_changes(text, part, public), *read[1]]
     if reason is not None:
         raise reason
     return value, []
+
+
+def _has_key(text: str, value: Mapping[str, Any]) -> bool:
+    """Whether a text has a brace with one of the keys of an object behind it, as another such object has, which may
+    have faults."""
+    keys = "|".join(re.escape(key) for key in value)
+    return bool(keys) and re.search(rf"\{{[^{{}}]*?(?<!\w)(?:{keys})[\"'”’]?\s{{0,20}}:", text) is not None
 
 
 def find_own(text: str, code: Code) -> dict[str, Found]:
