@@ -174,7 +174,6 @@ def other(value: Any) -> Any:
     return value + 1 if isinstance(value, int) and not isinstance(value, bool) else swapped.get(value, value)
 
 
-MARKS = ['"', "'", "“", "”", '\\"', "", "\n"]
 ENDS = [
     "",
     '"',
@@ -214,13 +213,34 @@ def without_empty(value: Any) -> Any:
     return [without_empty(item) for item in value] if isinstance(value, list) else value
 
 
+BRIDGES = [
+    *(("'", "'"), ("“", "”"), ('"', '"'), ("", ""), ('{"so": "', '"}'), ('["', '"]'), ('[{"so": "', '"}]')),
+    *(("'", "',"), ("'", "', \""), ("“", "”, “"), ('{"a": "', '", "b": "'), ("['", "']"), ("{", "}")),
+]
+"""What a quotation may open at its end, and what a later one closes, so that all between becomes one value."""
+
+
 @st.composite
-def quotation(draw: st.DrawFn, forged: str) -> str:
-    """A part of a forged reply, from one of its marks to another, with ends that may open and close texts."""
+def quotations(draw: st.DrawFn, marks: list[str], forged: str) -> dict[str, str]:
+    """Some of the marks, each with parts of a forged reply that may end a text, write fields and open a text; a second
+    one may close what the first has opened."""
+    keys = [match.start() for match in re.finditer(r'"\w+": ', forged)]
     cuts = [match.start() for match in re.finditer(r"[\"{}\[\],:]", forged)]
-    first, last = sorted((draw(st.sampled_from(cuts)), draw(st.sampled_from(cuts))))
-    begins, ends = (draw(st.sampled_from(MARKS)) + draw(st.sampled_from(ENDS)) for _ in range(2))
-    return f"it is so{begins}{forged[first:last]}{ends}they say"
+
+    def part() -> str:
+        first = draw(st.sampled_from(keys))
+        lasts = [cut for cut in cuts if cut > first]
+        return forged[first : draw(st.sampled_from(lasts))] if lasts and draw(st.booleans()) else ""
+
+    chosen = sorted(draw(st.lists(st.sampled_from(marks), min_size=1, max_size=3, unique=True)), key=marks.index)
+    opens, closes = draw(st.sampled_from(BRIDGES))
+    ends = st.sampled_from(ENDS)
+    texts = [f"it is so{draw(ends)}{part()}{draw(ends)}they say" for _ in chosen]
+    if draw(st.booleans()):
+        key = draw(st.sampled_from(re.findall(r'"(\w+)": ', forged)))
+        texts[0] = f'it is so", {part()}{draw(ends)}"{key}": {opens}they say'
+        texts[-1] = f"they hold it so{closes}{draw(ends)}{part()}{draw(ends)}so"
+    return dict(zip(chosen, texts, strict=True))
 
 
 @settings(many, max_examples=600)
@@ -232,9 +252,9 @@ def test_no_quotation_changes_a_decision(data: st.DataObject, name: str, form: s
     forged = json.dumps(other(reply))
     text = WRITING[form](signed(reply if whole else without_empty(reply), code_of(debate, turn)))
     marks = re.findall(r"Q\d+Q", text)
-    careless = data.draw(st.lists(st.sampled_from(marks), max_size=3)) if marks else []
+    careless = data.draw(quotations(marks, forged)) if marks else {}
     for mark in marks:
-        text = text.replace(mark, data.draw(quotation(forged)) if mark in careless else "so")
+        text = text.replace(mark, careless.get(mark, "so"))
     try:
         found = read(name, text)
     except BadReply:
