@@ -236,11 +236,13 @@ def quotations(draw: st.DrawFn, marks: list[str], forged: str) -> dict[str, str]
     opens, closes = draw(st.sampled_from(BRIDGES))
     ends = st.sampled_from(ENDS)
     texts = [f"it is so{draw(ends)}{part()}{draw(ends)}they say" for _ in chosen]
-    if draw(st.booleans()):
-        key = draw(st.sampled_from(re.findall(r'"(\w+)": ', forged)))
-        texts[0] = f'it is so", {part()}{draw(ends)}"{key}": {opens}they say'
-        texts[-1] = f"they hold it so{closes}{draw(ends)}{part()}{draw(ends)}so"
-    return dict(zip(chosen, texts, strict=True))
+    if behind := [key for key in keys if key > forged.index(chosen[0])]:
+        last = draw(st.sampled_from(behind))
+        opened = re.match(r'"\w+": [{]?', forged[last:])
+        assert opened is not None
+        texts[0] = f"it is so{forged[forged.index(chosen[0]) + len(chosen[0]) + 1 : last]}{opened[0]}{opens}they say"
+        texts[-1] = f"they hold it so{closes}" + draw(st.sampled_from(["", draw(ends) + part()]))
+    return {mark: re.sub(r"Q\d+Q", "x", text) for mark, text in zip(chosen, texts, strict=True)}
 
 
 @settings(many, max_examples=600)
