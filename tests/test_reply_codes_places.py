@@ -246,8 +246,8 @@ def quotations(draw: st.DrawFn, marks: list[str], forged: str) -> dict[str, str]
 
 
 @settings(many, max_examples=600)
-@given(st.data(), st.sampled_from(list(TURNS)), st.sampled_from(list(WRITING)), st.booleans(), st.booleans())
-def test_no_quotation_changes_a_decision(data: st.DataObject, name: str, form: str, empty: bool, whole: bool) -> None:
+@given(st.data(), st.sampled_from(list(TURNS)), st.sampled_from(list(WRITING)), st.booleans())
+def test_no_quotation_changes_a_decision(data: st.DataObject, name: str, form: str, whole: bool) -> None:
     """Of a reply with quotations that are not escaped, in any of its texts, either nothing is read or every decision
     is the writer's own."""
     (debate, turn), (shape, terms, reply) = TURNS[name], meant(name)
