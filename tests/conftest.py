@@ -9,12 +9,15 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from hypothesis import settings
 
 from debate_orchestrator.cli import main
+
+if TYPE_CHECKING:
+    from messages_server import Server
 
 # Where a change is judged, it is judged by the same examples every time; at a desk, others come with every run. There
 # are more of them with `--hypothesis-profile=thorough`, as in `.ci/run`.
@@ -156,6 +159,19 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     """What is remembered between conversations is remembered for one test alone, in a folder that is made when
     something is remembered: most tests remember nothing, and a folder for each of thousands takes its time."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / f"state{next(_NUMBERS)}"))
+
+
+@pytest.fixture
+def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server in the vendor's place, whose models take part in tournaments."""
+    import contests
+    from messages_server import Server, serving
+
+    with serving(Server()) as server:
+        server.say = contests.replied
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+        yield server
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.reply_code import Code
-from debate_orchestrator.reports import compare, markup, review_files
+from debate_orchestrator.reports import compare, markup, reviews
 from debate_orchestrator.reports.html import page, writer
 from debate_orchestrator.terminal.speeches import Speech
 from debate_orchestrator.util import sanitize
@@ -106,7 +106,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "wording": compare.words,
     "folded": match.fold,
     "positions": lambda text: duplicate_positions({"a": text, "b": "x"}),
-    "file name": review_files.stem_of,
+    "file name": reviews.stem_of,
     "lines for others": lambda text: visible_text.writes_lines_for(text, ["Researcher A", "Ben"]),
     "last line": lambda text: reserved_line.ends_with_line(f"{sanitize.sanitize(text)}\nX.", "X."),
     "exchange": lambda text: SideSwap(opened().format).text(text),

@@ -20,12 +20,12 @@ from prompt_toolkit.styles import style as styles
 from debate_orchestrator.cli.answers_and_flags import questionnaire as interview
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.engine.estimate import CostEstimate
-from debate_orchestrator.providers.discovery import Available
+from debate_orchestrator.providers.discovery import Available, Found
 from debate_orchestrator.setup.session import SetupState
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal.casting import Estimates, Found
 from debate_orchestrator.terminal.cursor import Cursor
 from debate_orchestrator.terminal.prompt import Leave
+from debate_orchestrator.terminal.session import Estimates
 from debate_orchestrator.terminal.wizard import Wizard
 from debate_orchestrator.util.terminal_text import Later
 

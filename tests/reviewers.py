@@ -9,8 +9,7 @@ from tellings import events as events_of
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import Shape
-from debate_orchestrator.reports.review_files import GatheredReviews
-from debate_orchestrator.reports.reviews import VERSION, ReviewForm
+from debate_orchestrator.reports.reviews import VERSION, GatheredReviews, ReviewForm
 from debate_orchestrator.storage.journal import Entry
 
 DIGEST = "d" * 64

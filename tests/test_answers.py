@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from core.folding import BALLOT, PLAIN, many, phase, rules
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,12 +57,6 @@ def test_a_whole_answers_file() -> None:
     assert made.cast == {"a": ("anthropic:x",), "b": ("y",), "judge": ("u", "v", "w")}
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 3, 4, 5, 6, "1", "6", " 3 "])
-def test_rounds_from_one_to_six(rounds: Any) -> None:
-    """One to six rounds are taken as a number, or as one in quotes."""
-    assert settle(rounds=rounds).rounds == int(rounds)
-
-
 @pytest.mark.parametrize("rounds", [7, 8, "8"])
 def test_seven_and_eight_rounds_are_insisted_on(rounds: Any) -> None:
     """Seven and eight rounds are taken from a user who insists; others are told why not."""
@@ -80,7 +75,7 @@ def test_what_is_no_number_of_rounds() -> None:
             assert complaints(BASE | {"rounds": rounds, "insist": insist}) == ["rounds"], (rounds, insist)
 
 
-@pytest.mark.parametrize("key", ["topik", "Topic", "round", "", "judge", 5, None, True, "x\ny\x1b"])
+@for_each(["topik", "Topic", "round", "", "judge", 5, None, True, "x\ny\x1b"])
 def test_unknown_keys(key: Any) -> None:
     """A key that is none is named, with the one that was probably meant, or else with all of them."""
     assert complaints(BASE | {key: 1}) == ["answers"]
@@ -335,3 +330,9 @@ def test_sides_must_differ() -> None:
     """Positions that are the same but for case, blanks and a full stop are no two sides."""
     [said] = refused(RULES, positions={"a": "Use tabs.", "b": "use  TABS"})
     assert said == "positions: both sides argue 'Use tabs.'. Try: two positions that differ."
+
+
+def test_positions_may_be_left_open() -> None:
+    """Positions that are auto, or not given, are to be derived."""
+    assert settle(positions="auto").positions == {}
+    assert answers.settings_from({"topic": "x"}, RULES, "x.md").positions == {}

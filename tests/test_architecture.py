@@ -27,12 +27,12 @@ PLACES = {
     "json_repair": ("prompting/json_object.py",),
     "yaml": ("util/yaml.py",),
     "starlette": (
-        "web/app.py",
         "web/desk.py",
         "web/pages.py",
         "web/public/views.py",
         "web/reviewing.py",
         "web/seats.py",
+        "web/server.py",
         "web/tournaments.py",
     ),
     "uvicorn": ("web/server.py",),
@@ -44,7 +44,6 @@ PLACES = {
         "web/public/limits.py",
     ),
     "psycopg_pool": ("tournament/cluster/database.py",),
-    "altair": ("tournament/plots.py",),
     "jinja2": (
         "reports/html/page.py",
         "reports/markdown.py",

@@ -1,7 +1,7 @@
 """Nothing that a participant writes leaves its document: not in any place, any brief or any format.
 
 Each debate is played twice, once with harmless words in every place and once with attacks. What the briefs show is
-taken apart by `documents`, which knows no more of documents than a brief's reader is told.
+taken apart by `parts`, which knows no more of documents than a brief's reader is told.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import NamedTuple
 import pytest
 from attacked import Put, Texts, filled, opened, put
 from attacks import ATTACKS, CODE
-from documents import Document, Parts, parts
 
 from debate_orchestrator.core import schedule, speech_rules, tally, visible_text
 from debate_orchestrator.core.events import Event, Rejected, Reply, Spoke, Voted
@@ -29,6 +28,56 @@ from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import brief, moderator_brief
 from debate_orchestrator.util import resources, sanitize
 from debate_orchestrator.util.errors import BadReply
+
+
+class Document(NamedTuple):
+    """What stands between a line that opens a document and the line that ends it."""
+
+    word: str
+    """What it is, by the line that opens it."""
+    remark: str
+    body: str
+
+
+class Parts(NamedTuple):
+    """A text, taken apart."""
+
+    documents: tuple[Document, ...]
+    notes: tuple[str, ...]
+    """Lines outside of documents that begin with the code."""
+    outside: tuple[str, ...]
+    """All other lines outside of documents, an empty one where a document stood."""
+
+
+@lru_cache(maxsize=4096)
+def parts(text: str, code: str) -> Parts:
+    """A text, taken apart by its lines; AssertionError where it is not well formed to the letter."""
+    lines = text.split("\n")
+    assert text.splitlines() == lines[: len(lines) - (not lines[-1])], "a line break that only some can see"
+    documents: list[Document] = []
+    notes: list[str] = []
+    outside: list[str] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        if line.startswith("<<<"):
+            opening = re.fullmatch(rf"<<< (\S+) {code}(?: (.*))?", line)
+            assert opening, f"no line that opens a document: {line!r}"
+            assert f"END {code} >>>" in lines[at:], f"a document without an end: {line!r}"
+            end = lines.index(f"END {code} >>>", at)
+            body = "\n".join(lines[at + 1 : end])
+            assert code not in body.lower(), "the code in a document"
+            documents.append(Document(opening[1], opening[2] or "", body))
+            outside.append("")
+            at = end
+        elif line.startswith(code):
+            notes.append(line)
+        else:
+            assert not line.startswith("END "), f"an end where no document is open: {line!r}"
+            outside.append(line)
+        at += 1
+    return Parts(tuple(documents), tuple(notes), tuple(outside))
+
 
 pytestmark = pytest.mark.slow
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import linear
 import pytest
 from counting import calls
+from dealing import for_each
 from debates import told
 
 from debate_orchestrator.engine import transcript_file
@@ -101,7 +102,7 @@ def test_a_list_of_many_speeches_is_not_looked_through() -> None:
     ]
 
 
-@pytest.mark.parametrize("piece", ["- a\n", "> > ", "| | ", "1. ", "\n\n"])
+@for_each(["- a\n", "> > ", "| | ", "1. ", "\n\n"])
 def test_a_transcript_of_too_many_marks_is_refused(piece: str) -> None:
     """A transcript in markdown of which nearly every character would be a block or a cell is refused before it is
     parsed: the work is not that of parsing."""

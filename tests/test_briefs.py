@@ -103,7 +103,7 @@ def must_hold(rounds: int, deal: Deal) -> None:
         assert block_of(wild["final.verdict.judge"], spoke.turn) == sanitize.fence(spoke.reply.text, NONCE)
 
 
-@pytest.mark.parametrize("text", ESCAPES)
+@for_each(ESCAPES)
 def test_no_speech_leaves_its_block(text: str) -> None:
     """Speech that knows the nonce, or plays the system, the judge or another turn, stays between its lines."""
     must_hold(2, Deal((text,)))
@@ -112,7 +112,7 @@ def test_no_speech_leaves_its_block(text: str) -> None:
 @pytest.mark.parametrize("deal", handfuls([*SAID, *ESCAPES]))
 def test_no_hostile_speech_leaves_its_block(deal: Deal) -> None:
     """Nor does speech that is made against reports and terminals."""
-    hold(partial(must_hold, 2), deal)
+    hold(partial(must_hold, 1), deal)
 
 
 escaping = st.sampled_from(ESCAPES).flatmap(alike) | st.lists(texts | st.just(JOINED), max_size=4).map("".join)
@@ -135,7 +135,7 @@ def test_no_motion_leaves_its_block(deal: Deal) -> None:
     assert sanitize.sanitize(made) == made
 
 
-@pytest.mark.parametrize("text", ESCAPES)
+@for_each(ESCAPES)
 def test_positions_in_a_task_are_one_line(text: str) -> None:
     """A task repeats the positions in a block, each on a single line."""
     made = brief(debate := fold([opening(positions=(text, "x"))]), debate.due[0])
@@ -151,7 +151,7 @@ def test_positions_in_a_task_are_one_line(text: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ESCAPES)
+@for_each(ESCAPES)
 def test_material_stays_in_its_block(text: str) -> None:
     """Neither a context file nor its name leaves its block."""
     first = opening(rounds=1)

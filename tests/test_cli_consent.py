@@ -11,15 +11,12 @@ from conftest import STATED, Run
 from debates import opening
 from messages_server import Server, serving
 from own_formats import written
-from pydantic import ValidationError
 from viewer import watching
 from waiting import ended
 
 import debate_orchestrator
 from debate_orchestrator.cli.answers_and_flags import questionnaire as interview
 from debate_orchestrator.core.events import Context, Reassigned
-from debate_orchestrator.core.format import Format
-from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import session
 from debate_orchestrator.setup.session import SetupProgress, SetupState
 from debate_orchestrator.storage.journal import JournalWriter
@@ -144,7 +141,7 @@ def test_special_files_are_no_answers(debate: Run, here: Path, verb: str, name: 
     assert name in ran.err
 
 
-@pytest.mark.parametrize("output", ["{outside}/new/report.md", "../elsewhere", ".config/x.md", "link/r.md", "~/r.md"])
+@pytest.mark.parametrize("output", ["{outside}/new/report.md", ".config/x.md", "link/r.md"])
 def test_a_report_elsewhere(
     debate: Run, here: Path, outside: Path, output: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,16 +171,6 @@ def test_nothing_is_written_over(debate: Run, flags: tuple[str, ...], there: str
     assert there in ran.err
     assert Path(there).read_text() == "mine"
     assert Path("notes.journal.jsonl").read_bytes() == b""
-
-
-@pytest.mark.parametrize("output", ["/proc/self/x.md", "/dev/x.md", "/sys/x.md"])
-def test_the_systems_own_places_are_no_output(debate: Run, output: str) -> None:
-    """No report is put among the kernel's own files, typed or not."""
-    ran = debate("run", *TYPED, "--rehearse", "--output", output)
-
-    assert ran.code == 2
-    assert f"output: can't write '{output}'" in ran.err
-    assert not os.path.lexists(output)
 
 
 def test_a_typed_format_whose_clerk_reads_pages(debate: Run, here: Path) -> None:
@@ -407,12 +394,6 @@ def test_answers_of_a_journal_name_no_paths(debate: Run, outside: Path) -> None:
     assert "private.md" in told and "up.md" in told
 
 
-def test_a_format_is_judged_by_a_name(debate: Run) -> None:
-    """A journal can't name a folder as the format that its debate is judged by."""
-    with pytest.raises(ValidationError):
-        Format.model_validate({**loader.load("conversation").model_dump(), "judged_by": "./elsewhere"})
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ["python3 -m bot", "sh -c 'python3 bot.py'", "cat -u"])
 def test_a_program_is_trusted_in_one_folder(
@@ -462,14 +443,13 @@ def test_no_verb_can_forget_consent() -> None:
     assert users("create_debate(", "cli/") == users("run_loop(", "cli/") == set()
 
 
-@pytest.mark.parametrize("said", ["n", ""])
-def test_consent_is_asked_for_at_a_terminal(debate: Run, here: Path, said: str) -> None:
+def test_consent_is_asked_for_at_a_terminal(here: Path) -> None:
     """At a terminal what reaches beyond the debate is shown, and nothing happens unless the user says yes."""
     answers(f'cast: "{MARKS}"\n')
     with watching("run", "--answers", "a.yaml", columns=120) as viewer:
         viewer.see_text("[y/N]")
         assert "sh -c 'touch marker; exit 1'" in viewer.glass.text
-        viewer.press(f"{said}\r")
+        viewer.press("\r")
         assert viewer.see_end() == 2
     assert os.listdir() == ["a.yaml"]
 

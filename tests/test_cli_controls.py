@@ -25,7 +25,7 @@ from debate_orchestrator.engine.debate import OpenDebate, create_debate, drive
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal import prompt
-from debate_orchestrator.terminal.issues import changed
+from debate_orchestrator.terminal.form import changed
 from debate_orchestrator.util.errors import BadSettings
 
 J = "r.journal.jsonl"

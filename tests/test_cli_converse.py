@@ -56,10 +56,9 @@ class TestAtATerminal:
         """The answers of a rehearsal are those of the real debate, as is said; with `--rehearse` they rehearse it
         again, into files with a number."""
         left, _ = person(keys=(*SETUP, "yes"))
-        again = debate("run", "--answers", "debate-report.answers.yaml", "--rehearse")
-        ran = debate(
-            "run", "--answers", "debate-report.answers.yaml", "--a=command:cat", "--b=rehearse", "--judge=rehearse"
-        )
+        run = ("run", "--answers", "debate-report.answers.yaml", "--rounds=1")
+        again = debate(*run, "--rehearse")
+        ran = debate(*run, "--a=command:cat", "--b=rehearse", "--judge=rehearse")
 
         real = "Then `debate run --answers debate-report.answers.yaml` is the real debate"
         answers = Path("debate-report.answers.yaml").read_text(encoding="utf-8")

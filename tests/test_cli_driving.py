@@ -78,10 +78,7 @@ def test_what_was_held_before() -> None:
 
 def test_nothing_decided() -> None:
     """Where no ballot counts, or there is no judge, nothing was decided."""
-    for made in (
-        outcome("question", {"final.verdict.judge": absent("final.verdict.judge")}),
-        outcome("conversation"),
-    ):
+    for made in (outcome("question", {"final.verdict.judge": absent("final.verdict.judge")}), outcome("conversation")):
         assert (made["winner"], made["votes"], made["totals"]) == (None, None, None)
 
 

@@ -12,18 +12,8 @@ from own_formats import EXTENDING, FORMAT, written
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
-SETUP = [
-    "--topic",
-    "Tea is better.",
-    "--position-a",
-    "Tea is.",
-    "--position-b",
-    "Coffee is.",
-    "--no-issues",
-    "--no-brief",
-    "--output",
-    "r.md",
-]
+SETUP = ["--topic=Tea is better.", "--position-a=Tea is.", "--position-b=Coffee is.", "--no-issues", "--no-brief"]
+SETUP += ["--output=r.md"]
 
 
 @pytest.fixture
@@ -166,20 +156,8 @@ def test_an_inherited_format_is_judged_again(debate: Run, here: Path) -> None:
     folder.mkdir()
     (folder / "format.yaml").write_text(EXTENDING)
     (folder / "system.md.j2").write_text("Hello from the system.")
-    ran = debate(
-        "run",
-        "--format",
-        "./mine",
-        *SETUP,
-        "--rounds=1",
-        "--a",
-        "rehearse",
-        "--b",
-        "rehearse",
-        "--judge",
-        "rehearse",
-        "--quiet",
-    )
+    seats = [f"--{seat}=rehearse" for seat in ("a", "b", "judge")]
+    ran = debate("run", "--format", "./mine", *SETUP, "--rounds=1", *seats, "--quiet")
     assert ran.code == 0, ran.err
     shutil.rmtree(folder)
     assert debate("judge", "r.rehearsed.journal.jsonl", "--judge", "rehearse", "--quiet").code == 0

@@ -32,7 +32,7 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
         yield pipe
 
 
-@pytest.mark.parametrize("words", [(TOPIC,), (f"--topic={TOPIC}",)])
+@pytest.mark.parametrize("words", [(TOPIC,), ("--topic", TOPIC), (f"--topic={TOPIC}",)])
 def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:
     """Without a terminal `debate "TOPIC"` is `debate run --topic`; a rehearsal gets plain positions of its own, shows
     none of the stand-ins' words, and ends with the command of the real debate and what it lacks."""
@@ -77,7 +77,7 @@ def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
     assert refused.code == 2 and "--position-a TEXT and --position-b TEXT" in refused.err
 
 
-@pytest.mark.parametrize("words", [("--rehearse", TOPIC), ("run", TOPIC, "--rehearse")])
+@pytest.mark.parametrize("words", [("--rehearse", TOPIC), ("run", "--rehearse", TOPIC)])
 def test_a_topic_may_stand_before_and_after_flags(debate: Run, words: tuple[str, ...]) -> None:
     """The topic is found where a person puts it, with a verb and without."""
     ran = debate(*words, "--rounds", "1")

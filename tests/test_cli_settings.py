@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent
         (["--rounds", "0"], "rounds: 0 is not a whole number from 1 to 6"),
         (["--rounds", "7"], "insist: true"),
         (["--strictness", "harsh"], "strictness: 'harsh' is not lenient or strict"),
-        (["--output", "/proc/nowhere/x.md"], "output: can't write '/proc/nowhere/x.md'"),
+        (["--output", "/dev/x.md"], "output: can't write '/dev/x.md'"),
         (["--context", "missing.md"], "context: missing.md: can't be read (No such file or directory)"),
         (["--a", "martian:x"], "cast: a: 'martian:x' is not a model spec; use one of host"),
         (["--max-cost", "-1"], "max_cost: -1.0 is not an amount in US dollars above 0"),

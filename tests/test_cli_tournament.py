@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import contests
 import pytest
 from conftest import Run
-from messages_server import Server, serving
+from messages_server import Server
 from started import started
 
 from debate_orchestrator.core.events import Asked, Spoke, Voted
@@ -21,16 +20,6 @@ from debate_orchestrator.tournament.spec import model_of
 from debate_orchestrator.util.data import to_yaml
 
 pytestmark = pytest.mark.usefixtures("few_draws")
-
-
-@pytest.fixture
-def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server for models, in the vendor's place."""
-    with serving(Server()) as server:
-        server.say = contests.replied
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-        yield server
 
 
 @pytest.fixture
@@ -157,22 +146,30 @@ def test_a_cap_and_then_a_higher_one(debate: Run, spec: Path, server: Server) ->
 
 
 def test_another_spec_in_the_folder(debate: Run, spec: Path) -> None:
-    """Another spec for the same folder is refused with what changed and what to do."""
-    assert debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse").code == 0
-    ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse", "--sides", "fixed")
+    """Another spec for the same folder is refused with all that changed and what to do; another cap is no change."""
+    run = ("tournament", "run", "spec.yaml", "--to", "out", "--rehearse", "--no-reports")
+    assert debate(*run).code == 0
+    ran, capped = debate(*run, "--sides", "fixed", "--seed", "9"), debate(*run, "--max-cost", "4")
 
     assert ran.code == 2 and 'sides: it was "swapped" and is "fixed"' in ran.err and "--to" in ran.err
+    assert "seed: it was 0 and is 9" in ran.err
+    assert capped.code == 0 and folder.load("out").spec.max_cost == 4
 
 
 def test_a_model_is_added(debate: Run, spec: Path) -> None:
-    """A model that is added to a finished tournament meets all others with the next run."""
+    """A model that is added to a finished tournament meets all others with the next run, and what was scheduled and
+    held stays as it is."""
     debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse")
-    before = {path: path.read_bytes() for path in journals()}
-    added = debate("tournament", "add", "out", "openai:gpt-5.1", "--name", "late", "--rehearse")
+    before, schedule = {path: path.read_bytes() for path in journals()}, folder.load("out").schedule
+    add = ("tournament", "add", "out", "openai:gpt-5.1", "--name", "late", "--rehearse")
+    added, again = debate(*add), debate(*add)
     ran = debate("tournament", "resume", "out", "--no-reports")
+    later = folder.load("out").schedule
 
     assert added.code == 0 and "6 more debates" in added.out
+    assert again.code == 2 and "late takes part already" in again.err
     assert ran.code == 0 and "12 debates complete" in ran.out
+    assert later[:6] == schedule and all("late" in (one.pro, one.con) for one in later[6:])
     assert all(path.read_bytes() == data for path, data in before.items()) and len(journals()) == 12
 
 

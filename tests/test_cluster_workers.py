@@ -14,7 +14,7 @@ from typing import Any
 import contests
 import pytest
 from conftest import Run
-from messages_server import Server, serving
+from messages_server import Server
 from postgres import Postgres, line
 from started import Started, started
 
@@ -26,16 +26,6 @@ pytestmark = pytest.mark.slow
 
 LEASE = ("--lease", "4")
 """Workers are taken for dead after 4 seconds."""
-
-
-@pytest.fixture
-def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server for models, in the vendor's place."""
-    with serving(Server()) as server:
-        server.say = contests.replied
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-        yield server
 
 
 @pytest.fixture

@@ -46,6 +46,14 @@ def say(turn: dict[str, Any], **changes: Any) -> str | dict[str, Any] | None:
     return None
 
 
+def until(debate: Run, told: dict[str, Any], turn: str, answers: puppets.Say = say) -> dict[str, Any]:
+    """What `step` prints once that turn is due."""
+    while turn not in [due["turn"] for due in told["turns"]]:
+        puppets.answer(told["turns"], answers, rounds=1)
+        told = debate("step", told["journal"], "--json").json
+    return told
+
+
 @pytest.fixture
 def opened(debate: Run, here: Path) -> dict[str, Any]:
     """A host-run debate of one round with issues and brief, as `open` prints it."""
@@ -157,9 +165,7 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     """A brief whose headline and table differ is refused with what was found."""
     told = opened
     wrong = {"by_case": [*puppets.brief()["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
-    while "final.brief.rapporteur" not in [turn["turn"] for turn in told["turns"]]:
-        puppets.answer(told["turns"], say, rounds=1)
-        told = debate("step", told["journal"], "--json").json
+    told = until(debate, told, "final.brief.rapporteur")
     puppets.answer(told["turns"], lambda turn: say(turn, **wrong), rounds=1)
     refused = debate("step", told["journal"], "--json")
     assert refused.code == 2 and "one and the same advice" in refused.json["complaints"][0]
@@ -177,9 +183,7 @@ def test_a_fault_that_was_never_sent_back_is_not_said_to_have_been(debate: Run, 
     told, right = opened, puppets.brief()
     headline = {"by_case": [*right["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
     mark = {"why": [right["why"][0] | {"mark": "not argued", "side": "a"}, *right["why"][1:]]}
-    while "final.brief.rapporteur" not in [turn["turn"] for turn in told["turns"]]:
-        puppets.answer(told["turns"], say, rounds=1)
-        told = debate("step", told["journal"], "--json").json
+    told = until(debate, told, "final.brief.rapporteur")
     for reply, complaint in (("No JSON at all.", "not JSON"), (puppets.brief(**headline), "one and the same advice")):
         puppets.hand_in(told["turns"][0], reply)
         refused = debate("step", told["journal"], "--json")
@@ -207,9 +211,7 @@ def test_a_brief_written_again_is_shown_what_the_program_found(debate: Run, open
         return say(turn, **wrong) if turn["turn"] == "final.brief.rapporteur" else say(turn)
 
     told = opened
-    while "final.brief-check.rapporteur" not in [turn["turn"] for turn in told["turns"]]:
-        puppets.answer(told["turns"], draft, rounds=1)
-        told = debate("step", told["journal"], "--json").json
+    told = until(debate, told, "final.brief-check.rapporteur", draft)
     puppets.hand_in(told["turns"][0], fault)
     (turn,) = debate("step", told["journal"], "--json").json["turns"]
 
@@ -360,9 +362,7 @@ def test_a_debate_of_an_earlier_version_goes_on_without_advice(debate: Run, here
 def test_a_brief_without_objections_is_shown(debate: Run, opened: dict[str, Any]) -> None:
     """A rapporteur that leaves the list of objections empty, twice, is told of it; every report is written."""
     told = opened
-    while "final.brief.rapporteur" not in [turn["turn"] for turn in told["turns"]]:
-        puppets.answer(told["turns"], say, rounds=1)
-        told = debate("step", told["journal"], "--json").json
+    told = until(debate, told, "final.brief.rapporteur")
     for trust in ("Nothing.", "Nothing at all."):
         puppets.hand_in(told["turns"][0], puppets.brief(objections=[], trust=trust))
         stepped = debate("step", told["journal"], "--json")
@@ -372,3 +372,9 @@ def test_a_brief_without_objections_is_shown(debate: Run, opened: dict[str, Any]
         assert debate("report", "r.journal.jsonl", "--to", name).code == 0
     assert "Left standing although it was sent back: objections:" in Path("r.md").read_text(encoding="utf-8")
     assert json.loads(Path("r.json").read_text(encoding="utf-8"))["brief"]["objections"] == []
+
+
+def test_rounds_may_be_left_to_the_judge() -> None:
+    """`rounds: auto` is the most rounds, until the judge finds no new ground."""
+    made = settings_from({**ANSWERS, "rounds": "auto"}, RULES, "r.md")
+    assert (made.rounds, made.until_dry) == (6, True)

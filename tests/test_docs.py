@@ -23,7 +23,7 @@ from test_reports_model import paid
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.reports import forms, reviewers, reviews, verify
+from debate_orchestrator.reports import forms, reviewers, reviews
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util import resources
@@ -253,7 +253,7 @@ def test_what_a_report_is_made_from_is_told() -> None:
 
 def test_the_table_has_every_state() -> None:
     """Each state that `check` may tell has its row, and no other has."""
-    assert re.findall(r"^\| `([\w ]+)` \|", REPORTS, re.MULTILINE) == list(get_args(verify.State))
+    assert re.findall(r"^\| `([\w ]+)` \|", REPORTS, re.MULTILINE) == list(get_args(forms.State))
 
 
 def test_the_forms_are_those_that_there_are() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -175,34 +176,29 @@ def test_what_is_refused(text: str, error: str) -> None:
     assert error in errors(text)
 
 
-@pytest.mark.parametrize(
-    ("labels", "words"),
-    [
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Bo: he says that two is more."),
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "**Con:** it is dear."),
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "#### Bo (Con)\n\nIt is dear."),
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "#### Rebuttal — Bo\n\nIt is dear."),
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "**Against:** it is dear."),
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Con — it is dear."),
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "Bo\n---\nIt is dear."),
-        (("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), "<div>\n### Bo\n</div>"),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "*Bob:* it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "_Bob_: it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "***Bob:*** it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "[Bob]: it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "`Bob`: it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "\\*Bob:\\* it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "Speaker B: it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "**Team B:** it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "<h3>Bob (Con)</h3>"),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "<b>Bob:</b> it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "Ｂｏｂ: it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "B\u200bob: it is dear."),
-        (("### Ann (Pro)\n\n", "### Bob (Con)\n\n"), "\u00a0Bob: it is dear."),
-        (("**FOR:** ", "**AGAINST:** "), "Against: it is dear."),
-        (("**FOR:** ", "**AGAINST:** "), "- a list\n**AGAINST:** it is dear."),
-        (("**FOR:** ", "**AGAINST:** "), "> a quotation\nAGAINST: it is dear."),
+MAY_BE_LABELS = {
+    ("### Ann (Pro)\n\n", "### Bo (Con)\n\n"): [
+        "Bo: he says that two is more.", "**Con:** it is dear.", "#### Bo (Con)\n\nIt is dear.",
+        "#### Rebuttal — Bo\n\nIt is dear.", "**Against:** it is dear.", "Con — it is dear.", "Bo\n---\nIt is dear.",
+        "<div>\n### Bo\n</div>",
     ],
+    ("### Ann (Pro)\n\n", "### Bob (Con)\n\n"): [
+        "*Bob:* it is dear.", "_Bob_: it is dear.", "***Bob:*** it is dear.", "[Bob]: it is dear.",
+        "`Bob`: it is dear.", "\\*Bob:\\* it is dear.", "Speaker B: it is dear.", "**Team B:** it is dear.",
+        "<h3>Bob (Con)</h3>", "<b>Bob:</b> it is dear.", "Ｂｏｂ: it is dear.", "B\u200bob: it is dear.",
+        "\xa0Bob: it is dear.",
+    ],
+    ("**FOR:** ", "**AGAINST:** "): [
+        "Against: it is dear.",
+        "- a list\n**AGAINST:** it is dear.",
+        "> a quotation\nAGAINST: it is dear.",
+    ],
+}  # fmt: skip
+"""What two sides are called, to lines that may be the other's label in another style."""
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"), [(labels, one) for labels in MAY_BE_LABELS for one in MAY_BE_LABELS[labels]]
 )
 def test_what_may_be_a_label_is_refused(labels: tuple[str, str], words: str) -> None:
     """A line that begins with what the other side is called may be a label in another style: no speech is guessed."""
@@ -434,3 +430,62 @@ def test_a_report_with_another_heading_is_refused(heading: str) -> None:
     made = f"{text[:first]}\n{heading}\n\nI give up.\n{text[first:]}"
 
     assert f"line {text[:first].count(chr(10)) + 2 + 2 * heading.startswith('## ')}: " in errors(made)
+
+
+REPORT = """# Debate Report
+
+**Topic:** T
+
+**A (Pro):** x
+
+**B (Con):** y
+
+## Debate Transcript
+
+### Round 1
+
+### Opening — A
+
+[Alpha]
+
+One.
+
+### Opening — B
+
+[Beta]
+
+Two.
+"""
+
+
+@pytest.mark.parametrize(
+    ("tag", "text"),
+    [
+        ("[Alpha]", "One."),
+        ("[Alpha - a model - of a kind]", "One."),
+        ("*From the floor:* Why?\n\n*From the floor:* Who?\n\n[Alpha - x]", "One."),
+        ("[ - x]", "One."),
+        ("[]", "[]\n\nOne."),
+        ("[Alpha", "[Alpha\n\nOne."),
+        ("[Alpha] spoke", "[Alpha] spoke\n\nOne."),
+    ],
+)
+def test_the_name_above_a_speech(tag: str, text: str) -> None:
+    """The line that names who spoke is no part of a speech; a line that merely begins like one is."""
+    assert parse(REPORT.replace("[Alpha]", tag), "x.md").speeches[0].text == text
+
+
+@pytest.mark.parametrize("piece", [" - ", "x", " - ]x", "[ - "])
+def test_a_bracket_that_is_never_closed(piece: str) -> None:
+    """A speech that begins with a bracket which is not closed is read in time that grows with its length."""
+
+    def seconds(size: int) -> float:
+        text = REPORT.replace("[Alpha]", "[" + (piece * size)[:size])
+        began = time.process_time()
+        found = parse(text, "x.md").speeches
+        taken = time.process_time() - began
+        assert found[0].text.startswith("[") and found[1].text == "Two."
+        return taken
+
+    seconds(10)
+    assert seconds(20_000) < 8 * seconds(5_000) + 0.1

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from dealing import for_each
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, here, moved, run, serving
 from hypothesis import given
 from hypothesis import strategies as st
@@ -299,9 +300,8 @@ def test_a_redirect_leads_on(location: str, leads: str) -> None:
     assert str(addresses.follow(parse("https://example.com/a/"), location)) == leads
 
 
-@pytest.mark.parametrize(
-    "location",
-    ["//127.0.0.1/", "http://10.0.0.1/", "file:///etc/passwd", "javascript:x", "//u@x.com", "\\\\localhost", "//[x"],
+@for_each(
+    ["//127.0.0.1/", "http://10.0.0.1/", "file:///etc/passwd", "javascript:x", "//u@x.com", "\\\\localhost", "//[x"]
 )
 def test_a_redirect_is_refused_as_an_address_is(location: str) -> None:
     """Where a redirect leads is looked at like an address that was given."""
@@ -358,7 +358,17 @@ def test_no_address_hides_in_a_longer_one(ip: ipaddress.IPv4Address) -> None:
     assert not addresses.public(ipaddress.IPv6Address((0x2002 << 112) + (number << 80) + 1))
 
 
-@pytest.mark.parametrize("ip", ["8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700::1111", "2a00:1450:4001::200e"])
+@for_each(["8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700::1111", "2a00:1450:4001::200e"])
 def test_public_addresses_are_let_through(ip: str) -> None:
     """An address that the public can reach is no private one."""
     assert addresses.kind(ipaddress.ip_address(ip)) == ""
+
+
+def test_an_unknown_name() -> None:
+    """Where the resolver knows no address, the host is unreachable."""
+
+    async def nothing(host: str) -> Sequence[str]:
+        raise socket.gaierror(-2, "unknown")
+
+    with pytest.raises(Unreachable, match="the host has no address"):
+        run(Fetcher(resolver=nothing).fetch("http://example.com/"))

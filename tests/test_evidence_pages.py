@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dealing import for_each
 from evidence_site import ARTICLE, run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,14 +39,6 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(sys, "executable", str(program))
 
     return put
-
-
-def test_a_page_is_read_in_a_process_of_its_own() -> None:
-    """A reader tells the state, the title, the date and the text."""
-    found = run(read_page(PAGE, QUOTE))
-
-    assert (found.state, found.similarity, found.title, found.date) == ("verified", 1.0, "Rising water", "2024-03-05")
-    assert "Written for everybody" in found.text
 
 
 def test_a_reader_is_given_nothing_of_the_environment(stand_in: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,23 +168,40 @@ def shut(code: str, where: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, check=False, text=True, cwd=where, timeout=60)
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "socket.create_connection(('127.0.0.1', 9))", "socket.getaddrinfo('example.com', 80)",
-        "socket.socket(socket.AF_UNIX)", "subprocess.run(['true'])", "os.system('true')", "os.fork()",
-        "os.execv('/bin/true', ['true'])", "os.posix_spawn('/bin/true', ['true'], {})", "open('made', 'w')",
-        "open('here', 'a')", "os.open('made', os.O_CREAT | os.O_WRONLY)", "pathlib.Path('here').unlink()",
-        "os.rename('here', 'there')", "os.mkdir('made')", "os.kill(os.getppid(), 0)",
-        "__import__('ctypes').CDLL(None)",
-    ],
-)  # fmt: skip
-def test_a_reader_can_do_nothing(code: str, tmp_path: Path) -> None:
+FORBIDDEN = (
+    "socket.create_connection(('127.0.0.1', 9))",
+    "socket.getaddrinfo('example.com', 80)",
+    "socket.socket(socket.AF_UNIX)",
+    "subprocess.run(['true'])",
+    "os.system('true')",
+    "os.fork()",
+    "os.execv('/bin/true', ['true'])",
+    "os.posix_spawn('/bin/true', ['true'], {})",
+    "open('made', 'w')",
+    "open('here', 'a')",
+    "os.open('made', os.O_CREAT | os.O_WRONLY)",
+    "pathlib.Path('here').unlink()",
+    "os.rename('here', 'there')",
+    "os.mkdir('made')",
+    "os.kill(os.getppid(), 0)",
+    "__import__('ctypes').CDLL(None)",
+)
+
+
+def test_a_reader_can_do_nothing(tmp_path: Path) -> None:
     """Once it is shut, a process reaches no network, starts no other, and writes and removes no file."""
     (tmp_path / "here").write_text("as it was", encoding="utf-8")
-    ran = shut(code, tmp_path)
+    trial = """
+for code in CODES:
+    try:
+        exec(code)
+    except PermissionError as error:
+        print("is not allowed" in str(error), code)
+"""
+    ran = shut(f"CODES = {FORBIDDEN!r}{trial}", tmp_path)
 
-    assert ran.returncode == 1 and "PermissionError" in ran.stderr and "is not allowed" in ran.stderr
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines() == [f"True {code}" for code in FORBIDDEN]
     assert [(path.name, path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()] == [("here", "as it was")]
 
 
@@ -247,16 +257,6 @@ def test_without_a_main_text_the_whole_text_does(monkeypatch: pytest.MonkeyPatch
         assert (said["state"], said["title"]) == ("verified", "Rising water")
 
 
-def test_plain_text_is_read_as_it_is() -> None:
-    """A page of plain text is looked through as it stands."""
-    assert (
-        reader_process.read(b"<p>four words and more of them</p>", "plain", "", "<p>four words and more of them")[
-            "state"
-        ]
-        == "verified"
-    )
-
-
 def whole(html: str) -> str:
     return marked_up(html.encode(), "utf-8")[0].whole
 
@@ -307,9 +307,7 @@ def test_what_a_visitor_sees() -> None:
         assert whole(f"<html><body>{html}</body></html>") == text, html
 
 
-@pytest.mark.parametrize(
-    "html", ["", " ", "<", "<!-- only a comment -->", "\x00", "<html></html>", "<script>x</script>"]
-)
+@for_each(["", " ", "<", "<!-- only a comment -->", "\x00", "<html></html>", "<script>x</script>"])
 def test_a_page_without_text(html: str) -> None:
     """A page that shows nothing has no text."""
     assert whole(html).strip("<") == ""
@@ -383,3 +381,13 @@ def test_any_bytes_are_a_page(body: bytes) -> None:
     assert not set(page.whole + page.title) & set(map(chr, [*range(9), *range(14, 32), 0x7F, 0x202E]))
     assert plain(body, "utf-16").title == ""
     assert len(pages.decoded(body, "")) <= len(body)
+
+
+def test_plain_text_is_read_as_it_is() -> None:
+    """A page of plain text is looked through as it stands."""
+    assert (
+        reader_process.read(b"<p>four words and more of them</p>", "plain", "", "<p>four words and more of them")[
+            "state"
+        ]
+        == "verified"
+    )

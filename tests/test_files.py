@@ -287,3 +287,10 @@ def test_records_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     assert state_folder() == Path("/house/.local/state/debate-orchestrator")
     monkeypatch.setenv("HOME", "house")
     assert state_folder() is None
+
+
+@pytest.mark.parametrize("output", ["a\0b/report.md", "a\ud800b/report.md"])
+def test_what_is_no_name(here: Path, output: str) -> None:
+    """An output that the system can't have as a name is refused."""
+    with pytest.raises(BadFile):
+        DebateFiles.of_output(output)

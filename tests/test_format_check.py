@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_formats import EXTENDING, FORMAT, spoiled, written
@@ -222,11 +223,15 @@ def test_what_is_rendered_in_some_debates_alone(tmp_path: Path, said: str, where
     ), where
 
 
-@pytest.mark.parametrize("said", ["declined", "conceded", "persisted", "ballots"])
-def test_what_a_judge_is_told_in_some_debates_alone(tmp_path: Path, said: str) -> None:
+def test_what_a_judge_is_told_in_some_debates_alone(tmp_path: Path) -> None:
     """A judge's template that fails only after a refusal, a concession or an intervention in vain is found out."""
-    (one,) = told(tmp_path / "mine", **{"end.md.j2": f"{{% if {said} %}}{{{{ topic.x }}}}{{% endif %}}"})
-    assert one.startswith("formats/mine/end.md.j2:1: the template can't be rendered: 'str object' has no attribute 'x'")
+    said = [
+        f"{{% if {name} %}}{{{{ topic.x }}}}{{% endif %}}" for name in ("persisted", "conceded", "declined", "ballots")
+    ]
+    found = told(tmp_path / "mine", **{"end.md.j2": "\n".join(said)})
+
+    places = {one.partition(": the template can't be rendered: 'str object' has no attribute 'x'")[0] for one in found}
+    assert places == {f"formats/mine/end.md.j2:{n}" for n in (1, 2, 3, 4)}
 
 
 def test_a_panel_is_tried_too(tmp_path: Path) -> None:
@@ -319,26 +324,18 @@ MISTAKES = [
     (YAML, "  concede: You win.", "  §concede: ''", "lines.concede: '' should be one line of text"),
     (YAML, "  decline: I will not.", "  §decline: You win.", "is also the line that concedes"),
     (YAML, "{round} OF {rounds}", "§{round} OF {all}", "{all} can't be filled in; use only {round} and {rounds}"),
-    (YAML, '"[STOP - {round}]"', '§"[STOP - {round"', "Double each brace"),
     # What does not hang together
     (YAML, "  b: {name", "  §c: {name", "'c' is not a seat: the seats are a, b, judge"),
     (YAML, "seats: [a, b]", "seats: [a, §c]", "round[0].seats[1]: phase 'speech' seats 'c', which is not a seat"),
     (YAML, "    words: 100", "    heard_by: [a, §jugde]", "phase 'speech' is heard by 'jugde', which is not a seat"),
     (YAML, "reply: final", "§reply: finale", "wants the shape 'finale', which is not among the shapes"),
-    (YAML, "name: vote", "§name: speech", "two phases are called 'speech'"),
     (YAML, "side: {kind: choice, of: [a, b, both], only_if: {d", "side: {kind: choice, §only_if: {x", "a field beside"),
     (YAML, VOTED, VOTED.replace("ballot", "final").replace("on:", "§on:"), "no phase of the round before it looks"),
-    (YAML, "after:", "context_heard_by: [§c]\nafter:", "context_heard_by names 'c', which is not a seat"),
-    (YAML, SCORES, "scores: {§kind: flag}", "shapes.ballot.scores.kind: got 'flag'; expected 'scores'"),
     (YAML, WINNER, "winner: {§optional: true, kind: choice}", "can't depend on a condition"),
-    (YAML, WINNER, "winner: {kind: choice, §of: [pro, con, tie]}", "has the winner 'pro', which is not a side"),
     # The rubric
     (YAML, "rubric: rubric.yaml", "§rubric: rubrik.yaml", "a file in ./mine/. Did you mean 'rubric.yaml'?"),
     (YAML, "rubric: rubric.yaml", "§rubric: reserach", "one of answer, conversation, panel, research, a file"),
     (YAML, "rubric: rubric.yaml\n", "rubric: §{least: 1, most: 2}\n", "rubric: the key 'strictness' is missing"),
-    (RUBRIC, "most: 5", "§most: inf", "should be a finite number"),
-    (RUBRIC, "least: 0", "§least: 5", "the rubric's scale must go from 0 or more to something larger"),
-    (RUBRIC, "criteria:\n  wit: {", "§criteria:\n  wit: {when: {strictness: plain}, ", "that always applies"),
     # Templates
     (YAML, "    words: 100", "    §template: speach", f"no template {DIR}/speach.md.j2. Did you"),
     (YAML, "template: speech", "§template: adversarial/opnening", "Did you mean 'adversarial/opening'?"),
@@ -377,3 +374,12 @@ def test_a_mistake_is_told_where_it_stands(here: Path, file: str, old: str, new:
     told = mistakes()
     assert [one for one in told if one.startswith(f"./mine/{file}:{line}: ") and said in one], told
     assert all("\n" not in one for one in told)
+
+
+def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A format whose trials take too long is told so, and no longer tried."""
+    monkeypatch.setattr(dry_run, "SECONDS", 0)
+    written(here / "mine")
+    ran = debate("formats", "./mine")
+
+    assert ran.code == 2 and "rehearsals of this format take more than 0 s" in ran.err

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from own_formats import EXTENDING, FILES, FORMAT, RUBRIC, written
+from pydantic import ValidationError
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
@@ -159,13 +160,7 @@ def test_no_format_extends_itself(shelf: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "name"),
-    [
-        ("research", "research"),
-        ("rubric.yaml", "mine"),
-        ("hard.yaml", "hard"),
-        (INLINE, "mine"),
-    ],
+    ("said", "name"), [("research", "research"), ("rubric.yaml", "mine"), ("hard.yaml", "hard"), (INLINE, "mine")]
 )
 def test_a_rubric_is_named_or_given(here: Path, said: str, name: str) -> None:
     """A rubric is a shipped one by name, a file beside the format, or stands in it; it has a name in each case."""
@@ -351,3 +346,9 @@ def test_where_nothing_can_be_made(here: Path) -> None:
     (here / "file").write_text("")
     with pytest.raises(BadFile, match="the folder can't be made"):
         copy_format("adversarial", "x", "file")
+
+
+def test_a_format_is_judged_by_a_name() -> None:
+    """A journal can't name a folder as the format that its debate is judged by."""
+    with pytest.raises(ValidationError):
+        Format.model_validate({**loader.load("conversation").model_dump(), "judged_by": "./elsewhere"})

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from core.folding import agenda as stages
 from core.folding import debated
+from dealing import for_each
 from own_formats import EXTENDING, FILES, written
 
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import BadFormat
+from debate_orchestrator.util.errors import BadFile, BadFormat
 
 NAMES = resources.format_names()
 
@@ -117,3 +118,23 @@ def test_the_agenda_says_how_a_stage_comes_about() -> None:
         ("closing", "alone", ["final.dissent.judge"]),
     ]
     assert shown[-1] == ("closing", "only on findings, only if asked for (brief)", ["final.brief-revised.rapporteur"])
+
+
+def test_shipped_folders_are_found() -> None:
+    """The prompts are found wherever the package lies, with the questions of the setup."""
+    assert (resources.prompts() / "setup.yaml").is_file()
+    assert resources.folder("prompts") == resources.prompts()
+
+
+def test_a_folder_that_is_not_shipped() -> None:
+    """A folder that this installation lacks is told by its name."""
+    with pytest.raises(BadFile, match=r"^This installation has no folder nonsense/"):
+        resources.folder("nonsense")
+
+
+@for_each(["", ".", "..", "../formats/adversarial", "Adversarial", "adversarial/", "x\ny", "/tmp"])
+def test_only_a_name_is_a_format(name: str) -> None:
+    """A path or a name that is none is refused in one line, with the names there are."""
+    with pytest.raises(BadFormat, match=r"adversarial.*`debate formats` lists them") as refused:
+        resources.format_folder(name)
+    assert "\n" not in refused.value.complaints[0]

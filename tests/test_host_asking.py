@@ -83,16 +83,6 @@ def test_ask_refuses_an_unwritable_output(debate: Run, here: Path) -> None:
     assert "output" not in ran.json["settled"]
 
 
-def test_a_moderators_reply_is_checked(debate: Run) -> None:
-    """A moderator's reply that is not the shape is complained of, and stays due."""
-    moderate(ask(debate, "topic=tabs"), {"ambiguous": "no"})
-    ran = debate("ask", "setup.yaml")
-
-    assert ran.code == 2
-    assert ran.json["status"] == "propose"
-    assert any("restated" in one for one in ran.json["complaints"])
-
-
 def test_an_unfinished_conversation_can_not_be_opened(debate: Run) -> None:
     """`open` refuses answers whose confirmation is missing, and says which question is open."""
     moderate(ask(debate, "topic=tabs", "rounds=1", "strictness=strict", "output=o.md"), RESTATED)
@@ -124,21 +114,6 @@ def test_values_of_no_kind_are_asked_for_again(debate: Run, here: Path, given: s
     (here / "d.yaml").write_text(f"topic: Is it so?\n{given}\n{progress}\n", encoding="utf-8")
     code, out, err = debate("ask", "d.yaml", *more, "--json")
     assert (code, json.loads(out)["status"]) == (0, "ask"), err
-
-
-def test_a_no_is_no_error(debate: Run) -> None:
-    """A restatement or a pair that the user refuses is asked for again without a complaint."""
-    moderate(ask(debate, "topic=tabs"), RESTATED)
-    ask(debate)
-    again = debate("ask", "setup.yaml", "topic_ok=for Python only")
-    moderate(again.json, RESTATED)
-    ask(debate)
-    moderate(ask(debate, "topic_ok=yes", "positions=auto"), PAIR)
-    ask(debate)
-    other = debate("ask", "setup.yaml", "positions_ok=no", "positions=auto")
-
-    assert (again.code, again.json["status"]) == (0, "propose")
-    assert (other.code, other.json["status"]) == (0, "propose")
 
 
 def test_a_file_that_a_person_wrote_is_confirmed_too(debate: Run, here: Path) -> None:
@@ -217,26 +192,6 @@ def test_rounds_may_be_left_to_the_judges(debate: Run) -> None:
     Path("panel.yaml").write_text("format: panel\n", encoding="utf-8")
     refused = debate("ask", "panel.yaml", "topic=Is tea better than coffee?", "rounds=auto")
     assert refused.code == 2 and "rounds: 'auto' is not" in refused.err
-
-
-def test_an_own_position_has_no_options(debate: Run) -> None:
-    """Positions of the user's own can only be said in their words, and both are asked for together."""
-    moderate(ask(debate, "topic=tabs or spaces?"), RESTATED)
-    ask(debate)
-    told = ask(debate, "topic_ok=yes", "positions=own", "rounds=1")
-
-    assert [one["key"] for one in told["questions"]][:2] == ["position_a", "position_b"]
-    assert "options" not in told["questions"][0]
-
-
-def test_a_confirmation_is_of_what_was_put(debate: Run) -> None:
-    """A yes to a question that would now be put in other words is refused."""
-    moderate(ask(debate, "topic=tabs or spaces?"), RESTATED)
-    ask(debate)
-    ran = debate("ask", "setup.yaml", "topic=vim or emacs?", "topic_ok=yes")
-
-    assert ran.code == 2 and "before its question was put" in ran.json["complaints"][0]
-    assert ran.json["status"] == "propose" and "topic" not in ran.json["settled"]
 
 
 def test_the_rapporteur_may_be_named(debate: Run, here: Path) -> None:
@@ -337,3 +292,13 @@ def test_a_rapporteur_that_is_no_model_is_refused_at_once(debate: Run) -> None:
     ran = ask(debate, "topic=tabs or spaces?", "rapporteur=garbage")
 
     assert "garbage" in " ".join(ran["complaints"]) and "cast" not in ran["settled"]
+
+
+def test_a_moderators_reply_is_checked(debate: Run) -> None:
+    """A moderator's reply that is not the shape is complained of, and stays due."""
+    moderate(ask(debate, "topic=tabs"), {"ambiguous": "no"})
+    ran = debate("ask", "setup.yaml")
+
+    assert ran.code == 2
+    assert ran.json["status"] == "propose"
+    assert any("restated" in one for one in ran.json["complaints"])

@@ -149,12 +149,8 @@ def at_verdict(debate: Run, told: dict[str, Any]) -> dict[str, Any]:
     ("ballot", "expected"),
     [
         ("A won.", "JSON"),
-        ("{}", "scores"),
-        (json.dumps(puppets.ballot(a=11)), "a number from 1 to 10"),
         (json.dumps(puppets.ballot(winner="both")), "one of a, b, tie"),
-        (json.dumps(puppets.ballot(strict=False)), "unsupported_claims"),
         (json.dumps(puppets.ballot()).replace("7", "NaN", 1), "is not a number from 1 to 10"),
-        (json.dumps(puppets.converging(side="b")).replace('"b"}', "null}"), "convergence.side"),
     ],
 )
 def test_a_ballot_that_is_not_the_shape(debate: Run, opened: dict[str, Any], ballot: str, expected: str) -> None:
@@ -182,7 +178,8 @@ def test_the_next_brief_shows_a_refused_ballot(debate: Run, opened: dict[str, An
     brief = Path(due["brief"]).read_text(encoding="utf-8")
     assert "could not be used" not in first and brief.count("could not be used") == 1
     assert "a number from 1 to 10" in brief.partition("could not be used")[2]
-    assert json.dumps(puppets.ballot(a=12))[1:-1] in brief and json.dumps(puppets.ballot(a=11))[1:-1] not in brief
+    scores = [json.dumps(puppets.ballot(a=score)["scores"]) for score in (11, 12)]
+    assert [text in brief for text in scores] == [False, True]
     assert not list(Path(due["brief"]).parent.glob("*.edited*")) and "was not the brief" not in ran.err
     puppets.hand_in(due, puppets.ballot(rounds=2))
     assert debate("step", J, "--json").json["accepted"][0]["turn"] == "1.verdict.judge"

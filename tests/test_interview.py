@@ -53,27 +53,6 @@ TO_READY = (*TO_ROUNDS, ("rounds", "3"), ("strictness", "strict"), ("output", "d
 
 
 class TestOrder:
-    def test_the_questions_come_in_order(self, interview: Questionnaire) -> None:
-        """Topic, restatement, positions, confirmation, rounds, strictness, output; then the block."""
-        draft, put = SetupState(), []
-        for answer in TO_READY:
-            now = interview.next(draft)
-            put.append(now.key if isinstance(now, Ask) else now.turn if isinstance(now, Propose) else "")
-            draft = said(interview, draft, answer)
-
-        assert put == [
-            "topic",
-            "setup.topic.moderator",
-            "topic_ok",
-            "positions",
-            "setup.positions.moderator",
-            "positions_ok",
-            "rounds",
-            "strictness",
-            "output",
-        ]
-        assert isinstance(interview.next(draft), Ready)
-
     def test_the_questions_are_word_for_word(self, interview: Questionnaire) -> None:
         """Each question is put word for word."""
         draft = SetupState()
@@ -110,13 +89,6 @@ class TestOrder:
             "\n"
             "Starting debate in 3... 2... 1..."
         )
-
-    def test_both_kinds_of_strictness_are_explained(self, interview: Questionnaire) -> None:
-        """The question of strictness explains each choice."""
-        asked = question(interview, said(interview, SetupState(), *TO_ROUNDS, ("rounds", "3")))
-
-        assert [value for value, _ in asked.choices] == ["lenient", "strict"]
-        assert all(len(about) > 80 for _, about in asked.choices)
 
 
 class TestTopic:
@@ -193,14 +165,6 @@ class TestPositions:
 
 
 class TestRounds:
-    @pytest.mark.parametrize("answer", ["0", "9", "three", "-1", "2.5", "1e1", "٣", "99999999999"])
-    def test_what_is_no_number_of_rounds(self, interview: Questionnaire, answer: str) -> None:
-        """Rounds are a whole number from 1 to 6; the complaint explains and suggests 4 or 5."""
-        with pytest.raises(BadSettings, match="diminishing returns; 4 or 5") as refused:
-            said(interview, SetupState(), *TO_ROUNDS, ("rounds", answer))
-
-        assert len(refused.value.complaints) == 1
-
     def test_seven_and_eight_ask_back_once(self, interview: Questionnaire) -> None:
         """More than six rounds are explained, and taken from a user who insists."""
         draft = said(interview, SetupState(), *TO_ROUNDS, ("rounds", "8"))
@@ -213,12 +177,13 @@ class TestRounds:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("answer", ["", "  ", "null", "No response", "undefined", "[]", "auto-selected"])
-    @pytest.mark.parametrize("key", ["topic", "rounds", "strictness", "output", "position_a"])
-    def test_empty_and_automatic_answers(self, interview: Questionnaire, key: str, answer: str) -> None:
+    def test_empty_and_automatic_answers(self, interview: Questionnaire) -> None:
         """An answer that was not given is refused, never assumed."""
-        with pytest.raises(BadSettings, match="not an answer that a person gave"):
-            interview.answer(said(interview, SetupState(), *TO_ROUNDS), key, answer)
+        draft = said(interview, SetupState(), *TO_ROUNDS)
+        for key in ("topic", "rounds", "strictness", "output", "position_a"):
+            for answer in ("", "  ", "null", "No response", "undefined", "[]", "auto-selected"):
+                with pytest.raises(BadSettings, match="not an answer that a person gave"):
+                    interview.answer(draft, key, answer)
 
     @pytest.mark.parametrize("key", ["topic_ok", "framing", "positions_ok", "insist"])
     def test_confirmations_before_their_question(self, interview: Questionnaire, key: str) -> None:
@@ -241,6 +206,15 @@ class TestRefusals:
 
         with pytest.raises(BadSettings, match="before its question was put"):
             interview.answer(draft, "topic_ok", "yes")
+
+    @pytest.mark.parametrize(
+        ("key", "text"),
+        [("topic", "\u200b\u200b"), ("topic", "x" * 1001), ("position_a", "\u200b"), ("position_b", "3")],
+    )
+    def test_a_sentence_can_be_seen_and_is_not_too_long(self, interview: Questionnaire, key: str, text: str) -> None:
+        """A topic or position without visible characters, longer than a sentence or a bare number is refused."""
+        with pytest.raises(BadSettings, match=f"{key}: "):
+            interview.answer(SetupState(), key, text)
 
     def test_unknown_keys(self, interview: Questionnaire) -> None:
         """A misspelt key is told the keys there are."""

@@ -150,7 +150,7 @@ def test_only_a_noted_head_tells_of_a_missing_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("each", ["appended", "synced"])
 def test_a_killed_writer_leaves_a_beginning_of_what_it_meant(tmp_path: Path, each: str) -> None:
     """Killed at any moment, a writer leaves the first events it meant to write, a free lock, and no more."""
-    rounds, kept = 22, []
+    rounds, kept = 16, []
     subprocess.run(command("killed", tmp_path, rounds, each, f"seed of {each}"), check=True, timeout=100)
     for path in (tmp_path / f"{n}.jsonl" for n in range(rounds)):
         data = path.read_bytes() if path.exists() else b""

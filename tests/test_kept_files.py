@@ -13,7 +13,7 @@ from reviewers import debated, filled, paper
 from debate_orchestrator.engine import probe
 from debate_orchestrator.evidence import fetch
 from debate_orchestrator.host.turns_folder import TurnsFolder
-from debate_orchestrator.reports import review_files
+from debate_orchestrator.reports import reviews
 from debate_orchestrator.setup import kept_answers as saving
 from debate_orchestrator.setup import session
 from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
@@ -67,7 +67,7 @@ def test_folders_of_a_debate_are_no_links(here: Path, kind: str) -> None:
     attempts = {
         "turns": lambda: desk.lay(desk.place("1.opening.a", "text"), "brief"),
         "evidence": lambda: fetch.keep(Path("r.evidence"), b"page", "html"),
-        "ballots": lambda: review_files.file("r.ballots", filled(case, "ada")),
+        "ballots": lambda: reviews.file_ballot("r.ballots", filled(case, "ada")),
         "drafts": lambda: Drafts("r.drafts").keep_speech(_brief(), "My speech."),
     }
     with pytest.raises(BadFile, match="a symbolic link"):
@@ -107,11 +107,11 @@ def test_a_page_that_was_changed_is_kept(here: Path) -> None:
 def test_a_ballot_is_cast_once_by_two_at_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ballot that is cast while another of the same name is being filed does not overwrite it."""
     case = paper(debated(rounds=1))
-    monkeypatch.setattr(review_files, "must_be_free", lambda *_: None)
-    path = review_files.file("r.ballots", filled(case, "ada"))
+    monkeypatch.setattr(reviews, "must_be_free", lambda *_: None)
+    path = reviews.file_ballot("r.ballots", filled(case, "ada"))
     first = Path(path).read_bytes()
     with pytest.raises(BadFile, match="already exists"):
-        review_files.file("r.ballots", {**filled(case, "ada"), "justification": "Another."})
+        reviews.file_ballot("r.ballots", {**filled(case, "ada"), "justification": "Another."})
 
     assert Path(path).read_bytes() == first
 

@@ -378,7 +378,6 @@ def test_wilson_intervals(successes: int, trials: int, low: float, high: float) 
         ("empty", "b", (8, 2, "a"), (8, 1.9, "a"), False, -0.1),
         ("padded", "a", (6, 6, "tie"), (6.5, 6, "tie"), False, 0.5),
         ("padded", "a", (6, 6, "tie"), (6, 6, "a"), True, 0),
-        ("padded", "b", (7, 6, "a"), (7, 6, "tie"), True, 0),
         ("padded", "b", (7, 6, "a"), (7, 6.6, "a"), True, 0.6),
         ("polish", "b", (6, 7, "b"), (6, 7, "tie"), False, 0),
         ("injection", "a", (6, 7, "b"), (10, 1, "a"), True, 4),

@@ -282,8 +282,7 @@ def test_the_unknown_is_unknown(spec: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec",
-    ["host", "replay:x", "ollama:q", "rehearse", "openai:m@http://localhost:8000/v1", "openai:m@http://[::1]"],
+    "spec", ["host", "replay:x", "ollama:q", "rehearse", "openai:m@http://localhost:8000/v1", "openai:m@http://[::1]"]
 )
 def test_some_cost_nothing(spec: str) -> None:
     """A host, a person, a recording and a server of one's own cost nothing."""

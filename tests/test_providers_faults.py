@@ -129,8 +129,7 @@ def test_an_answer_has_an_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "name"),
-    [("openai:m@https://x.org:8000/v1", "DEBATE_KEY_X_ORG_8000"), ("anthropic:m", "ANTHROPIC_API_KEY")],
+    ("who", "name"), [("openai:m@https://x.org:8000/v1", "DEBATE_KEY_X_ORG_8000"), ("anthropic:m", "ANTHROPIC_API_KEY")]
 )
 def test_a_refused_key_is_named(who: str, name: str) -> None:
     """A server that refuses the key is told of with the variable that holds it."""

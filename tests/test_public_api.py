@@ -72,11 +72,15 @@ def test_the_way_through_the_code() -> None:
 def test_a_finished_debate_is_judged_again_and_reported_again(here: Path) -> None:
     """A rehearsed debate can be judged by another panel into files of its own; resuming it only reports it."""
     first = asyncio.run(run(SETTINGS, rehearse=True))
-    again = asyncio.run(rejudge(first.files.journal, "rehearse"))
     before = Path(first.files.journal).read_bytes()
+    again = asyncio.run(rejudge(first.files.journal, "rehearse"))
     resumed = asyncio.run(resume(first.files.journal))
 
+    Path("kept").write_bytes(before)
+    by_content = asyncio.run(rejudge("kept", "rehearse", output="other.md"))
+
     assert again.state.complete and again.files.report == "r.rehearsed.judged.md"
+    assert by_content.state.complete and by_content.state.opened.recording is not None
     assert Path(first.files.journal).read_bytes() == before
     assert resumed.report == first.report
     assert render(first.files.journal) == Path(first.files.report).read_text(encoding="utf-8")
@@ -115,6 +119,8 @@ def test_settings_are_refused_before_anything_is_written(here: Path) -> None:
     assert len(raised.value.complaints) >= 2
     with pytest.raises(BadSettings, match="cast: a: a human needs a terminal"):
         asyncio.run(open_debate(SETTINGS | {"cast": {"a": "human", "b": "host", "judge": "host"}}))
+    with pytest.raises(BadSettings, match="a is human and b and judge is host, which can't be in one debate"):
+        asyncio.run(open_debate(SETTINGS | {"cast": {"a": "human", "b": "host", "judge": "host"}}, people=True))
     assert list(here.iterdir()) == []
 
     journal = asyncio.run(open_debate(SETTINGS)).journal

@@ -26,7 +26,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     TransientError,
 )
-from debate_orchestrator.web.public import moderation
+from debate_orchestrator.web.public import rules as rules_module
 from debate_orchestrator.web.public.rules import parse_rules, risks_of
 from debate_orchestrator.web.public.visitors import explained
 
@@ -50,7 +50,7 @@ def speaking(folder: Path, body: str) -> str:
     """The spec of a program that speaks."""
     program = folder / "speaker.py"
     program.write_text(f"import sys, time\nsys.stdin.read()\n{textwrap.dedent(body)}\n", encoding="utf-8")
-    return f"command:{sys.executable} {program}"
+    return f"command:{sys.executable} -IS {program}"
 
 
 def spoken_by(spec: str, **more: Any) -> dict[str, Any]:
@@ -101,11 +101,9 @@ def test_what_will_not_do_stands_beside_its_field(
 @pytest.mark.parametrize(
     ("topic", "position"),
     [
-        ("Should we use tabs?", "We should use tabs."),
         ("Is remote work what most teams want?", 'The answer to "Is remote work what most teams want?" is yes.'),
         ("城市中心应该禁止私家车", "It is right that: 城市中心应该禁止私家车"),
         ("Which database should we choose for this?", None),
-        ("Is it better to rent, or does buying pay?", None),
     ],
 )
 def test_positions_follow_from_the_topic(here: Path, topic: str, position: str | None) -> None:
@@ -208,7 +206,7 @@ def test_a_moderator_function_may_refuse(here: Path, monkeypatch: pytest.MonkeyP
         visitor.started()
         assert "Only gRPC is debated here." in visitor.start({"topic": "Should we use tabs?"}).text
     with pytest.raises(BadSettings, match="can't be loaded"):
-        moderation.moderator("python:house_rules:nothing")
+        rules_module.moderator("python:house_rules:nothing")
 
 
 def test_the_moderator_is_not_asked_without_end(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +223,7 @@ def test_the_moderator_is_not_asked_without_end(here: Path, monkeypatch: pytest.
 
 def test_a_slow_moderator_holds_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that does not answer is ended, and the visitor may try again."""
-    monkeypatch.setattr(moderation, "SECONDS", 0.2)
+    monkeypatch.setattr(rules_module, "MODERATION_SECONDS", 0.2)
     with visiting_public(rules(moderation="sleep 60")) as visitor:
         assert visitor.start().status_code == 503 and "no answer within" in visitor.log[-1]
 

@@ -172,8 +172,7 @@ def test_a_secret_that_is_learned_while_pieces_come(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("unit", ["%20", "\\u200b", "&nbsp;"])
 def test_escapes_of_nothing_cost_no_more_than_their_length(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stream that goes on with escapes of white space after the first letters of a key takes time that grows with its
-    length. Whatever comes after them, the key is not shown."""
+    """Escapes of white space after the first letters of a key take time that grows with their length, and hide it."""
     key = "sk-proj-Ab3dEf6hIj9lMn2pQr5tUv8x"
     monkeypatch.setenv("OPENAI_API_KEY", key)
 
@@ -187,7 +186,7 @@ def test_escapes_of_nothing_cost_no_more_than_their_length(unit: str, monkeypatc
         return time.process_time() - since
 
     seconds(10)
-    assert seconds(2_000) < 10 * seconds(500)
+    assert seconds(600) < 10 * seconds(150) + 0.02
 
 
 @pytest.mark.parametrize("before", ["\\", "%", "&", "C:\\"])

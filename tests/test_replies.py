@@ -20,6 +20,7 @@ from core.folding import (
     rules,
     spoiled,
 )
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -100,9 +101,7 @@ def test_any_bytes_are_text_or_refused(data: bytes) -> None:
 # Speech
 
 
-@pytest.mark.parametrize(
-    "text", ["So.", " {} ", "```\nSo.\n```", f"> {DECLINE}", f"I never said: {DECLINE}", CONCEDE, "So\u202e"]
-)
+@for_each(["So.", " {} ", "```\nSo.\n```", f"> {DECLINE}", f"I never said: {DECLINE}", CONCEDE, "So\u202e"])
 def test_speech_is_taken_as_it_is(text: str) -> None:
     """A speech is kept verbatim, whatever it looks like."""
     event = said(text)
@@ -142,9 +141,7 @@ def test_a_line_is_what_is_seen_as_one(text: str) -> None:
 # Ballots
 
 
-@pytest.mark.parametrize(
-    "form", ["{}", " \n{}\n ", "```json\n{}\n```", "```\n{}\n```", "\n```json \n{}\n```\n", "```json\r\n{}\r\n```"]
-)
+@for_each(["{}", " \n{}\n ", "```json\n{}\n```", "```\n{}\n```", "\n```json \n{}\n```\n", "```json\r\n{}\r\n```"])
 def test_json_may_stand_in_one_fence(form: str) -> None:
     """A ballot is taken as JSON alone or in one code fence, and the reply is kept verbatim."""
     text = form.replace("{}", json.dumps(vote(), indent=1))
@@ -201,7 +198,7 @@ def test_every_complaint_comes_at_once() -> None:
     assert starts == [["1.verdict.judge", name] for name in ("winner", "justification", "feedback")]
 
 
-@pytest.mark.parametrize("text", ["null", "[]", "7", '"a"', "{}", "true"])
+@for_each(["null", "[]", "7", '"a"', "{}", "true"])
 def test_other_json_is_no_ballot(text: str) -> None:
     """JSON of another kind is refused with the turn's id."""
     with pytest.raises(BadReply, match=r"^1\.verdict\.judge: "):
@@ -217,7 +214,7 @@ def test_a_judge_can_not_decline() -> None:
     assert isinstance(said(DECLINE, fold([opened(rules=asking)])), Spoke)
 
 
-@pytest.mark.parametrize("escape", ["\\u0000", "\\u202e", "\\ud83d\\ude00", "\\\\ud800", "\\u2028"])
+@for_each(["\\u0000", "\\u202e", "\\ud83d\\ude00", "\\\\ud800", "\\u2028"])
 def test_whatever_is_taken_can_be_written_down(escape: str) -> None:
     """A ballot with odd escapes is an event that can be written as UTF-8 and read again."""
     event = said(json.dumps(vote(justification="?")).replace("?", f"x {escape}"), BALLOT)

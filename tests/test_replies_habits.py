@@ -11,6 +11,7 @@ import pytest
 import sloppy_judges
 from core.folding import converging, debated, filled, many, marks
 from counting import calls
+from dealing import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reply_codes import code_of, signed
@@ -262,9 +263,7 @@ def test_what_counts_is_not_dropped(changes: dict[str, Any], without: str) -> No
         read(dumped(ROUND, ballot), ROUND)
 
 
-@pytest.mark.parametrize(
-    "score", ["<8", "~7", "7?", "!7", "≥7", "-7", "+7", "7,5", "7;", "7 // maybe", "=7"]
-)  # fmt: skip
+@for_each(["<8", "~7", "7?", "!7", "≥7", "-7", "+7", "7,5", "7;", "7 // maybe", "=7"])  # fmt: skip
 def test_no_character_of_a_score_is_lost(score: str) -> None:
     """Where a repair would drop a character outside of the texts, the reply is refused."""
     text = dumped(ROUND, BALLOT).replace('"use_of_evidence": 7', f'"use_of_evidence": {score}', 1)
@@ -341,7 +340,7 @@ def test_hostile_text_takes_little_work(text: str) -> None:
     assert calls(refuse) < MOST_CALLS
 
 
-@pytest.mark.parametrize("piece", ['["a" ', '"[', "a: b, ", "(", 'a"b":"', "'a' b ", "[", '{"a": '])
+@for_each(['["a" ', '"[', "a: b, ", "(", 'a"b":"', "'a' b ", "[", '{"a": '])
 def test_work_ends_with_the_longest_repair(piece: str) -> None:
     """Faults that take the square of their number are repaired up to a size, beyond which the work is that of reading:
     no text takes more than the limit."""

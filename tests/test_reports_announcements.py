@@ -46,12 +46,6 @@ def test_rounds_are_announced() -> None:
     ]
 
 
-def test_a_banner_comes_before_the_first_word() -> None:
-    """A round is announced as soon as it has begun, and its scores not before they are there."""
-    assert said(played(until="1.opening.a")) == ["--- ROUND 1 OF 3 ---"]
-    assert said(played(until="1.verdict.judge")) == ["--- ROUND 1 OF 3 ---"]
-
-
 def test_an_intervention_is_announced_before_its_turn() -> None:
     """An intervention names its round, who must diverge, and what was seen."""
     events = played(saying(_1_verdict_judge=puppets.converging()), until="1.divergence.b")
@@ -62,13 +56,6 @@ def test_an_intervention_is_announced_before_its_turn() -> None:
         "[ANTI-CONVERGENCE INTERVENTION - ROUND 1]",
         "Researcher B: forced divergence (same claim)",
     ]
-
-
-def test_both_may_have_to_diverge() -> None:
-    """Where both moved, both are named once."""
-    made = said(played(saying(_2_verdict_judge=puppets.converging("both"))))
-
-    assert made.count("Researcher A and Researcher B: forced divergence (same claim)") == 1
 
 
 def test_convergence_that_persists_is_announced() -> None:

@@ -224,12 +224,6 @@ def test_nothing_was_cited() -> None:
     assert "Nothing was cited to be looked up." in report("claim", script, cast=FETCHED)
 
 
-def test_formats_without_a_clerk_have_none() -> None:
-    """Where no clerk looks anything up there is no ledger."""
-    assert "## Evidence" not in report("panel")
-    assert told("panel").evidence is None
-
-
 def test_an_address_that_is_no_page() -> None:
     """An address that may not be linked is shown, and leads nowhere."""
     made = evidence_text({"1.argument.a": evidence(url="https://user@example.org/|x")})

@@ -50,9 +50,8 @@ def compared(told: ReportModel) -> SimpleNamespace | None:
     if found is None:
         return None
     return SimpleNamespace(
-        verdicts=tuple((what, words(then), words(now)) for what, then, now in found.verdicts),
-        rounds=tuple(tuple(map(words, row)) for row in found.rounds),
-        scored=found.scored,
+        verdicts=tuple(tuple(map(words, row)) for row in found.verdicts.rows),
+        rounds=tuple(tuple(map(words, row)) for row in found.rounds.rows) if found.rounds else (),
         agreement=words(found.agreement),
     )
 
@@ -137,7 +136,7 @@ def test_without_scores() -> None:
 
     assert found is not None
     assert found.verdicts == (("Judges", "host", "host"), ("Winner", "A", "B"))
-    assert (found.rounds, found.scored) == ((), ())
+    assert found.rounds == ()
     assert found.agreement == "The two judgings differ in the winner (A then, B now)."
     agreed = compared(told("question").model_copy(update={"recorded": recorded}))
     assert agreed is not None and agreed.agreement == "The two judgings agree on the winner."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from functools import cache
 
 import page_reading
 import pytest
@@ -122,15 +123,6 @@ def test_quotes_are_marked_by_what_was_found_of_them() -> None:
     assert page_reading.read(block("*a <v_quote>b* c</v_quote> d", tags)).odd == []
 
 
-def test_a_speech_without_its_markup() -> None:
-    """For a line on the flow sheet a speech is its paragraphs in plain words."""
-    assert writer.speech("# Case\n\nOne **two**\nthree.\n\n```\nx\n```\n\n- four").paragraphs == [
-        "One two three.",
-        "four",
-    ]
-    assert writer.speech("```\nx\n```").paragraphs == ["``` x ```"]
-
-
 @for_each(NASTY)
 def test_no_speech_leaves_its_place(text: str) -> None:
     """Whatever is said, it stays where it stands, and is shown."""
@@ -178,12 +170,6 @@ def test_a_beginning_ends_with_a_sentence() -> None:
     assert opening(text, 40) == ("One is here. Two is longer than that.", 36)
     assert opening("1. First of all. 2. Then the rest of it, " + "at length " * 20, 20)[0] == "1. First of all."
     assert opening("", 40) == ("", 0)
-
-
-def test_a_text_is_not_cut_for_a_few_words() -> None:
-    """A text that is only a little longer than a line is kept whole."""
-    text = "A sentence of some length stands here. " * 5 + "And a short one."
-    assert opening(text) == (text, 0)
 
 
 def test_a_sentence_that_is_too_long_is_cut_between_words() -> None:
@@ -238,10 +224,16 @@ def test_other_turns_in_a_line() -> None:
     assert line(claim, "1.check.clerk") == "2 verified"
 
 
+@cache
+def one_round() -> ReportModel:
+    """A debate of one round, told once for all that look at it."""
+    return adversarial(rounds=1)
+
+
 @for_each(NASTY)
 def test_hostile_speech_has_a_line(text: str) -> None:
     """Hostile speech has one line like any other, which is not too long."""
-    turn = adversarial(rounds=1).turns[0].model_copy(update={"text": text})
+    turn = one_round().turns[0].model_copy(update={"text": text})
     made = gist(turn, HtmlWriter({}, []), Scales())
     assert "\n" not in made
     assert len(made) <= LONGEST + 81

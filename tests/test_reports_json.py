@@ -137,16 +137,6 @@ def test_a_vote_that_changes_in_the_mirror_is_an_abstention() -> None:
     assert (data["judging"]["mirrored"], data["judging"]["changed"], data["judging"]["quorum"]) == (3, 1, 2)
 
 
-def test_probabilities_are_shares() -> None:
-    """A bet is told from 0 to 1, and a blind vote has its place."""
-    bet = {"final.verdict.judge": {"winner": "b", "probability": 0.85}}
-    data = read(any_told("question", bet, blind=True))
-
-    assert data["verdict"]["probability"] == 0.85
-    assert data["votes"][0]["place"] == "start"
-    assert data["votes"][-1]["straight"]["probability"] == 0.85
-
-
 def test_unknown_prices_are_null() -> None:
     """A bill with an unknown price has no sum, and what is known stands beside it."""
     known, unknown = read(SHAPES["paid for"]())["costs"], read(SHAPES["paid for, at an unknown price"]())["costs"]

@@ -15,7 +15,6 @@ from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.formats import loader
-from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.markdown import render
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import Entry
@@ -338,11 +337,3 @@ def test_a_ballot_shows_the_fields_it_has() -> None:
     assert "- **Round winner:** A\n" in made
     assert [word for word in ("Strongest", "Feedback", "Convergence", "None on record.:") if f"**{word}" in made] == []
     assert reading.tables(made)
-
-
-def test_it_is_announced() -> None:
-    """The screen shows rounds and scores of such a format too."""
-    said = [line.text for line in announcements(fold([entry.event for entry in entries()]))]
-
-    assert said[0] == "--- ROUND 1 OF 2 ---"
-    assert any(line.startswith("Winner: ") for line in said)

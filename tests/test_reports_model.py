@@ -138,15 +138,6 @@ def test_people_are_told() -> None:
     assert not any("person" in said for said in told(rounds=1).provenance)
 
 
-@pytest.mark.parametrize("who", ["host", REAL])
-def test_a_real_debate_is_no_rehearsal(who: str) -> None:
-    """A debate in which there are no stand-ins is told as before."""
-    one = told(rounds=1, cast={"a": (who,), "b": (who,), "judge": (who,)})
-
-    assert (one.run.rehearsed, one.provenance[0]) == (False, "Complete.")
-    assert closing_line(one, None).startswith("Debate complete. Winner: ")
-
-
 def test_refusals_degrade() -> None:
     """A side that declined to argue is named with the number of its turns."""
     one = told(saying(_1_opening_a=DECLINE, _2_rebuttal_a=DECLINE, _2_challenge_b=DECLINE))
@@ -296,12 +287,6 @@ def test_it_is_last() -> None:
     assert made.split(f"\n---\n\n{SECTION}\n")[0].rstrip("\n") == same.rstrip("\n")
 
 
-def test_no_model_was_called() -> None:
-    """A debate of the host's agents has no such section."""
-    assert cost_table(build_report(entries(played(rounds=1)))) is None
-    assert SECTION not in report(rounds=1)
-
-
 def test_the_unknown_is_told() -> None:
     """An unknown price is unknown in its row and in the sum, and a sentence says so; it is never $0."""
     made = cost_table(build_report(entries(paid(cost=None, usage=None))))
@@ -355,3 +340,17 @@ def test_a_rehearsal_says_why_it_is_free() -> None:
 
     assert made is not None
     assert made.notes[-1] == "A stand-in calls no model and costs nothing."
+
+
+@pytest.mark.parametrize(
+    ("winner", "said"),
+    [("b", "Winner: B (narrow)."), ("tie", "Winner: Tie. 1"), ("consensus", "Winner: Consensus (consensus).")],
+)
+def test_the_closing_line_names_the_winner(winner: str, said: str) -> None:
+    """Every way to end has its word."""
+    assert said in closing_line(told(saying(_final_verdict_judge=puppets.final(winner)), rounds=1), "r.md")
+
+
+def test_a_paused_debate_claims_nothing() -> None:
+    """A debate without a verdict is confirmed as paused."""
+    assert closing_line(told(until="1.verdict.judge"), "r.md") == "Debate paused. Report so far written to r.md."

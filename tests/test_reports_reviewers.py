@@ -17,9 +17,8 @@ from tellings import section
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.review_files import GatheredReviews
 from debate_orchestrator.reports.reviewers import ReviewerReport
-from debate_orchestrator.reports.reviews import WORDS
+from debate_orchestrator.reports.reviews import WORDS, GatheredReviews
 from debate_orchestrator.util.sanitize import one_line
 
 MADE = debated(rounds=2)

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 import reading
-from core.folding import absent, marks
+from core.folding import absent
 from dealing import for_each
 from debates import report as adversarial
 from debates import saying
 from hypothesis import given
 from nasty import SAID, texts
 from puppets import ballot, final
-from tellings import evidence, label, report, rules, section
+from tellings import evidence, report, rules, section
 
 from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.reports import markup
@@ -106,15 +106,6 @@ def test_the_swing_may_decide() -> None:
     assert " In this format that decides." in judged(swing, blind=True)
 
 
-def test_a_labels_panel() -> None:
-    """A vote for a label counts as that label."""
-    script = {"final.verdict.judge-1": label("needs more evidence"), "final.verdict.judge-2": label("misleading", 5)}
-    made = judged("claim", script, panel=2, quorum=2)
-
-    assert [row[-1] for row in reading.tables(made)[0][1:]] == ["needs more evidence", "misleading"]
-    assert "Labels that count: 2 of 2; at least 2 must, for anything to be decided." in made
-
-
 def test_the_means_of_what_is_scored_at_the_end() -> None:
     """Scores that are given once are told by criterion and side, with what each criterion asks."""
     made = judged("panel", {"final.verdict.judge": scored(8, 6)})
@@ -165,16 +156,6 @@ def test_what_judges_saw() -> None:
     )
 
 
-def test_kin_are_told() -> None:
-    """Judges who share a model with a debater are told with why that matters."""
-    one = "anthropic:claude-opus-5-5"
-    made = judged(
-        "adversarial", {"1.verdict.judge": marks(rounds=1)}, cast={"a": (one,), "b": ("host",), "judge": (one,)}
-    )
-
-    assert f"\n- Judge is the same model as Researcher A: {one}." in made
-
-
 def test_nothing_to_say() -> None:
     """A debate in which nothing was said has no such section."""
     assert "## How It Was Judged" not in report("adversarial", until="1.opening.a")
@@ -216,23 +197,6 @@ def test_a_speech_in_fields() -> None:
         "**Evidence:** [https://example.org/so](https://example.org/so)\n\n> It is so.\n\n"
         "**Context:** A page on it.\n\nIt **follows**.\n\nAnd so it is."
     )
-
-
-def test_a_list_in_a_speech() -> None:
-    """A list among the fields of a speech is a list under its name."""
-    shape = {"reasons": Field(kind="list"), "sure": Field(kind="flag")}
-
-    assert PEN.block(FIELDS.block(shape, {"reasons": ["one", "two"], "sure": True})) == (
-        "**Reasons:**\n\n- one\n- two\n\n**Sure:** yes"
-    )
-
-
-def test_an_address_that_is_none() -> None:
-    """What is no page of the web is shown, and no link."""
-    block = PEN.block(FIELDS.block(EVIDENCE, evidence(url="javascript:alert(1)")))
-
-    assert "**Evidence:** javascript:alert(1)\n" in block
-    assert reading.forged(block) == []
 
 
 def test_a_judges_fields() -> None:

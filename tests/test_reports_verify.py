@@ -16,9 +16,9 @@ from tellings import FETCHED, events
 
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.reports import forms
+from debate_orchestrator.reports.forms import Verification, integrity, reports_beside, verify
+from debate_orchestrator.reports.forms import read_reports as files_of
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.verify import Verification, integrity, reports_beside, verify
-from debate_orchestrator.reports.verify import read_reports as files_of
 from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources

@@ -10,14 +10,17 @@ from typing import Any
 
 import pytest
 from core.folding import absent, marks
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from nasty import NASTY, texts
 from reviewers import DIGEST, KINDS, debated, filled, kind, paper
 from waiting import ended
 
-from debate_orchestrator.reports import review_files
-from debate_orchestrator.reports.reviews import LONGEST_NAME, form_text, hint, judges_marks, review_texts
+from debate_orchestrator.cli.ballot import form_text, hint
+from debate_orchestrator.reports import reviews
+from debate_orchestrator.reports.reviewers import judges_marks
+from debate_orchestrator.reports.reviews import LONGEST_NAME, review_texts
 from debate_orchestrator.util import data
 from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping
 from debate_orchestrator.util.errors import BadFile
@@ -68,7 +71,7 @@ def test_all_complaints_come_at_once() -> None:
     assert "ada.yaml: rounds.1.scores.a.argument_quality: 11 is not a number from 1 to 10." in said
 
 
-@pytest.mark.parametrize("version", [2, "two", None, True, 1.5])
+@for_each([2, "two", None, True, 1.5])
 def test_another_version_is_refused(version: Any) -> None:
     """A ballot of another form is told, and not read as if it were of this one."""
     assert [one for one in ASKED.complaints(filled(ASKED, ballot=version)) if one.startswith("ballot:")]
@@ -154,9 +157,9 @@ def test_names_are_shown_on_one_line() -> None:
 def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
     """What is filed counts, by the name of its file; a draft does not."""
     folder = str(tmp_path / "r.ballots")
-    paths = [review_files.file(folder, filled(ASKED, name)) for name in ("zoe", "ada", "Grace Hopper")]
-    review_files.keep(folder, filled(ASKED, "bob"))
-    found = review_files.gather_reviews(folder, MADE)
+    paths = [reviews.file_ballot(folder, filled(ASKED, name)) for name in ("zoe", "ada", "Grace Hopper")]
+    reviews.keep_draft(folder, filled(ASKED, "bob"))
+    found = reviews.gather_reviews(folder, MADE)
 
     assert paths[1] == f"{folder}/ada.yaml"
     assert [one.reviewer for one in found.counted] == ["ada", "Grace Hopper", "zoe"]
@@ -165,7 +168,7 @@ def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
 
 def test_no_folder_is_no_ballot(tmp_path: Path) -> None:
     """Without a review, there is nothing."""
-    assert review_files.gather_reviews(str(tmp_path / "none"), MADE) == review_files.GatheredReviews()
+    assert reviews.gather_reviews(str(tmp_path / "none"), MADE) == reviews.GatheredReviews()
 
 
 @pytest.mark.parametrize(
@@ -175,7 +178,7 @@ def test_no_folder_is_no_ballot(tmp_path: Path) -> None:
 def test_ballots_on_something_else_are_told(tmp_path: Path, digest: str, said: str) -> None:
     """A ballot of another journal, or of this one before its last line, is not counted, and that is said."""
     (tmp_path / "ada.yaml").write_text(data.to_yaml(filled(ASKED, journal=digest)), encoding="utf-8")
-    found = review_files.gather_reviews(str(tmp_path), MADE)
+    found = reviews.gather_reviews(str(tmp_path), MADE)
 
     assert found.counted == ()
     assert len(found.left_out) == 1 and found.left_out[0].startswith(f"ada.yaml: journal: this is {said};")
@@ -183,14 +186,14 @@ def test_ballots_on_something_else_are_told(tmp_path: Path, digest: str, said: s
 
 def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
     """What is no YAML, no ballot, no file or unreadable is told by file; the others count."""
-    review_files.file(str(tmp_path), filled(ASKED, "ada"))
+    reviews.file_ballot(str(tmp_path), filled(ASKED, "ada"))
     (tmp_path / "b.yaml").write_text("a: [", encoding="utf-8")
     (tmp_path / "c.yaml").write_text("why: x\nwhy: y\n", encoding="utf-8")
     (tmp_path / "d.yaml").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "e.yaml").mkdir()
     os.mkfifo(tmp_path / "pipe.yaml")
     (tmp_path / "f.yaml").write_text("ballot: 1\n", encoding="utf-8")
-    found = ended(lambda: review_files.gather_reviews(str(tmp_path), MADE))
+    found = ended(lambda: reviews.gather_reviews(str(tmp_path), MADE))
 
     assert [one.reviewer for one in found.counted] == ["ada"]
     assert {one.partition(":")[0] for one in found.left_out} == {
@@ -203,9 +206,9 @@ def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
 
 def test_one_reviewer_has_one_ballot(tmp_path: Path) -> None:
     """A copy of a ballot under another file's name does not count twice."""
-    path = Path(review_files.file(str(tmp_path), filled(ASKED, "ada")))
+    path = Path(reviews.file_ballot(str(tmp_path), filled(ASKED, "ada")))
     (tmp_path / "copy.yaml").write_bytes(path.read_bytes())
-    found = review_files.gather_reviews(str(tmp_path), MADE)
+    found = reviews.gather_reviews(str(tmp_path), MADE)
 
     assert len(found.counted) == 1
     assert found.left_out[0].startswith("copy.yaml: the ballot of 'ada' must be called ada.yaml.")
@@ -213,41 +216,41 @@ def test_one_reviewer_has_one_ballot(tmp_path: Path) -> None:
 
 def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
     """Who has voted can't be made to have voted otherwise; a draft may be, and is gone once the ballot is filed."""
-    review_files.keep(str(tmp_path), filled(ASKED, "ada"))
-    review_files.keep(str(tmp_path), filled(ASKED, "ada", side="b"))
-    assert review_files.draft(str(tmp_path), "ada", DIGEST)["after"] == "b"
-    path = Path(review_files.file(str(tmp_path), filled(ASKED, "ada")))
+    reviews.keep_draft(str(tmp_path), filled(ASKED, "ada"))
+    reviews.keep_draft(str(tmp_path), filled(ASKED, "ada", side="b"))
+    assert reviews.read_draft(str(tmp_path), "ada", DIGEST)["after"] == "b"
+    path = Path(reviews.file_ballot(str(tmp_path), filled(ASKED, "ada")))
     before = path.read_bytes()
 
     with pytest.raises(BadFile, match="a ballot that 'ada' has cast"):
-        review_files.file(str(tmp_path), filled(ASKED, "ada", side="b"))
+        reviews.file_ballot(str(tmp_path), filled(ASKED, "ada", side="b"))
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["ada.yaml"]
 
 
 def test_a_draft_belongs_to_its_debate(tmp_path: Path) -> None:
     """A draft on another state of the debate is not gone on with."""
-    review_files.keep(str(tmp_path), filled(ASKED, "ada", journal="e" * 64))
+    reviews.keep_draft(str(tmp_path), filled(ASKED, "ada", journal="e" * 64))
 
     with pytest.raises(BadFile, match="a draft on another state"):
-        review_files.draft(str(tmp_path), "ada", DIGEST)
-    assert review_files.draft(str(tmp_path), "bob", DIGEST) == {}
+        reviews.read_draft(str(tmp_path), "ada", DIGEST)
+    assert reviews.read_draft(str(tmp_path), "bob", DIGEST) == {}
 
 
 @given(st.sampled_from(NASTY) | texts | st.text())
 def test_a_name_is_no_path(name: str) -> None:
     """Whatever a reviewer is called, the file lies in the folder, and its name is plain."""
-    stem = review_files.stem_of(name)
+    stem = reviews.stem_of(name)
 
     assert set(stem) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_")
     assert 0 < len(stem) <= 50
-    assert review_files.path_of("r.ballots", name) == f"r.ballots/{stem}.yaml"
+    assert reviews.path_of("r.ballots", name) == f"r.ballots/{stem}.yaml"
 
 
 @given(st.lists(st.sampled_from(["Ada", "ada", "ADA", "ada.draft", "a d a", "ada!", "阿达", "ådå", ""]), unique=True))
 def test_names_that_differ_have_files_that_differ(names: list[str]) -> None:
     """Two reviewers never share a file, not even where a file system does not tell small letters from large."""
-    assert len({review_files.stem_of(name).lower() for name in names}) == len(names)
+    assert len({reviews.stem_of(name).lower() for name in names}) == len(names)
 
 
 @given(st.sampled_from(NASTY) | texts)
@@ -256,8 +259,8 @@ def test_hostile_ballots_are_read_back_as_they_were(tmp_path_factory: pytest.Tem
     made = filled(ASKED, why=text)
     folder = str(tmp_path_factory.mktemp("b"))
     if not ASKED.complaints(made):
-        review_files.file(folder, made)
-        found = review_files.gather_reviews(folder, MADE)
+        reviews.file_ballot(folder, made)
+        found = reviews.gather_reviews(folder, MADE)
         assert ([one.why for one in found.counted], found.left_out) == ([text], ())
 
 

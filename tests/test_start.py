@@ -203,11 +203,7 @@ def test_a_rehearsal_words_no_positions_on_a_question() -> None:
     [
         ("Should we replace it?", "We", "replace it"),
         ("should I learn Rust?", "I", "learn Rust"),
-        (
-            "Should this service move from REST to gRPC for internal calls?",
-            "This service",
-            "move from REST to",
-        ),
+        ("Should this service move from REST to gRPC for internal calls?", "This service", "move from REST to"),
         ("Should large AI companies be regulated?", "Large AI companies", "be regulated"),
         ("Should cities ban cars?", "Cities", "ban cars"),
         ("Should GitHub use fewer colours?", "GitHub", "use fewer colours"),

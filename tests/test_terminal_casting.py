@@ -9,8 +9,8 @@ import pytest
 from persons import BACK, BEST, NO_MODELS, TOPIC, Held, hold
 
 from debate_orchestrator.formats import loader
-from debate_orchestrator.providers.discovery import Available
-from debate_orchestrator.terminal.casting import Estimates, Found, cost_line, in_words, is_free, look
+from debate_orchestrator.providers.discovery import Available, Found, look
+from debate_orchestrator.terminal.session import Estimates, cost_line, in_words, is_free
 from debate_orchestrator.util.model_spec import is_rehearsal
 
 CLAUDE = Available(seat="command:claude -p", ready=True, about="claude is installed")
@@ -135,17 +135,17 @@ class TestLooking:
         """Without a key, a server or a program nothing is found, but it is known which models would be best."""
         found = look()
 
-        assert found.usual == {} and found.moderator is None and not found.anything()
+        assert found.usual == {} and not found.anything()
         assert found.ready() == []
         assert set(found.best) == {"a", "b", "judge"}
 
     def test_a_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """With a key there are usual debaters, a judge and a moderator."""
+        """With a key there are usual debaters and a judge."""
         monkeypatch.setenv("OPENROUTER_API_KEY", "x")
         found = look()
 
-        assert found.anything() and found.moderator == "openrouter:anthropic/claude-sonnet-5.5"
-        assert set(found.usual) == {"a", "b", "judge", "moderator"}
+        assert found.anything() and found.usual["a"] == "openrouter:anthropic/claude-sonnet-5.5"
+        assert set(found.usual) == {"a", "b", "judge"}
 
     def test_programs_and_local_models(self) -> None:
         """Programs and the first models of a server of one's own can be asked by name; Tab knows all."""

@@ -101,6 +101,21 @@ def test_a_terminal_that_can_not_move(term: str) -> None:
     assert terminal.raw == "one\ntwo\n"
 
 
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_finished_rows_wait_while_it_is_released(forgotten: bool) -> None:
+    """Behind another job nothing is printed; what has waited is printed later, unless it is forgotten."""
+    terminal = FakeTerminal()
+    display = held(terminal)
+    display.release()
+    sent = terminal.raw
+    display.paint([row("meanwhile")], [row("status")])
+    assert terminal.raw == sent
+    if forgotten:
+        display.forget()
+    display.hold()
+    assert ("meanwhile" in terminal.text) is not forgotten
+
+
 def test_other_encodings() -> None:
     """Where the encoding lacks what the view draws with, plain characters replace it; anything else becomes `?`."""
 

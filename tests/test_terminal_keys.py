@@ -239,30 +239,3 @@ def test_continued_from_outside() -> None:
         viewer.press("q")  # no sooner: what is typed before the terminal is taken again is dropped
         assert viewer.see_end() == 0
         assert viewer.plain and viewer.glass.text.count(FIRST) == 1
-
-
-@pytest.mark.slow
-def test_resized_in_the_middle() -> None:
-    """However the terminal is resized while a speech comes, what was printed stays, once and in order."""
-    with watching(*SLOW, columns=100) as viewer:
-        started(viewer)
-        for columns, rows in ((50, 10), (130, 40), (30, 8), (90, 24)):
-            viewer.resize(columns, rows)
-            sent = len(viewer.glass.raw)
-            viewer.see(lambda sent=sent: len(viewer.glass.raw) > sent + 200)  # type: ignore[misc]
-        viewer.press("x")
-        viewer.see_text("Argument — Speaker B")
-        viewer.press("q")
-        viewer.see_end()
-        text = " ".join(viewer.glass.text.split())
-        assert text.count("and let everyone aboard.") == text.count(FIRST) == 1
-        assert "─" not in text.partition("Argument — Speaker B")[0]
-
-
-@pytest.mark.slow
-def test_a_dumb_terminal() -> None:
-    """Where no keys can be read none is offered, and the debate is shown all the same."""
-    with watching("demo", "--no-pace", TERM="dumb") as viewer:
-        assert viewer.see_end() == 0
-        assert "\x1b" not in viewer.glass.raw
-        assert "Dissent record: 8 disputed claims" in viewer.glass.text

@@ -12,8 +12,8 @@ from messages_server import Server, serving
 from persons import BACK, BEST, ERASE, hold
 
 from debate_orchestrator.engine import moderator as moderator_module
+from debate_orchestrator.providers.discovery import Found
 from debate_orchestrator.setup.session import load
-from debate_orchestrator.terminal.casting import Found
 from debate_orchestrator.terminal.session import moderating_model
 
 CLEAR = {"ambiguous": False, "restated": "Tabs beat spaces.", "recommended": None, "alternative": None}

@@ -35,10 +35,10 @@ from persons import (
 )  # fmt: skip
 
 from debate_orchestrator.cli.answers_and_flags import questionnaire
+from debate_orchestrator.providers.discovery import Found
 from debate_orchestrator.setup.kept_answers import RecentAnswers, from_file
 from debate_orchestrator.setup.session import SetupProgress, SetupState, load, save
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal.casting import Found
 from debate_orchestrator.terminal.prompt import Leave
 from debate_orchestrator.terminal.wizard import Wizard
 from debate_orchestrator.util import resources

@@ -6,7 +6,6 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import contests
 import pytest
 from chat_batches import ChatBatches
 from contests import OPUS, runner, statuses
-from messages_server import Server, serving
+from messages_server import Server
 from reply_codes import coded
 from started import started
 
@@ -32,16 +31,6 @@ from debate_orchestrator.util.errors import BadFile, LockedJournal
 
 CALLS = 8
 """Of a debate in the panel format with two judges."""
-
-
-@pytest.fixture
-def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server for models and batches, in the vendor's place."""
-    with serving(Server()) as server:
-        server.say = contests.replied
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-        yield server
 
 
 def batches(held: Tournament, **options: Any) -> Batches:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from tournaments import imported, ratings, row, table, write_rows
+from contests import imported, ratings, row, table, write_rows
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 

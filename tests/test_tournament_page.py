@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 import page_reading
 import pytest
 from conftest import Run
+from contests import imported, row
 from nasty import NASTY
 from page_reading import Page
-from tournaments import imported, row
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 

@@ -27,7 +27,10 @@ def problems(**changes: Any) -> str:
 def test_the_same_spec_makes_the_same_schedule() -> None:
     """A schedule depends on its spec alone; another tag or seed changes who judges, and the tag the debates' seeds."""
     first, again = make_schedule(contests.spec(6)), make_schedule(contests.spec(6))
-    reseeded, renamed = make_schedule(contests.spec(6, seed=5)), make_schedule(contests.spec(6, tag="other"))
+    reseeded, renamed = (
+        make_schedule(contests.spec(6, seed=5)),
+        make_schedule(contests.spec(6, tag="other")),
+    )
 
     assert first == again and len({debate.id for debate in first}) == 36
     assert [one.judges for one in first] != [one.judges for one in reseeded]

@@ -6,14 +6,13 @@ import asyncio
 import gc
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import contests
 import pytest
 from contests import JUDGES, OPUS, runner, statuses
-from messages_server import Server, serving
+from messages_server import Server
 
 from debate_orchestrator.core.events import Asked, Event, Noted, Opened, Reassigned, Spoke, Voted
 from debate_orchestrator.core.fold import fold
@@ -23,20 +22,14 @@ from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import Standing
-from debate_orchestrator.tournament.spec import model_of
-from debate_orchestrator.util.errors import BadFile, BadSettings
+from debate_orchestrator.util.errors import BadFile
 
-PAIR: dict[str, Any] = {"topics": 1, "pairs": [contests.given()["models"][:2]], "sides": "fixed", "rehearse": False}
-
-
-@pytest.fixture
-def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server for models, in the vendor's place."""
-    with serving(Server()) as server:
-        server.say = contests.replied
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-        yield server
+PAIR: dict[str, Any] = {
+    "topics": 1,
+    "pairs": [contests.given()["models"][:2]],
+    "sides": "fixed",
+    "rehearse": False,
+}
 
 
 def asked_of(request: dict[str, Any], model: str = "") -> bool:
@@ -206,30 +199,6 @@ def test_a_model_that_is_gone_is_not_asked_for_ever(server: Server) -> None:
 
     assert set(without) == {"complete"} and sum(asked_of(request, OPUS) for request in server.requests) <= 4
     assert any("no more are begun" in why for one in run.standings.values() for why in one.why)
-
-
-def test_another_spec_is_refused(here: Path) -> None:
-    """In a tournament's folder another spec is refused with what changed; another cap is no change."""
-    held = contests.tournament(max_cost=3)
-    with pytest.raises(BadSettings) as refused:
-        folder.create(held.folder, contests.spec(3, seed=9))
-
-    assert "seed: it was 0 and is 9" in str(refused.value) and "topics: it was" in str(refused.value)
-    assert folder.create(held.folder, contests.spec(max_cost=4)).spec.max_cost == 4
-
-
-def test_a_model_is_added(here: Path) -> None:
-    """A model that is added meets all others; what was held stays as it is, and the folder says so to other
-    machines."""
-    held = contests.tournament()
-    contests.ran(held)
-    more = folder.add_model(held, model_of({"name": "late", "spec": "rehearse:openai:gpt-5.1"}))
-    run = runner(more)
-
-    assert more.schedule[: len(held.schedule)] == held.schedule and folder.load("held").schedule == more.schedule
-    assert len(run.pending()) == 3 * 2 * 2 and all("late" in (one.pro, one.con) for one in run.pending())
-    with pytest.raises(BadSettings, match="takes part already"):
-        folder.add_model(more, model_of({"name": "late", "spec": "rehearse:openai:gpt-5.1"}))
 
 
 def test_journals_that_are_not_as_they_were(here: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import tellings
 from conftest import Run
-from tournaments import imported, ratings, row, table, write_rows
+from contests import imported, ratings, row, table, write_rows
 
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament.tables import cohen_kappa, fleiss_kappa

@@ -9,7 +9,7 @@ from typing import Any
 import contests
 import pytest
 from conftest import Run
-from tournaments import imported, row
+from contests import imported, row
 
 from debate_orchestrator.util.data import to_yaml
 from debate_orchestrator.web.tournaments import names

@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 from web_visitor import HOST, TOKENS, Visitor, visiting
 
 from debate_orchestrator.web import guard
-from debate_orchestrator.web.app import create_app
 from debate_orchestrator.web.guard import load_tokens
+from debate_orchestrator.web.server import create_app
 
 FORM = "application/x-www-form-urlencoded"
 

@@ -16,7 +16,7 @@ from debate_orchestrator import read_journal
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.util import resources
 
 JOURNAL = "debate-report.journal.jsonl"

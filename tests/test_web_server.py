@@ -21,7 +21,7 @@ from web_visitor import TOKENS
 
 from debate_orchestrator.web import card, live, server
 from debate_orchestrator.web import server as web_server
-from debate_orchestrator.web.app import create_app
+from debate_orchestrator.web.server import create_app
 
 HALF = b"GET /static/page.css HTTP/1.1\r\nHost: x\r\n"
 PATIENCE = 90.0

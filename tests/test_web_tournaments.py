@@ -10,7 +10,7 @@ from pathlib import Path
 import contests
 import pytest
 from conftest import Run
-from tournaments import imported, row
+from contests import imported, row
 from web_visitor import Visitor, plain, visiting
 
 from debate_orchestrator.tournament.journal_rows import read_rows

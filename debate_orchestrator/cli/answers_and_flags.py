@@ -18,7 +18,7 @@ from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import EVERYBODY, JUDGE
-from debate_orchestrator.core.settings import DECLARED, LARGEST_COST, SOURCED, Settings
+from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, LARGEST_COST, SOURCED, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
@@ -42,8 +42,6 @@ from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, s
 from debate_orchestrator.util.messages import Tell, command
 from debate_orchestrator.util.model_spec import HOST
 
-DEFAULT_FORMAT = "adversarial"
-
 
 def read_settings(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda seat: HOST) -> Settings:
     """The settings that the flags of `flags.add_answers` make. The user has consented to what comes from a file.
@@ -52,7 +50,7 @@ def read_settings(arguments: argparse.Namespace, filler: Callable[[str], str] = 
     consent, or if the file is a setup conversation that is not finished."""
     given, flags = read_answers(arguments), given_settings(arguments)
     named = flags | ({"cast": dict.fromkeys(EVERYBODY, arguments.model)} if arguments.model else {})
-    name = flags["format"] if "format" in flags else format_of(given, DEFAULT_FORMAT)
+    name = flags["format"] if "format" in flags else format_of(given)
 
     def consented() -> None:
         if arguments.answers:
@@ -75,7 +73,7 @@ def settings_of(arguments: argparse.Namespace, filler: Callable[[str], str]) -> 
     """The settings of `read_settings`, for a caller that has the consent or does nothing with them. Raises BadSettings
     with every error."""
     given, flags = read_answers(arguments), given_settings(arguments)
-    format_name = flags["format"] if "format" in flags else format_of(given, DEFAULT_FORMAT)
+    format_name = flags["format"] if "format" in flags else format_of(given)
     errors: list[str] = []
     model = arguments.model
     try:
@@ -165,7 +163,7 @@ def questionnaire(format_name: str = DEFAULT_FORMAT, default_output: str = REPOR
 def questionnaire_of(path: str, used_format: str = "") -> Questionnaire:
     """The setup conversation of a file, in its format. If that is a folder, its prompts may be a stranger's: it is
     used only if the user agreed to it, or if it is the `used_format`; otherwise the default is used, with a remark."""
-    name = format_of(read_mapping(path) if os.path.exists(path) else {}, DEFAULT_FORMAT)
+    name = format_of(read_mapping(path) if os.path.exists(path) else {})
     if name != used_format and consent.lacking(consent.of_file(path), risks.of_settings({"format": name})):
         hint = "`debate open --trust` agrees to it."
         remark(f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}. {hint}")

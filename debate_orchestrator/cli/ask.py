@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from debate_orchestrator.cli import consent, flags
-from debate_orchestrator.cli.answers_and_flags import DEFAULT_FORMAT, questionnaire_of
+from debate_orchestrator.cli.answers_and_flags import questionnaire_of
 from debate_orchestrator.cli.output import print_errors, print_json, remark
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.host.setup import AskResult
@@ -55,7 +55,7 @@ def _check_opening(result: AskResult) -> None:
     """Raises what `debate open` would raise, so that `ready` is said only of a debate that can be opened. Not for
     answers that the user has still to agree to: checking them may read files that they name."""
     settled = {**result.settled, "sources": result.sources}
-    settings = settings_from(settled, format_check.load(format_of(settled, DEFAULT_FORMAT)), REPORT)
+    settings = settings_from(settled, format_check.load(format_of(settled)), REPORT)
     start.check_settings(settings, DebateFiles.of_output(settings.output))
 
 

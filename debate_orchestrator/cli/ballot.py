@@ -8,6 +8,8 @@ import os
 import shlex
 import signal
 import sys
+import textwrap
+from collections.abc import Iterator
 from datetime import date
 from functools import partial
 from typing import Any
@@ -18,20 +20,20 @@ from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import at_terminal, page, print_json, remark, say
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.schema import json_schema
-from debate_orchestrator.engine.debate import next_command
-from debate_orchestrator.reports import markdown, review_files, reviews
+from debate_orchestrator.core.schema import Field, Shape, json_schema
+from debate_orchestrator.engine.next_command import next_command
+from debate_orchestrator.reports import markdown, reviews
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.review_files import ReviewedDebate
-from debate_orchestrator.storage import journal
+from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm
 from debate_orchestrator.storage.files import write_over
+from debate_orchestrator.storage.journal import read
 from debate_orchestrator.terminal import prompt
 from debate_orchestrator.terminal.prompt import Leave, Prompter
 from debate_orchestrator.terminal.review import Review, ask_name
-from debate_orchestrator.util.data import name_of, read_mapping_with_lines
+from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import command
-from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.sanitize import one_line, sanitize
 
 EXAMPLE = "debate ballot debate-report.journal.jsonl --as ada"
 
@@ -49,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Raises BadSettings if the debate is not finished, since a ballot counts for the debate as it stands."""
     path = journal_named(arguments.journal)
-    entries = journal.read(path).entries
+    entries = read(path).entries
     debate = fold(entry.event for entry in entries)
     if not debate.complete:
         due = ", ".join(turn.id for turn in debate.due)
@@ -66,15 +68,16 @@ def run(arguments: argparse.Namespace) -> int:
         return _print_reviewers(case)
     if not at_terminal(sys.stdout):
         raise BadSettings(
-            "`debate ballot` asks at a terminal, and there is none. Try: `--form` prints a form to fill in, "
-            "`--read FILE` writes the debate without votes, `--take FILE` files the form."
+            "`debate ballot` asks at a terminal, and there is none.",
+            hint="`--form` prints a form to fill in, `--read FILE` writes the debate without votes, `--take FILE` "
+            "files the form",
         )
     return _ask(arguments, case)
 
 
 def _print_reviewers(case: ReviewedDebate) -> int:
     """Prints who has reviewed the debate, and nothing of what they wrote: the reader still judges it blind."""
-    found = review_files.gather_reviews(case.folder, case.entries)
+    found = reviews.gather_reviews(case.folder, case.entries)
     print_json(
         {
             "status": "open",
@@ -107,7 +110,7 @@ def _write_transcript(arguments: argparse.Namespace, case: ReviewedDebate) -> in
 
 def _print_form(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Prints the empty form."""
-    text = reviews.form_text(case.form, case.digest, case.path, _today(), arguments.name or "")
+    text = form_text(case.form, case.digest, case.path, _today(), arguments.name or "")
     if arguments.json:
         shape = json_schema(case.form.shape, case.form.terms)
         print_json({"status": "form", "form": text, "digest": case.digest, "json_schema": shape})
@@ -126,8 +129,8 @@ def _take_form(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     elif arguments.name and fields["reviewer"] != arguments.name:
         signed = short_repr(fields["reviewer"])
         raise BadSettings(f"--as {short_repr(arguments.name)} is not the name in the form, {signed}.")
-    review = review_files.checked_review(fields, STDIN if piped else name_of(path), case.form, case.entries)
-    ballot = review_files.file(case.folder, fields)
+    review = reviews.checked_review(fields, STDIN if piped else name_of(path), case.form, case.entries)
+    ballot = reviews.file_ballot(case.folder, fields)
     if review.seen:
         remark(reviews.review_texts().said["seen"])
     return _print_filed(arguments, case, ballot, review.reviewer)
@@ -147,15 +150,15 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
 
     def keep(fields: dict[str, Any]) -> None:
         nonlocal draft
-        draft = review_files.keep(case.folder, fields)
+        draft = reviews.keep_draft(case.folder, fields)
 
     async def ask() -> dict[str, Any]:
         nonlocal draft, name
         name = name or await ask_name(prompter, reviews.review_texts())
         _check_name(case, name)
-        review_files.must_be_free(case.folder, name)
-        begun = review_files.draft(case.folder, name, case.digest)
-        draft = review_files.path_of(case.folder, name, review_files.DRAFT) if begun else ""
+        reviews.must_be_free(case.folder, name)
+        begun = reviews.read_draft(case.folder, name, case.digest)
+        draft = reviews.path_of(case.folder, name, reviews.DRAFT) if begun else ""
         fields = begun | reviews.empty(case.digest, name, _today())
         show = partial(_show, prompter, _blind(case))
         return await Review(prompter, reviews.review_texts(), case.form, fields, show, keep).take()
@@ -167,8 +170,8 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
         text = reviews.review_texts().said["left" if draft else "left_empty"]
         remark(f"debate: {text.format(path=draft, journal=case.path, name=shlex.quote(name))}")
         return 130
-    review_files.checked_review(review, "the ballot", case.form, case.entries)
-    return _print_filed(arguments, case, review_files.file(case.folder, review), name)
+    reviews.checked_review(review, "the ballot", case.form, case.entries)
+    return _print_filed(arguments, case, reviews.file_ballot(case.folder, review), name)
 
 
 def _check_name(case: ReviewedDebate, name: str) -> None:
@@ -192,3 +195,71 @@ def _show(prompter: Prompter, text: str) -> None:
 
 def _today() -> str:
     return date.today().isoformat()
+
+
+_WIDTH = 100
+
+
+def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: str = "") -> str:
+    """The empty form of a ballot on that debate, which `util.data.read_mapping` reads."""
+    texts = reviews.review_texts()
+    held = _or([*form.sides, reviews.UNDECIDED])
+    lines = [*_head(form, texts, journal), f"ballot: {reviews.VERSION}", f"journal: {digest}"]
+    name = to_yaml({"reviewer": reviewer}).strip() if reviewer else "reviewer:"
+    lines += [f"{name}  # {texts.name_hint}", f"date: {day}", f"seen: false  # {texts.seen_hint}"]
+    lines += [f"before:  # {texts.before_hint.format(held=held)}"]
+    lines += ["rounds:"] if form.rounds else []
+    for n, shape in form.rounds.items():
+        lines += [f"  {n}:", *(f"    {line}" for line in _fields(form, shape))]
+    lines += ["final:", *(f"  {line}" for line in _fields(form, form.final))]
+    lines += [
+        f"why:  # {texts.why_hint.format(words=reviews.WORDS)}",
+        f"after:  # {texts.after_hint.format(held=held)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _head(form: ReviewForm, texts: reviews.ReviewTexts, journal: str) -> Iterator[str]:
+    format, setup = form.debate.format, form.debate.opened.setup
+    for line in texts.form:
+        yield from _comment(line.format(journal=one_line(journal)))
+    yield "#"
+    yield from _comment(f"Topic: {setup.topic}")
+    for side in form.sides:
+        yield from _comment(f"{side}, {format.name_of(side)}: {setup.positions[side]}")
+    if form.scored:
+        yield "#"
+        for name in form.terms.criteria:
+            yield from _comment(f"{name}, {form.scale(name)}: {format.rubric.criteria[name].about}")
+    yield ""
+
+
+def _comment(text: str) -> list[str]:
+    lines = textwrap.wrap(one_line(text), _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return [f"# {line}" for line in lines]
+
+
+def _fields(form: ReviewForm, shape: Shape) -> Iterator[str]:
+    for name, field in shape.items():
+        if field.kind == "scores":
+            yield "scores:"
+            for side in form.sides:
+                yield f"  {side}:"
+                yield from (f"    {name}:  # {form.scale(name)}" for name in form.terms.criteria)
+        else:
+            yield f"{name}:  # {one_line(hint(field, form))}"
+
+
+def hint(field: Field, form: ReviewForm) -> str:
+    """What a field may hold: `a, b or tie: who won the round`."""
+    if field.kind == "number":
+        bounded = field.least is not None and field.most is not None
+        values = f"{field.least:g} to {field.most:g}" if bounded else "a number"
+    else:
+        values = _or(field.of or form.sides)
+    return f"{values}: {field.about}" if field.about else values
+
+
+def _or(names: Any) -> str:
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else str(last)

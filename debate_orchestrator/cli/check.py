@@ -11,9 +11,9 @@ from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import asks_again, next_command
+from debate_orchestrator.engine.next_command import asks_again, next_command
 from debate_orchestrator.formats import loader
-from debate_orchestrator.reports import verify, wording
+from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
 from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import DebateFiles
@@ -36,13 +36,13 @@ def run(arguments: argparse.Namespace) -> int:
     again with the ballots that reviewers have added."""
     arguments.journal = journal_named(arguments.journal)
     files = DebateFiles.of_journal(arguments.journal)
-    documents = verify.read_reports(arguments.given or verify.reports_beside(files.report))
+    documents = forms.read_reports(arguments.given or forms.reports_beside(files.report))
     try:
         contents = read(arguments.journal)
     except DamagedJournal as error:
-        reports = (f"{name_of(path)}: {verify.integrity(path, data)}" for path, data in documents)
+        reports = (f"{name_of(path)}: {forms.integrity(path, data)}" for path, data in documents)
         raise DamagedJournal([*error.complaints, *reports]) from None
-    checked = [verify.verify(path, data, contents.entries, files.ballots) for path, data in documents]
+    checked = [forms.verify(path, data, contents.entries, files.ballots) for path, data in documents]
     facts = _facts(arguments.journal, contents)
     if arguments.json:
         reports_json = [report.data for report in checked]

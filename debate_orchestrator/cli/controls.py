@@ -168,7 +168,7 @@ class Controls:
     async def _change_issues(self) -> None:
         """Lends the terminal to the person who changes the list of issues, and goes on. Leaving it there ends the
         debate."""
-        from debate_orchestrator.terminal.issues import change_issues
+        from debate_orchestrator.terminal.form import change_issues
         from debate_orchestrator.terminal.prompt import Leave, here
 
         self._changes_issues = False

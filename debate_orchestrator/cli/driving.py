@@ -17,9 +17,10 @@ from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLin
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import OpenDebate, asks_again, drive, finish
+from debate_orchestrator.engine.debate import OpenDebate, drive, finish
 from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.engine.turn import OnEvent
+from debate_orchestrator.engine.next_command import asks_again
+from debate_orchestrator.engine.turn import OnEvent, OnText
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.model import closing_line
@@ -48,8 +49,8 @@ def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, expected:
     """Takes every turn that is due, writes the reports and prints the outcome; returns the exit code.
 
     `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. `expected` is, in a rehearsal,
-    what the debate would take with models, in words. Raises ExternalError with the
-    command that resumes, and Paused if turns are left that only an agent host can take."""
+    what the debate would take with models, in words. Raises ExternalError with the command that resumes, and Paused if
+    turns are left that only an agent host can take."""
     files, quiet = debate.files, is_quiet(arguments)
     if debate.state.due:
         _take_turns(debate, arguments, expected)
@@ -85,18 +86,20 @@ def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, expected: str
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted; {debate.saved}") from None
     except ExternalError as error:
-        raise type(error)([*error.complaints, f"{debate.files.journal}: {debate.saved}"]) from error
+        raise debate.with_saved(error) from error
 
 
 async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:
     """Drives the debate, with the live view and its keys at a terminal, and lines of text elsewhere."""
     quiet, state, files = is_quiet(arguments), debate.state, debate.files
     screen = None if quiet else watch(state, sys.stderr)
-    lines = ProgressLines(state)
-    on_event: OnEvent = ignore if quiet else screen.live.on_event if screen else lines
-    on_text = None if quiet else screen.live.on_text if screen else lines.on_text
-    if arguments.events:
-        on_event = JsonEvents(debate.journal.events)
+    on_event: OnEvent = JsonEvents(debate.journal.events) if arguments.events else ignore
+    on_text: OnText | None = None
+    if screen is not None:
+        on_event, on_text = screen.live.on_event, screen.live.on_text
+    elif not quiet:
+        lines = ProgressLines(state)
+        on_event, on_text = lines, lines.on_text
     rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(state.cast)))
     folder = TurnsFolder(files.turns, screen.live.message if screen else remark)
     person = person_here(state.cast, files.drafts)

@@ -14,11 +14,11 @@ from debate_orchestrator.core import schedule, transcript
 from debate_orchestrator.core.events import Answer, Event
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import next_command
+from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import build_report, closing_line
-from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.setup.answers import number
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles

@@ -10,7 +10,7 @@ from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import next_step, print_errors, print_json, remark, say
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import build_report, closing_line
-from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadFile

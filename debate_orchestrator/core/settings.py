@@ -28,6 +28,7 @@ Source = Literal["user", "file", "flag", "default", "derived"]
 """Where an answer came from; `derived` is a moderator's work that the user confirmed or asked for."""
 MODERATOR = "moderator"
 """The part of a cast that derives positions where none are given. It is no seat of the debate itself."""
+DEFAULT_FORMAT = "adversarial"
 MOST_JUDGES = 9
 MOST_ISSUES = 20
 LARGEST_COST = 1e9
@@ -105,7 +106,7 @@ class Settings(Value):
         ),
     ]
     output: Annotated[str, FREE_TEXT, Setting("a name for a file or a folder", source_kept=True)] = "debate-report.md"
-    format: Annotated[str, Setting("a name, or the path of a folder", source_kept=True)] = "adversarial"
+    format: Annotated[str, Setting("a name, or the path of a folder", source_kept=True)] = DEFAULT_FORMAT
     first: Annotated[
         str,
         Setting(lambda format: " or ".join(format.sides), from_format=lambda format: format.sides[0], source_kept=True),

@@ -30,7 +30,7 @@ from debate_orchestrator.engine.turn import OnEvent, OnText
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.reports.review_files import gather_reviews
+from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import format_of, settings_from
 from debate_orchestrator.storage.journal import JournalContents, read
@@ -38,7 +38,6 @@ from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, ExternalError
 
-DEFAULT_FORMAT = "adversarial"
 Path = str | os.PathLike[str]
 
 
@@ -349,7 +348,7 @@ async def _run(debate: OpenDebate, on_event: OnEvent | None, on_text: OnText | N
     try:
         await drive(debate, on_event=on_event, on_text=on_text)
     except ExternalError as error:
-        raise type(error)([*error.complaints, f"{debate.files.journal}: {debate.saved}"]) from error
+        raise debate.with_saved(error) from error
     report, _ = finish(debate)
     return DebateResult(debate.files, debate.state, report)
 
@@ -357,4 +356,4 @@ async def _run(debate: OpenDebate, on_event: OnEvent | None, on_text: OnText | N
 def _settings(settings: Settings | Mapping[str, Any], filler: Callable[[str], str]) -> Settings:
     if isinstance(settings, Settings):
         return settings
-    return settings_from(settings, format_check.load(format_of(settings, DEFAULT_FORMAT)), REPORT, filler)
+    return settings_from(settings, format_check.load(format_of(settings)), REPORT, filler)

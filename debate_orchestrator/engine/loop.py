@@ -46,17 +46,9 @@ async def run_loop(
     exceed the cap; Paused if no reply of a judge can be used whom the panel can't spare.
     """
     stop = stop or asyncio.Event()
+    budget, unsaved = budget or Budget(current), unsaved or UnsavedEvents()
     runner = TurnRunner(
-        journal,
-        current,
-        stop,
-        on_event=on_event,
-        on_text=on_text,
-        on_brief=on_brief,
-        budget=budget,
-        unsaved=unsaved,
-        needs_ballots=needs_ballots,
-        whole_panel=whole_panel,
+        journal, current, stop, on_event, on_text, on_brief, budget, unsaved, needs_ballots, whole_panel
     )
     try:
         while not stop.is_set() and (turns := [turn for turn in current.state.due if turn.seat in providers]):

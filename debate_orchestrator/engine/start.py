@@ -57,7 +57,8 @@ def cast_errors(
 
 
 def people_errors(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[str]:
-    """Why the people in a cast can't be asked: `people` says that nobody can be, or the host has a seat beside them."""
+    """Why the people in a cast can't be asked: there is no way to ask them unless `people` is true, and none beside an
+    agent host, whose turns are taken by a step that asks no person."""
     seats = ", ".join(seat for seat, specs in cast.items() if model_spec.HUMAN in specs)
     if seats and not people:
         return [

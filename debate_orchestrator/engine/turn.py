@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
@@ -52,30 +53,20 @@ OnBrief = Callable[[DebateState, Turn, Brief], None]
 """Called with each brief after the intent to send it was written."""
 
 
+@dataclass(frozen=True)
 class TurnRunner:
-    """Runs the turns of one debate."""
+    """Runs the turns of one debate; `engine.loop.run_loop` says what its fields mean."""
 
-    def __init__(
-        self,
-        journal: JournalWriter,
-        current: CurrentState,
-        stop: asyncio.Event,
-        *,
-        on_event: OnEvent | None = None,
-        on_text: OnText | None = None,
-        on_brief: OnBrief | None = None,
-        budget: Budget | None = None,
-        unsaved: UnsavedEvents | None = None,
-        needs_ballots: bool = True,
-        whole_panel: bool = False,
-    ):
-        """Without `needs_ballots` a judge may be absent even if nothing can be decided then; with `whole_panel` none
-        may be, even if the others could decide."""
-        self.needs_ballots, self.whole_panel = needs_ballots, whole_panel
-        self.journal, self.current, self.stop = journal, current, stop
-        self.on_event, self.on_text, self.on_brief = on_event, on_text, on_brief
-        self.budget = budget or Budget(current)
-        self.unsaved = unsaved or UnsavedEvents()
+    journal: JournalWriter
+    current: CurrentState
+    stop: asyncio.Event
+    on_event: OnEvent | None
+    on_text: OnText | None
+    on_brief: OnBrief | None
+    budget: Budget
+    unsaved: UnsavedEvents
+    needs_ballots: bool
+    whole_panel: bool
 
     @property
     def debate(self) -> DebateState:

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.phases import EVERYBODY, JUDGE
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.providers import pricing, registry, servers
 from debate_orchestrator.providers.faults import quote
@@ -46,6 +46,8 @@ _JUDGES = (
     "for any program, human for yourself, host for an agent host, rehearse for a stand-in. `debate models` lists what "
     "was found."
 )
+_LISTED = 3
+"""Models of one server of the user's own that are choices."""
 _Problem = tuple[int, str]
 """The HTTP status of a look-up that failed, or 0; and why."""
 _ALONE = (model_spec.HUMAN, model_spec.HOST, model_spec.REHEARSE)
@@ -113,9 +115,8 @@ def judge() -> str:
 def default(seat: str, choose: str = "Try: --a, --b and --judge.", otherwise: str = _SPEAKERS) -> str:
     """The model for a seat for which none was named: an Opus-level judge and capable debaters, from the first provider
     with credentials that serves them. BadSettings, with what does work, where there is none."""
-    for known in ENTRIES.values():
-        if known.api is not None and known.api.defaults is not None and _credentials(known.api):
-            return f"{known.kind}:{known.api.defaults(_default_model(seat))}"
+    if model := _usual(seat):
+        return model
     others = (known for known in ENTRIES.values() if known.api is not None and known.api.defaults is None)
     ready = [found for found in (_server(known, NO_PERMISSIONS) for known in others) if found.ready]
     if ready:
@@ -126,15 +127,67 @@ def default(seat: str, choose: str = "Try: --a, --b and --judge.", otherwise: st
 
 def best(seat: str) -> str:
     """The model for a seat in a rehearsal: the default, or the one that would be it if there were a key."""
-    try:
-        return default(seat)
-    except BadSettings:
-        return unlimited(seat)
+    return _usual(seat) or f"anthropic:{_default_model(seat)}"
 
 
-def unlimited(seat: str) -> str:
-    """The model that would fill a seat if everything could be reached."""
-    return f"anthropic:{_default_model(seat)}"
+def _usual(seat: str) -> str | None:
+    """The default model for a seat; None without credentials of a provider that serves it."""
+    for known in ENTRIES.values():
+        if known.api is not None and known.api.defaults is not None and _credentials(known.api):
+            return f"{known.kind}:{known.api.defaults(_default_model(seat))}"
+    return None
+
+
+class Found(NamedTuple):
+    """What can be asked from here."""
+
+    ways: tuple[Available, ...]
+    usual: dict[str, str]
+    """Seat to the model that fills it by default; empty without a key."""
+    best: dict[str, str]
+    """Seat to the model that would be the default with a key."""
+    permissions: Permissions = NO_PERMISSIONS
+
+    def ready(self) -> list[tuple[str, str]]:
+        """What needs nothing more than its name, with what was found of it: installed programs, and models of a server
+        of the user's own."""
+        programs = [way for way in self.ways if way.ready and model_spec.kind(way.seat) == model_spec.COMMAND]
+        found = [(way.seat, way.about) for way in programs if "PROGRAM" not in way.seat]
+        for way in self.ways:
+            if way.ready and way.seat == "ollama:MODEL":
+                found += [(way.seat.replace("MODEL", name), way.about) for name in way.models[:_LISTED]]
+        return found
+
+    def callable_models(self, most: int) -> dict[str, str]:
+        """What can be called, with what was found of it: installed programs, and the first models, `most` of them at
+        most, of every API whose key or server was found."""
+        found: dict[str, str] = {}
+        for way in self.ways:
+            kind = model_spec.kind(way.seat)
+            if way.ready and kind == model_spec.COMMAND and "PROGRAM" not in way.seat:
+                found[way.seat] = way.about
+            elif way.ready and way.seat.endswith(":MODEL"):
+                found |= {f"{kind}:{name}": kind for name in (way.models or pricing.models(kind))[:most]}
+        return found
+
+    def anything(self) -> bool:
+        """Whether there is anything to call."""
+        return bool(self.usual or self.ready() or any(way.ready and way.models for way in self.ways))
+
+    def names(self) -> tuple[str, ...]:
+        """Every model that was found or is known, as a cast names it; and how the others begin."""
+        names: list[str] = []
+        for way in self.ways:
+            known = pricing.models(model_spec.kind(way.seat)) if way.seat.endswith(":MODEL") else ()
+            names += [f"{model_spec.kind(way.seat)}:{name}" for name in way.models or known]
+            names += [] if way.models or known or " " in way.seat else [way.seat]
+        return tuple(dict.fromkeys(names))
+
+
+def look(permissions: Permissions = NO_PERMISSIONS) -> Found:
+    """Looks for models and programs. It takes some seconds where a server is slow to answer."""
+    usual = {seat: model for seat in EVERYBODY if (model := _usual(seat))}
+    return Found(tuple(available(permissions)), usual, {seat: best(seat) for seat in EVERYBODY}, permissions)
 
 
 def _default_model(seat: str) -> str:

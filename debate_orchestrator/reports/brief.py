@@ -162,14 +162,16 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
     listed = decision.issue_list(debate)
     if listed is None:
         return None
-    stand = decision.standings(debate)
+    given = {"cases": list(listed.cases), "issues": listed.issues, "unknowns": list(listed.unknowns)}
+    heard, _ = speech_rules.fields_heard(debate, given)
+    standing = decision.standings(debate)
     return IssuesReport(
-        cases=_heard(debate, listed.cases),
+        cases=tuple(heard["cases"]),
         issues=tuple(
-            IssueReport(id=name, question=_text(debate, question), standing=stand.get(name))
-            for name, question in listed.issues.items()
+            IssueReport(id=name, question=question, standing=standing.get(name))
+            for name, question in heard["issues"].items()
         ),
-        unknowns=_heard(debate, listed.unknowns),
+        unknowns=tuple(heard["unknowns"]),
         by="user" if isinstance(debate.opened.setup.issues, tuple) else "rapporteur",
         changed=debate.issues is not None,
     )
@@ -186,13 +188,13 @@ def brief_report(debate: DebateState) -> BriefReport | None:
     written = decision.decision_brief(debate)
     if written is None:
         return None
-    turn, brief = written.turn, _heard_fields(debate, written.ballot)
+    brief, _ = speech_rules.fields_heard(debate, written.ballot)
     advice, verdict = brief["recommendation"], tally.verdict(debate)
     before, against = decision.advice(debate), _objections(brief)
     winner = verdict.winner if verdict and verdict.winner in debate.format.sides else None
     sides_with = advice["sides_with"] if advice["sides_with"] in debate.format.sides else None
     return BriefReport(
-        turn=turn,
+        turn=written.turn,
         do=advice["do"],
         sure=advice["sure"],
         why_not_more=full_stop(advice["why_not_more"]),
@@ -313,20 +315,3 @@ def full_stop(text: str) -> str:
 def recommendation_line(brief: BriefReport) -> str:
     """The recommendation as a closing line names it."""
     return f"Recommendation ({brief.sure} % sure): {full_stop(one_line(brief.do))}"
-
-
-def _text(debate: DebateState, text: str) -> str:
-    return speech_rules.text_heard(debate, text).text
-
-
-def _heard(debate: DebateState, texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(_text(debate, text) for text in texts)
-
-
-def _heard_fields(debate: DebateState, value: Any) -> Any:
-    """A structured reply as it is heard."""
-    if isinstance(value, str):
-        return _text(debate, value)
-    if isinstance(value, list):
-        return [_heard_fields(debate, item) for item in value]
-    return {name: _heard_fields(debate, item) for name, item in value.items()} if isinstance(value, Mapping) else value

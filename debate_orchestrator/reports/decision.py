@@ -17,6 +17,7 @@ from debate_orchestrator.reports.compare import words
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, literal, phrase
+from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.numbers import decimals
 from debate_orchestrator.util.sanitize import one_line
 
@@ -156,9 +157,8 @@ def _argued(report: ReportModel, verdict: VerdictReport) -> str:
         return "the sides conceded or agreed"
     if "winner is behind on points" in verdict.remarks:
         return "declared the winner, though behind on points"
-    better = (
-        f"{_letter(verdict.winner)} argued better" if verdict.winner in report.positions else "neither argued better"
-    )
+    winner = winner_word(verdict.winner) if verdict.winner in report.positions else "neither"
+    better = f"{winner} argued better"
     if verdict.gap is None or not report.scored:
         return better
     return f"{better}, by {wording.whole_percent(verdict.gap)} of the larger score"
@@ -198,10 +198,6 @@ def _share_of(vote: Vote, side: str, certain: Fraction) -> Fraction | None:
     return sum(shares, Fraction(0)) / len(shares) if shares else None
 
 
-def _letter(side: str) -> str:
-    return side.upper() if len(side) == 1 else side
-
-
 def _strip(report: ReportModel) -> Strip | None:
     """The result between its two ends; None where nothing was measured."""
     verdict = report.verdict
@@ -218,15 +214,15 @@ def _strip(report: ReportModel) -> Strip | None:
     if verdict.share is not None and verdict.winner in report.positions:
         share = verdict.share if verdict.winner == first else 1 - verdict.share
         ends = (
-            f"{_letter(first)} {wording.whole_percent(share)}",
-            f"{_letter(second)} {wording.whole_percent(1 - share)}",
+            f"{winner_word(first)} {wording.whole_percent(share)}",
+            f"{winner_word(second)} {wording.whole_percent(1 - share)}",
         )
         return Strip(ends, share, "how likely each answer is held to be")
     totals = verdict.totals
     if not report.scored or not sum(totals.values()):
         return None
     names = [
-        report.names[side].removeprefix(report.seats[side].removesuffix(_letter(side))) for side in (first, second)
+        report.names[side].removeprefix(report.seats[side].removesuffix(winner_word(side))) for side in (first, second)
     ]
     ends = (f"{names[0]} {decimals(totals[first])}", f"{names[1]} {decimals(totals[second])}")
     return Strip(ends, totals[first] / sum(totals.values()), _lead(report, verdict))
@@ -236,11 +232,11 @@ def _lead(report: ReportModel, verdict: VerdictReport) -> str:
     """Who leads, by how much, of how many points, and in how many rounds."""
     ahead = [side for side, total in verdict.totals.items() if total == max(verdict.totals.values())]
     gap = wording.whole_percent(verdict.gap or Fraction(0))
-    parts = [f"{_letter(ahead[0])} leads by {gap};" if len(ahead) == 1 else "neither leads;"]
+    parts = [f"{winner_word(ahead[0])} leads by {gap};" if len(ahead) == 1 else "neither leads;"]
     rounds = sum(1 for judged in report.rounds if judged.scores) if report.judging.scores_rounds else 1
     parts.append(f"at most {decimals(Fraction(str(report.judging.most or 10)) * max(1, rounds))} points each")
     if verdict.rounds_won:
-        won = ", ".join(f"{_letter(side)} {verdict.rounds_won[side]}" for side in report.positions)
+        won = ", ".join(f"{winner_word(side)} {verdict.rounds_won[side]}" for side in report.positions)
         parts.append(f"rounds won: {won}, tied {verdict.rounds_won[TIE]}")
     return "; ".join([" ".join(parts[:2]), *parts[2:]])
 
@@ -255,7 +251,7 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
         strongest = fields.get("strongest_argument")
         if isinstance(strongest, dict) and not several:
             yield Reason(
-                f"Strongest argument, {_letter(str(strongest.get('seat')))}", str(strongest["argument"]), turn.id
+                f"Strongest argument, {winner_word(str(strongest.get('seat')))}", str(strongest["argument"]), turn.id
             )
             yield Reason("Why it decided", str(strongest["why"]), turn.id)
         decided = fields.get("decided")
@@ -289,7 +285,7 @@ def splits(report: ReportModel) -> list[str]:
 
 
 def _for(side: str) -> str:
-    return "equal" if side == TIE else wording.winner_word(side)
+    return "equal" if side == TIE else winner_word(side)
 
 
 def _better(scores: dict[str, dict[str, float]], criterion: str) -> str:

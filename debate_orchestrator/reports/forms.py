@@ -1,4 +1,5 @@
-"""Report files: their forms by the ending of the file, their checksum, and writing them.
+"""Report files: their forms by the ending of the file, their checksum, writing them, and whether one says what its
+journal says.
 
 A report names the version that made it, the journal as it was then (how many lines, its form, the hash of its last
 line, which stands for all before), and its own sha256. That is taken over the exact bytes of the file with the 64
@@ -6,8 +7,9 @@ digits of the checksum itself written as zeros, whatever the form; it is the las
 checked with a few words of any language, or with `sed` and `sha256sum`. It covers what a report says of reviewers'
 ballots.
 
-A checksum shows that a file was not changed since, to a reader who knows the right one. It is no signature: a changed
-report can be given a new one, and `verify` then compares it with what its journal says.
+A checksum shows that a file was not changed since, to a reader who knows the right one. The hash of the journal shows
+at which line of it the report was made. Neither is a signature: a changed report can be given a new checksum, so the
+same version renders it again and compares the bytes.
 """
 
 from __future__ import annotations
@@ -16,14 +18,19 @@ import hashlib
 import importlib
 import os
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from debate_orchestrator import __version__
-from debate_orchestrator.reports.model import ReportModel
+from debate_orchestrator.core.events import Opened
+from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.reviews import GatheredReviews, gather_reviews
 from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.storage.journal import SCHEMA, Entry
 from debate_orchestrator.util.data import name_of, read_regular
-from debate_orchestrator.util.errors import BadFile, short_repr
+from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
 from debate_orchestrator.util.messages import Tell, ignore
+from debate_orchestrator.util.numbers import plural
 
 BLANK = "0" * 64
 """In place of a report's checksum while that is taken."""
@@ -199,13 +206,13 @@ def checked_path(path: str) -> str:
     """`path`, if a report may be written there; else BadFile, as from `write`."""
     form = FORMS.get(os.path.splitext(path)[1])
     if form is None:
-        raise BadFile(f"A report can't be written to {short_repr(path)}. Try: a file that ends in {endings()}.")
+        raise BadFile(f"A report can't be written to {short_repr(path)}.", hint=f"a file that ends in {endings()}")
     try:
         there = read_regular(path)
     except (OSError, ValueError):
         return path  # nothing, or what `write` keeps or refuses
     if there and not there.startswith(form.begins):
-        raise BadFile(f"{short_repr(path)} is not a report and is not overwritten. Try: --to FILE.")
+        raise BadFile(f"{short_repr(path)} is not a report and is not overwritten.", hint="--to FILE")
     return path
 
 
@@ -213,3 +220,175 @@ def endings() -> str:
     """The endings of reports in words: `.md, .html or .json`."""
     *others, last = FORMS
     return f"{', '.join(others)} or {last}"
+
+
+State = Literal["unchanged", "earlier", "longer", "another", "changed", "no checksum", "contradicts", "reviewed"]
+"""Made of this journal as it is; of this journal some lines ago; of a journal with more lines; of another; changed
+after it was written; without a checksum; with one, and not saying what the journal says; or the same where there are
+reviewers' ballots, so that it may have been made before one of them."""
+Remade = Literal["same", "different", "not compared"]
+_JUDGED_HERE = "of another journal: that of the debate which is judged again in this one."
+
+
+class Verification(NamedTuple):
+    """What there is to say of one report."""
+
+    path: str
+    state: State
+    remade: Remade
+    """Whether rendering it again gives the same bytes."""
+    text: str
+    """The same for people, in a sentence or two that the report's name begins."""
+    checksum: Checksum | None = None
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing speaks against it."""
+        if self.state == "no checksum":
+            return self.remade == "same"
+        return self.state in ("unchanged", "earlier")
+
+    @property
+    def data(self) -> dict[str, object]:
+        """The same for a program; what is not known is None."""
+        checksum = self.checksum
+        return {
+            "report": self.path,
+            "well": self.well,
+            "state": self.state,
+            "remade": self.remade,
+            "version": checksum.version if checksum else None,
+            "lines": checksum.lines if checksum else None,
+            "head": checksum.head if checksum else None,
+            "digest": checksum.digest if checksum else None,
+            "said": self.text,
+        }
+
+
+def reports_beside(report: str) -> list[str]:
+    """The reports beside a journal: `report` and those that differ from it in their ending alone. A file that was never
+    a report is not among them, though it has the name of one."""
+    stem = os.path.splitext(report)[0]
+    return [path for path in (f"{stem}{ending}" for ending in FORMS) if _was_a_report(path)]
+
+
+def _was_a_report(path: str) -> bool:
+    try:
+        data = read_regular(path, follow=True)
+    except OSError:
+        return os.path.lexists(path)
+    ending = os.path.splitext(path)[1]
+    return data.startswith(FORMS[ending].begins) or has_traces(data, ending)
+
+
+def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
+    """These reports, each with its bytes. BadFile with every path that is not a report's or can't be read."""
+    problems, files = list[str](), list[tuple[str, bytes]]()
+    for path in paths:
+        if os.path.splitext(path)[1] not in FORMS:
+            problems.append(with_hint(f"{short_repr(path)} is not a report.", f"a file that ends in {endings()}"))
+            continue
+        try:
+            files.append((path, read_regular(path, follow=True)))
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "the name is not allowed for a file"
+            problems.append(f"{short_repr(path)} can't be read: {why}.")
+    if problems:
+        raise BadFile(problems)
+    return files
+
+
+def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") -> Verification:
+    """What there is to say of a report beside the lines of a journal that verified, and the folder of `reviews`."""
+    ending = os.path.splitext(path)[1]
+    checksum = read_checksum(data, ending)
+    if checksum is None:
+        return _without_checksum(path, data, _renderings(entries, ending, reviews))
+    if not checksum.fits:
+        text = "changed after it was written: its bytes do not have the checksum that it states."
+        return Verification(path, "changed", "not compared", text, checksum)
+    if checksum.lines <= len(entries) and entries[checksum.lines - 1].hash == checksum.head:
+        renderings = _renderings(entries[: checksum.lines], ending, reviews)
+        return _belonging(path, data, len(entries), checksum, renderings)
+    first = entries[0].event
+    judged_here = isinstance(first, Opened) and first.recording is not None and first.recording.digest == checksum.head
+    if checksum.lines > len(entries):
+        text = (
+            f"made from {plural(checksum.lines, 'line')}, and this journal has {len(entries)}: "
+            "lines are missing at the end of this journal, or it is the report of another."
+        )
+        return Verification(path, "longer", "not compared", _JUDGED_HERE if judged_here else text, checksum)
+    text = (
+        f"of another journal, or this one was rewritten: its line {checksum.lines} does not have the hash that the "
+        "report names."
+    )
+    return Verification(path, "another", "not compared", _JUDGED_HERE if judged_here else text, checksum)
+
+
+def integrity(path: str, data: bytes) -> str:
+    """What a report's own bytes show where its journal can't be read, in a sentence."""
+    checksum = read_checksum(data, os.path.splitext(path)[1])
+    if checksum is None:
+        return "has no checksum that can be read."
+    if not checksum.fits:
+        return "changed after it was written."
+    lines = plural(checksum.lines, "line")
+    return f"unchanged since it was written, from a journal of {lines} with the head {checksum.head[:16]}."
+
+
+def _without_checksum(path: str, data: bytes, renderings: list[bytes]) -> Verification:
+    """A report without a checksum that can be read."""
+    ending = os.path.splitext(path)[1]
+    if FORMS[ending].around is not None and data in [without_checksum(text, ending) for text in renderings]:
+        return Verification(path, "no checksum", "same", "has no checksum, and says what this journal says.")
+    if has_traces(data, ending):
+        text = "changed after it was written: its checksum is damaged, or is not where it was put."
+        return Verification(path, "changed", "not compared", text)
+    text = (
+        "has no checksum: an older version made it, or the checksum was cut off. This version renders the "
+        "journal differently, so it can't be told whether the report was changed."
+    )
+    return Verification(path, "no checksum", "different", text)
+
+
+def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, renderings: list[bytes]) -> Verification:
+    """A report whose checksum fits, and whose journal this is. `lines` is how many the journal has now."""
+    ending = os.path.splitext(path)[1]
+    latest = checksum.lines == lines
+    state: State = "unchanged" if latest else "earlier"
+    text = "belongs to this journal, and is unchanged since it was written"
+    if not latest:
+        text = f"unchanged, and made from this journal when it had {checksum.lines} of its {plural(lines, 'line')}"
+    # The version and the checksum itself may differ: everything else is compared byte for byte.
+    bodies = [without_checksum(rendering, ending) for rendering in renderings]
+    body = without_checksum(data, ending)
+    if body == bodies[-1]:
+        return Verification(path, state, "same", f"{text}; made again, it is the same to the byte.", checksum)
+    if body in bodies:
+        text += ". Reviewers have filed ballots since, which it does not include: `debate report` makes it with them."
+        return Verification(path, "reviewed", "same", text, checksum)
+    if checksum.version != __version__ or checksum.form != SCHEMA:
+        text += (
+            f". Version {checksum.version} made it, and this is {__version__}, which renders it differently: only "
+            "that version can tell whether it says what the journal says."
+        )
+        return Verification(path, state, "not compared", text, checksum)
+    if len(renderings) > 1:
+        text += (
+            "; but made again it differs. Reviewers' ballots beside the journal have changed since, or the report "
+            "was changed and given a new checksum: `debate report` makes it anew."
+        )
+        return Verification(path, "reviewed", "different", text, checksum)
+    text = (
+        "does not say what the journal says: its checksum fits, but made again it differs. It was changed "
+        "and given a new checksum, reviewers' ballots that it includes are no longer beside the journal, or "
+        "another build of the same version made it."
+    )
+    return Verification(path, "contradicts", "different", text, checksum)
+
+
+def _renderings(entries: Sequence[Entry], ending: str, reviews: str) -> list[bytes]:
+    """The report that this version makes of these lines; where there are reviewers' ballots, without them and with."""
+    found = gather_reviews(reviews, entries) if reviews else GatheredReviews()
+    reports = [build_report(entries), *([build_report(entries, found)] if found.counted or found.left_out else [])]
+    return [rendered(report, ending).encode("utf-8", "backslashreplace") for report in reports]

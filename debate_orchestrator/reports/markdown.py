@@ -207,24 +207,22 @@ class MarkdownWriter:
     def __init__(self, link: Callable[[str], str], budget: ParseBudget | None = None):
         self._link, self._budget = link, budget or ParseBudget()
 
-    def line(self, words: Phrase) -> str:
+    def line(self, words: Phrase, *, in_table: bool = False) -> str:
         """A phrase, wherever phrases of its kinds may stand."""
         parts: list[str] = []
         for strong, runs in groupby(words, key=lambda run: run.strong):
-            text = "".join(map(self._run, runs))
+            text = "".join(self._run(run, in_table=in_table) for run in runs)
             parts.append(f"**{text}**" if strong else text)
         return "".join(parts)
 
-    def _run(self, run: TextRun) -> str:
+    def _run(self, run: TextRun, *, in_table: bool) -> str:
         match run.kind:
             case "literal":
                 return markup.literal(run.text)
             case "plain":
                 return markup.plain(run.text)
             case "prose":
-                return markup.prose(run.text, self._budget)
-            case "cell":
-                return markup.cell(run.text, self._budget)
+                return (markup.cell if in_table else markup.prose)(run.text, self._budget)
             case "turn":
                 return self._link(run.text)
             case "page":
@@ -235,10 +233,10 @@ class MarkdownWriter:
 
     def table(self, table: PhraseTable, rule: Sequence[str] = ()) -> str:
         """A table; `rule` stands below its heads, cell for cell."""
-        rows = [[self.line(cell) for cell in cells] for cells in (table.heads, *table.rows)]
-        lines = [" | ".join(cells) for cells in rows]
+        heads = "".join(f" {self.line(head, in_table=True)} |" if head else " |" for head in table.heads)
         below = f"|{'|'.join(rule)}|" if rule else f"| {' | '.join(['---'] * len(table.heads))} |"
-        return "\n".join([f"| {lines[0]} |", below, *(f"| {line} |" for line in lines[1:])])
+        rows = (" | ".join(self.line(cell, in_table=True) for cell in row) for row in table.rows)
+        return "\n".join([f"|{heads}", below, *(f"| {row} |" for row in rows)])
 
     def block(self, parts: Iterable[FieldPart]) -> str:
         """A speech in fields, as paragraphs, quotes, lists and the speech itself."""

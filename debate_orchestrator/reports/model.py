@@ -50,8 +50,8 @@ from debate_orchestrator.reports.provenance import (
     recorded_debate,
     run_report,
 )
-from debate_orchestrator.reports.review_files import GatheredReviews
 from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
+from debate_orchestrator.reports.reviews import GatheredReviews
 from debate_orchestrator.storage.journal import SCHEMA as JOURNAL_FORM
 from debate_orchestrator.storage.journal import Entry
 from debate_orchestrator.util import model_spec, sanitize

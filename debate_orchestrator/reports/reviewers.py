@@ -10,15 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from debate_orchestrator.core import tally
-from debate_orchestrator.core.phases import TIE
+from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core.phases import JUDGE, TIE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.core.votes import BallotReading, Vote, leader, mean
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import Number, Part
-from debate_orchestrator.reports.review_files import GatheredReviews
-from debate_orchestrator.reports.reviews import UNDECIDED, Marks, Review, judges_marks
+from debate_orchestrator.reports.reviews import FINAL, UNDECIDED, GatheredReviews, Marks, Review
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import Scales, winner_word
 from debate_orchestrator.util.numbers import decimals, plural
@@ -277,6 +276,25 @@ def _swing(
     else:
         yield f"By swing the reviewers have no winner ({gains})."
     yield "That is the reviewers' alone; the panel's verdict stands."
+
+
+def judges_marks(debate: DebateState) -> dict[str, dict[tuple[int, str, str], Fraction]]:
+    """Judge to what it gave, in the same terms as `Review.marks`: the mean of both presentations where it saw two.
+    A judge whose ballots don't count has none."""
+    votes = {n: tally.votes(debate, n) for n in range(1, debate.rounds + 1)} | {FINAL: tally.final_votes(debate)}
+    absent = {(n, vote.judge) for n, cast in votes.items() for vote in cast if vote.absent}
+    found: dict[str, dict[tuple[int, str, str], list[Fraction]]] = {}
+    for turn in schedule.settled(debate):
+        place, vote = turn.round or FINAL, debate.ballot(turn.id)
+        if vote is None or not debate.format.votes(turn.phase) or turn.phase.option == "blind":
+            continue
+        if turn.role != JUDGE or (place, turn.seat) in absent:
+            continue
+        for side, given in tally.unmirrored(debate, debate.shape(turn) or {}, vote).get("scores", {}).items():
+            for name, mark in given.items():
+                own = found.setdefault(turn.seat, {})
+                own.setdefault((place, side, name), []).append(Fraction(str(mark)))
+    return {judge: {key: mean(marks) for key, marks in own.items()} for judge, own in found.items()}
 
 
 LEAST_RATERS = 3

@@ -1,30 +1,42 @@
-"""A reviewer's ballot: a person who was not there reads the debate and judges it by the judges' own rubric.
+"""A reviewer's ballot, its form and its file: a person who was not there reads the debate and judges it by the judges'
+own rubric.
 
 It asks what the debate's judges are asked to vote on, on the same scale and round by round, and two things more:
 which position the reviewer held before reading, and which after. Nothing is repaired and nothing is guessed, as with
 a judge's.
+
+`debate-report.ballots/ada.yaml`, beside the journal, is the ballot of a reviewer called ada, `ada.draft.yaml` one that
+is not finished. A ballot counts for the journal as it stood when it was cast, known by the digest of its last line.
 """
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
-from debate_orchestrator.core import schedule, schema, tally
-from debate_orchestrator.core.phases import JUDGE, TIE, Slot
+from debate_orchestrator.core import schedule, schema
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.phases import TIE, Slot
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.core.votes import BallotReading, mean, read_ballot
+from debate_orchestrator.core.votes import BallotReading, read_ballot
 from debate_orchestrator.setup.session import QuestionText
+from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
+from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.data import to_yaml
-from debate_orchestrator.util.errors import short_repr
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
+from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
+from debate_orchestrator.util.sanitize import normalized, one_line
 
 VERSION = 1
 """The form of ballot files."""
@@ -118,24 +130,23 @@ class ReviewForm:
     def rated(self) -> list[tuple[str, str, str]]:
         """Title, scale and meaning of each criterion; empty where nothing is scored."""
         criteria = self.debate.format.rubric.criteria
-        scored = any("scores" in shape for shape in (*self.rounds.values(), self.final))
-        return [
-            (criteria[name].title, scale(self, name), one_line(criteria[name].about))
-            for name in (self.terms.criteria if scored else ())
-        ]
+        names = self.terms.criteria if self.scored else ()
+        return [(criteria[name].title, self.scale(name), one_line(criteria[name].about)) for name in names]
+
+    @property
+    def scored(self) -> bool:
+        """Whether anything is scored."""
+        return any("scores" in shape for shape in (*self.rounds.values(), self.final))
+
+    def scale(self, criterion: str) -> str:
+        """The scale of a criterion: `1 to 10`."""
+        least, most = self.terms.scale(criterion)
+        return f"{least:g} to {most:g}"
 
     def asked(self, *names: str) -> Shape:
         """Some parts of a ballot, of which everything has to be answered, as a person who is asked for them does."""
         whole = self.shape
         return {name: whole[name].model_copy(update={"optional": False}) for name in names if name in whole}
-
-    def part(self, keys: tuple[str, ...], value: Any) -> list[str]:
-        """Every complaint about the part of a ballot to which the keys lead."""
-        shape, field = self.shape, Field(kind="text")
-        for key in keys:
-            field = shape[key]
-            shape = field.fields
-        return schema.check({keys[-1]: field.model_copy(update={"only_if": {}, "unless": {}})}, value, self.terms)
 
     def complaints(self, value: Mapping[str, Any], where: str = "") -> list[str]:
         """Every complaint about a value as a ballot on this debate; empty when it will do."""
@@ -146,7 +157,7 @@ class ReviewForm:
             text = f"{short_repr(name)} is not a name on one line of at most {LONGEST_NAME} characters."
             found.append(f"{where}reviewer: {text}")
         if isinstance(day, str) and not _is_day(day):
-            found.append(f"{where}date: {short_repr(day)} is not a date. Try: 2026-02-03.")
+            found.append(with_hint(f"{where}date: {short_repr(day)} is not a date.", "2026-02-03"))
         return found
 
     def ballot(self, value: Mapping[str, Any]) -> Review:
@@ -175,25 +186,6 @@ class ReviewForm:
         return read_ballot(part, self.sides, self.debate.weights, self.debate.format.winner_of)
 
 
-def judges_marks(debate: DebateState) -> dict[str, dict[tuple[int, str, str], Fraction]]:
-    """Judge to what it gave, in the same terms as `Review.marks`: the mean of both presentations where it saw two.
-    A judge whose ballots don't count has none."""
-    votes = {n: tally.votes(debate, n) for n in range(1, debate.rounds + 1)} | {FINAL: tally.final_votes(debate)}
-    absent = {(n, vote.judge) for n, cast in votes.items() for vote in cast if vote.absent}
-    found: dict[str, dict[tuple[int, str, str], list[Fraction]]] = {}
-    for turn in schedule.settled(debate):
-        place, vote = turn.round or FINAL, debate.ballot(turn.id)
-        if vote is None or not debate.format.votes(turn.phase) or turn.phase.option == "blind":
-            continue
-        if turn.role != JUDGE or (place, turn.seat) in absent:
-            continue
-        for side, given in tally.unmirrored(debate, debate.shape(turn) or {}, vote).get("scores", {}).items():
-            for name, mark in given.items():
-                own = found.setdefault(turn.seat, {})
-                own.setdefault((place, side, name), []).append(Fraction(str(mark)))
-    return {judge: {key: mean(marks) for key, marks in own.items()} for judge, own in found.items()}
-
-
 def _plain(value: Any) -> Any:
     """A value as JSON would have it: a round's number is a key, and so a text; so is the form's version."""
     if not isinstance(value, Mapping):
@@ -213,9 +205,6 @@ def _is_day(day: str) -> bool:
         return date.fromisoformat(day).isoformat() == day
     except ValueError:
         return False
-
-
-_WIDTH = 100
 
 
 class ReviewTexts(Value):
@@ -269,74 +258,196 @@ def _with_nulls(shape: Shape, part: Mapping[str, Any]) -> dict[str, Any]:
     return {**part, **dict.fromkeys(left_out)}
 
 
-def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: str = "") -> str:
-    """The empty form of a ballot on that debate, which `util.data.read_mapping` reads."""
-    texts = review_texts()
-    held = _or([*form.sides, UNDECIDED])
-    lines = [*_head(form, texts, journal), f"ballot: {VERSION}", f"journal: {digest}"]
-    name = to_yaml({"reviewer": reviewer}).strip() if reviewer else "reviewer:"
-    lines += [f"{name}  # {texts.name_hint}", f"date: {day}", f"seen: false  # {texts.seen_hint}"]
-    lines += [f"before:  # {texts.before_hint.format(held=held)}"]
-    lines += ["rounds:"] if form.rounds else []
-    for n, shape in form.rounds.items():
-        lines += [f"  {n}:", *(f"    {line}" for line in _fields(form, shape))]
-    lines += ["final:", *(f"  {line}" for line in _fields(form, form.final))]
-    lines += [f"why:  # {texts.why_hint.format(words=WORDS)}", f"after:  # {texts.after_hint.format(held=held)}"]
-    return "\n".join(lines) + "\n"
-
-
-def _head(form: ReviewForm, texts: ReviewTexts, journal: str) -> Iterator[str]:
-    format, setup = form.debate.format, form.debate.opened.setup
-    for line in texts.form:
-        yield from _comment(line.format(journal=one_line(journal)))
-    yield "#"
-    yield from _comment(f"Topic: {setup.topic}")
-    for side in form.sides:
-        yield from _comment(f"{side}, {format.name_of(side)}: {setup.positions[side]}")
-    if any("scores" in shape for shape in (*form.rounds.values(), form.final)):
-        yield "#"
-        for name in form.terms.criteria:
-            yield from _comment(f"{name}, {scale(form, name)}: {format.rubric.criteria[name].about}")
-    yield ""
-
-
-def _comment(text: str) -> list[str]:
-    lines = textwrap.wrap(one_line(text), _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-    return [f"# {line}" for line in lines]
-
-
-def _fields(form: ReviewForm, shape: Shape) -> Iterator[str]:
-    for name, field in shape.items():
-        if field.kind == "scores":
-            yield "scores:"
-            for side in form.sides:
-                yield f"  {side}:"
-                yield from (f"    {name}:  # {scale(form, name)}" for name in form.terms.criteria)
-        else:
-            yield f"{name}:  # {one_line(hint(field, form))}"
-
-
-def scale(form: ReviewForm, criterion: str) -> str:
-    """The scale of a criterion: `1 to 10`."""
-    least, most = form.terms.scale(criterion)
-    return f"{least:g} to {most:g}"
-
-
-def hint(field: Field, form: ReviewForm) -> str:
-    """What a field may hold: `a, b or tie: who won the round`."""
-    if field.kind == "number":
-        bounded = field.least is not None and field.most is not None
-        values = f"{field.least:g} to {field.most:g}" if bounded else "a number"
-    else:
-        values = _or(field.of or form.sides)
-    return f"{values}: {field.about}" if field.about else values
-
-
-def _or(names: Any) -> str:
-    *most, last = names
-    return f"{', '.join(most)} or {last}" if most else str(last)
-
-
 def empty(digest: str, reviewer: str, day: str) -> dict[str, Any]:
     """A ballot of which nothing is filled in but what is known."""
     return {"ballot": VERSION, "journal": digest, "reviewer": reviewer, "date": day}
+
+
+ENDING, DRAFT = ".yaml", ".draft.yaml"
+MOST = 1_000
+"""Ballots that are read of one folder."""
+MOST_BY_LINK = 300
+"""Reviews that may be begun by the link to a debate, whose ballots are then all read: far fewer than `MOST`."""
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
+_HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs/reviewing.md has its form.\n"
+
+
+class ReviewedDebate(NamedTuple):
+    """A finished debate that is reviewed."""
+
+    path: str
+    entries: Sequence[Entry]
+    form: ReviewForm
+    folder: str
+    """Where its ballots are filed."""
+
+    @classmethod
+    def of(cls, path: str, entries: Sequence[Entry], debate: DebateState) -> Self:
+        return cls(path, entries, ReviewForm(debate), DebateFiles.of_journal(path).ballots)
+
+    @property
+    def digest(self) -> str:
+        """What the ballots on it name."""
+        return self.entries[-1].hash
+
+
+class GatheredReviews(Value):
+    """The ballots beside a journal."""
+
+    counted: tuple[Review, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Why others do not count, a complaint each, which begins with the file's name."""
+
+
+def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
+    """Every ballot in a folder that counts for a journal, by the names of their files, and why others don't."""
+    if is_link(folder):
+        return GatheredReviews(left_out=(f"{name_of(folder)}: the folder of the ballots can't be a symbolic link.",))
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(ENDING) and not name.endswith(DRAFT))
+    except OSError:
+        return GatheredReviews()
+    counted: list[Review] = []
+    left_out: list[str] = []
+    form = ReviewForm(fold(entry.event for entry in entries)) if names else None
+    for name in names[:MOST]:
+        assert form is not None
+        try:
+            counted.append(_read(os.path.join(folder, name), name, form, entries))
+        except BadFile as error:
+            left_out += error.complaints
+    if len(names) > MOST:
+        left_out.append(f"{name_of(folder)}: {len(names):,} ballots are too many; the first {MOST:,} are read.")
+    return GatheredReviews(counted=tuple(counted), left_out=tuple(left_out))
+
+
+def is_filed(folder: str, reviewer: str, form: ReviewForm, entries: Sequence[Entry]) -> bool:
+    """Whether the ballot of that reviewer lies in a folder and counts. No other file is read."""
+    path = path_of(folder, reviewer)
+    if is_link(folder) or not os.path.lexists(path):
+        return False
+    with suppress(BadFile):
+        return _read(path, os.path.basename(path), form, entries).reviewer == reviewer
+    return False
+
+
+def _read(path: str, name: str, form: ReviewForm, entries: Sequence[Entry]) -> Review:
+    try:
+        value = read_mapping_with_lines(path, follow=False)[0]
+    except BadFile as error:
+        raise BadFile([text.replace(name_of(path), name_of(name), 1) for text in error.complaints]) from None
+    ballot = checked_review(value, name_of(name), form, entries)
+    if name != stem_of(ballot.reviewer) + ENDING:
+        raise BadFile(
+            f"{name_of(name)}: the ballot of {short_repr(ballot.reviewer)} must be called "
+            f"{stem_of(ballot.reviewer)}{ENDING}.",
+            hint="`debate ballot JOURNAL --take FILE`, which gives it its name",
+        )
+    return ballot
+
+
+def checked_review(value: Mapping[str, Any], where: str, form: ReviewForm, entries: Sequence[Entry]) -> Review:
+    """The ballot that a value is; BadFile with everything that is wrong with it, and where it was not cast on the
+    journal as it stands."""
+    digest = value.get("journal")
+    problems = form.complaints(value, f"{where}: ")
+    if isinstance(digest, str) and digest.strip() and digest != entries[-1].hash:
+        earlier = any(entry.hash == digest for entry in entries)
+        cast_on = "an earlier state of this debate" if earlier else "another journal"
+        problem = (
+            f"{where}: journal: this is a ballot on {cast_on}; this journal's digest is {entries[-1].hash[:16]}..."
+        )
+        problems.append(with_hint(problem, "`debate ballot JOURNAL --form`, and cast it again"))
+    if problems:
+        raise BadFile(problems)
+    return form.ballot(value)
+
+
+def stem_of(reviewer: str) -> str:
+    """What a reviewer's files are called: the name, where it can be a file's on any system; else what is left of it
+    and some digits that stand for the whole."""
+    name = one_line(reviewer)
+    if _PLAIN.fullmatch(name):
+        return name
+    folded = normalized(name, "NFKD").encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", folded).strip("-")[:40].strip("-")
+    digits = hashlib.sha256(normalized(name, "NFC").encode()).hexdigest()[:8]
+    return f"{slug or 'reviewer'}-{digits}"
+
+
+def path_of(folder: str, reviewer: str, ending: str = ENDING) -> str:
+    """Where a reviewer's ballot lies, or with `DRAFT` the draft of it."""
+    return os.path.join(folder, stem_of(reviewer) + ending)
+
+
+def must_be_free(folder: str, reviewer: str) -> None:
+    """BadFile if that reviewer's ballot has been cast: it is never overwritten."""
+    path = path_of(folder, reviewer)
+    if os.path.lexists(path):
+        raise BadFile(
+            f"{name_of(path)}: this is a ballot that {short_repr(reviewer)} has cast, and it stands.",
+            hint="move that file away first, or sign with another name",
+        )
+
+
+def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
+    """Files a ballot about which there is no complaint, and takes its draft away; its path. BadFile if there is
+    one by that name."""
+    must_be_free(folder, value["reviewer"])
+    path = path_of(folder, value["reviewer"])
+    make_folder(folder)
+    write_new(path, _HEAD + to_yaml(value))
+    Path(path_of(folder, value["reviewer"], DRAFT)).unlink(missing_ok=True)
+    return path
+
+
+def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
+    """Keeps the first draft of a reviewer; False where that name has a draft or a ballot, which then stays as it is.
+    BadFile where so many have begun that no more may by the link: those who have can go on, and all of their ballots
+    are read, with others that the user takes."""
+    draft, ballot = (path_of(folder, value["reviewer"], ending) for ending in (DRAFT, ENDING))
+    if os.path.lexists(draft) or os.path.lexists(ballot):
+        return False
+    make_folder(folder)
+    if sum(name.endswith(ENDING) for name in os.listdir(folder)) >= MOST_BY_LINK:
+        problem = f"{MOST_BY_LINK} reviews of this debate have begun, and no more may by this link."
+        raise BadFile(problem, hint="tell the person who sent you the link, who can take your ballot as a file")
+    write_new(draft, to_yaml(value))
+    return True
+
+
+def reviewer_names(folder: str) -> list[tuple[str, bool]]:
+    """The names of those who have begun a review, and whether the ballot is handed in. Files that are no reviewer's are
+    left out."""
+    found: dict[str, bool] = {}
+    with suppress(OSError):
+        names = [] if is_link(folder) else sorted(name for name in os.listdir(folder) if name.endswith(ENDING))
+        for name in names[:MOST]:
+            with suppress(BadFile):
+                reviewer = read_mapping_with_lines(os.path.join(folder, name), follow=False)[0].get("reviewer")
+                ending = DRAFT if name.endswith(DRAFT) else ENDING
+                if isinstance(reviewer, str) and name == stem_of(reviewer) + ending:
+                    found[one_line(reviewer)] = found.get(one_line(reviewer), False) or ending == ENDING
+    return sorted(found.items())
+
+
+def keep_draft(folder: str, value: Mapping[str, Any]) -> str:
+    """Keeps a draft; its path."""
+    path = path_of(folder, value["reviewer"], DRAFT)
+    make_folder(folder)
+    write_atomic(path, to_yaml(value))
+    return path
+
+
+def read_draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:
+    """What was answered before the ballot was left; empty if nothing was. BadFile if it belongs to another
+    journal, or to an earlier state of this one."""
+    path = path_of(folder, reviewer, DRAFT)
+    if is_link(folder) or not os.path.exists(path):
+        return {}
+    value, _ = read_mapping_with_lines(path, follow=False)
+    if value.get("journal") != digest:
+        raise BadFile(
+            f"{name_of(path)}: this is a draft on another state of the debate.", hint="move it away, and begin again"
+        )
+    return value

@@ -12,7 +12,7 @@ from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.core.transcript import as_text, title
 from debate_orchestrator.reports.parts import Part
 
-Kind = Literal["own", "literal", "plain", "prose", "cell", "turn", "page", "found"]
+Kind = Literal["own", "literal", "plain", "prose", "turn", "page", "found"]
 
 
 class TextRun(NamedTuple):
@@ -21,8 +21,8 @@ class TextRun(NamedTuple):
     text: str
     kind: Kind = "own"
     """`own`: the report's. Of others: `literal` and `plain` are shown character for character, the second also at the
-    start of a line; `prose` and `cell` keep emphasis, code and links, the second also in a table. `turn` is the id of
-    a turn that is linked, `page` an address that shows all of itself, `found` the title of a page that is linked."""
+    start of a line; `prose` keeps emphasis, code and links. `turn` is the id of a turn that is linked, `page` an
+    address that shows all of itself, `found` the title of a page that is linked."""
     strong: bool = False
     to: str = ""
     """The address of a page that was found; of other words, the turn that they rest on, which a form may link."""
@@ -71,11 +71,6 @@ def plain(text: str) -> Phrase:
 def prose(text: str) -> Phrase:
     """A sentence of a speaker or judge, with its emphasis, code and links."""
     return _others(text, "prose")
-
-
-def cell(text: str) -> Phrase:
-    """The same in a table."""
-    return _others(text, "cell")
 
 
 def _others(text: str, kind: Kind) -> Phrase:

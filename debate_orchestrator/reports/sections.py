@@ -17,7 +17,6 @@ from debate_orchestrator.reports.rich_text import (
     FieldText,
     Phrase,
     PhraseTable,
-    cell,
     joined,
     literal,
     page,
@@ -140,12 +139,12 @@ def _votes(report: ReportModel) -> PhraseTable | None:
 def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]:
     scales = report.judging.scales
     straight, mirrored = (
-        resting(cell(wording.reading_line(reading, scales)), ballot) if reading else phrase("no ballot that counts")
+        resting(prose(wording.reading_line(reading, scales)), ballot) if reading else phrase("no ballot that counts")
         for reading, ballot in ((vote.straight, vote.turn), (vote.mirrored, vote.turn + MIRRORED))
     )
     stable = "yes" if vote.stable else "no"
     twice = (mirrored, phrase("-" if vote.absent else stable)) if vote.twice else ((), ())
-    return (phrase(place), cell(report.seats[vote.judge]), straight, *twice, cell(wording.vote_line(vote)))
+    return (phrase(place), prose(report.seats[vote.judge]), straight, *twice, prose(wording.vote_line(vote)))
 
 
 def _counts(report: ReportModel) -> Iterator[str]:
@@ -167,7 +166,7 @@ def _blind(report: ReportModel) -> PhraseTable | None:
         return None
     after = {vote.judge: vote for vote in report.judging.panel}
     rows = [
-        (cell(report.seats[vote.judge]), _held(report, vote), _held(report, after.get(vote.judge)))
+        (prose(report.seats[vote.judge]), _held(report, vote), _held(report, after.get(vote.judge)))
         for vote in report.judging.blind
     ]
     return PhraseTable((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
@@ -179,7 +178,7 @@ def _held(report: ReportModel, vote: Vote | None) -> Phrase:
         return phrase("not yet")
     if vote.absent or vote.straight is None:
         return phrase("absent")
-    ballot = resting(cell(wording.reading_line(vote.straight, report.judging.scales)), vote.turn)
+    ballot = resting(prose(wording.reading_line(vote.straight, report.judging.scales)), vote.turn)
     return ballot if vote.stable else phrase(ballot, ", changed in the mirror")
 
 
@@ -202,11 +201,11 @@ def _means(report: ReportModel) -> PhraseTable | None:
     if not judging.means or not (many or weighed or not judging.scores_rounds):
         return None
     sides = list(judging.means)
-    heads = (phrase("Criterion"), *([phrase("Weight")] if weighed else []), *(cell(report.seats[s]) for s in sides))
+    heads = (phrase("Criterion"), *([phrase("Weight")] if weighed else []), *(prose(report.seats[s]) for s in sides))
     rows = []
     for name, title in report.format.criteria.items():
         weight = [phrase(decimals(judging.weights[name]))] if weighed else []
-        rows.append((cell(title), *weight, *(phrase(decimals(judging.means[side][name])) for side in sides)))
+        rows.append((prose(title), *weight, *(phrase(decimals(judging.means[side][name])) for side in sides)))
     return PhraseTable(heads, tuple(rows))
 
 
@@ -217,7 +216,7 @@ def _words(report: ReportModel) -> PhraseTable | None:
     for round_report in report.rounds:
         label: Phrase = ()
         if round_report.winner is not None and wording.LABEL in report.judging.round_fields:
-            label = cell(
+            label = prose(
                 report.judging.scales.labelled(round_report.label, round_report.score if round_report.label else None)
             )
         rows.append(
@@ -235,7 +234,7 @@ def _words(report: ReportModel) -> PhraseTable | None:
         return None
     totals = report.verdict.totals if report.verdict else {}
     _, *total = _words_row(sides, "", report.turns, totals, ())
-    names = [cell(report.seats[side]) for side in sides]
+    names = [prose(report.seats[side]) for side in sides]
     counts, scored = [phrase(name, ", words") for name in names], [phrase(name, ", score") for name in names]
     heads = (phrase("Round"), *counts, *scored, phrase("Verdict"))
     return without_empty(heads, [*rows, (strong("Total"), *total)], keep=1 + len(sides))

@@ -12,7 +12,7 @@ from debate_orchestrator.core.verdict import Remark
 from debate_orchestrator.reports import brief, wording
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import RecordedDebate, VerdictReport
-from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, cell, joined, literal, phrase, resting, strong
+from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, joined, literal, phrase, prose, resting, strong
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.numbers import decimals, percent, plural
 
@@ -244,13 +244,11 @@ _FINEST = 1_000_000
 class EarlierVerdict(NamedTuple):
     """The verdict of a recorded debate beside that of its second judging."""
 
-    verdicts: tuple[tuple[str, Phrase, Phrase], ...]
+    verdicts: PhraseTable
     """What it is about, what was decided then, what is decided now."""
-    rounds: tuple[tuple[Phrase, ...], ...]
+    rounds: PhraseTable | None
     """Round, each side's score then, the winner then, each side's score now, the winner now; without scores where
-    sides are not scored."""
-    scored: tuple[str, ...]
-    """The sides whose scores stand in the rows."""
+    sides are not scored. None where no round is judged by itself."""
     agreement: Phrase
     """Where they differ, in a sentence."""
 
@@ -264,7 +262,7 @@ def earlier_verdict(report: ReportModel) -> EarlierVerdict | None:
     sides = list(report.names) if measured else []
     totals = verdict.totals if verdict else {}
     verdicts = [
-        ("Judges", cell(", ".join(recorded.judges)), cell(", ".join(report.judges))),
+        ("Judges", prose(", ".join(recorded.judges)), prose(", ".join(report.judges))),
         ("Winner", _winner(recorded.winner), _winner(verdict.winner if verdict else None)),
     ]
     if measured:
@@ -273,8 +271,15 @@ def earlier_verdict(report: ReportModel) -> EarlierVerdict | None:
     for side in sides:
         verdicts.append((f"Total, {report.seats[side]}", _points(recorded.totals.get(side)), _points(totals.get(side))))
     rounds = _round_pairs(report, recorded, sides) if report.judging.round_fields else []
-    agreement = _agreement(verdicts, rounds, len(sides))
-    return EarlierVerdict(tuple(verdicts), tuple(rounds), tuple(sides), agreement)
+    heads = [
+        [*(prose(f"{report.seats[side]}, {when}") for side in sides), phrase(f"Winner, {when}")]
+        for when in ("earlier", "now")
+    ]
+    return EarlierVerdict(
+        PhraseTable(((), phrase("Earlier"), phrase("Now")), tuple((literal(what), *row) for what, *row in verdicts)),
+        PhraseTable((phrase("Round"), *heads[0], *heads[1]), tuple(rounds)) if rounds else None,
+        _agreement(verdicts, rounds, len(sides)),
+    )
 
 
 def _round_pairs(report: ReportModel, recorded: RecordedDebate, sides: list[str]) -> list[tuple[Phrase, ...]]:

@@ -15,6 +15,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import BRIEF, CLERK, EVERYBODY, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import (
     DECLARED,
+    DEFAULT_FORMAT,
     FORMER_NAMES,
     MODERATOR,
     MOST_JUDGES,
@@ -126,8 +127,8 @@ SETTING_TEXTS = {
 """Every setting that a user may choose, by its name, in the order of an answers file."""
 
 
-def format_of(given: Mapping[str, Any], default: str) -> str:
-    """The format that answers name. Raises BadSettings if it is not text."""
+def format_of(given: Mapping[str, Any], default: str = DEFAULT_FORMAT) -> str:
+    """The format that answers name, or the default. Raises BadSettings if it is not text."""
     value = given.get("format")
     if value is not None and not isinstance(value, str):
         raise BadSettings(f"format: {short_repr(value)} is not {DECLARED['format'].wanted}.")

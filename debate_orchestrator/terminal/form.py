@@ -1,16 +1,20 @@
-"""A form that a person fills in: one question after the other, a way back to each, and a look at it all in the end."""
+"""A form that a person fills in: one question after the other, a way back to each, and a look at it all in the end; and
+a list of issues that they change."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from debate_orchestrator.core import transcript
+from debate_orchestrator.core.events import IssuesChanged
 from debate_orchestrator.core.schema import Shape, ShapeContext
+from debate_orchestrator.engine.issues import changed_issues
 from debate_orchestrator.prompting.fields import Place, Step, completed, label, read, readable, steps, value, written
 from debate_orchestrator.terminal.drafts import Keeping
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question
-from debate_orchestrator.util.errors import BadReply, short_repr
+from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.terminal_text import Back, numbered
 
@@ -18,8 +22,13 @@ TYPING = ("",)
 """Begins the place of what is typed and not entered yet."""
 
 
-class Form:
+class Form(ABC):
     """A form while a person fills it in. `entered` is what was typed so far, and is kept after every answer."""
+
+    first = "This is the first question."
+    """What is said where there is no way back."""
+    short: Callable[[list[Step]], list[Step]] | None = None
+    """Picks the questions that are asked unless the person wants more; None where all are asked."""
 
     def __init__(
         self,
@@ -28,38 +37,39 @@ class Form:
         terms: ShapeContext,
         keeping: Keeping[Mapping[Place, str]],
         entered: dict[Place, str],
-        question: Callable[[Step], Question],
-        *,
-        name: Callable[[str], str] = transcript.title,
-        short: Callable[[list[Step]], list[Step]] | None = None,
-        computed: Callable[[Mapping[Place, str]], Mapping[Place, str]] = lambda entered: {},
-        first: str = "This is the first question.",
     ):
-        """`question` words a step; `name` gives the name of a side, a criterion or a field; `short` picks the
-        questions that are asked unless the person wants more; `computed` gives, by what was entered, answers that need
-        not be asked for; `first` is said where there is no way back."""
-        self.prompter, self.shape, self.terms, self.entered = prompter, shape, terms, entered
-        self.keeping, self._question, self._name, self._short, self._first = keeping, question, name, short, first
-        self._computed = computed
+        self.prompter, self.shape, self.terms, self.keeping, self.entered = prompter, shape, terms, keeping, entered
+
+    @abstractmethod
+    def question(self, step: Step) -> Question:
+        """A step in words."""
+
+    @abstractmethod
+    def name(self, part: str) -> str:
+        """The name of a side, a criterion or a field."""
+
+    def computed(self, entered: Mapping[Place, str]) -> Mapping[Place, str]:
+        """Answers that need not be asked for, by what was entered."""
+        return {}
 
     def steps(self) -> list[Step]:
         return self._asked_for(self.entered)
 
     def _asked_for(self, entered: Mapping[Place, str]) -> list[Step]:
         """The questions that a person answers, as far as they are known from what was entered."""
-        computed = self._computed(entered)
+        computed = self.computed(entered)
         return [step for step in steps(self.shape, self.terms, {**entered, **computed}) if step.place not in computed]
 
     def asked(self) -> list[Step]:
         """The questions that are asked."""
         answered = [step for step in self.steps() if step.place in self.entered]
-        wanted = self._short(self.steps()) if self._short else self.steps()
+        wanted = self.short(self.steps()) if self.short else self.steps()
         return [step for step in self.steps() if step in wanted or step in answered]
 
     def reply(self) -> dict[str, Any] | None:
         """What was entered, with defaults for what was not asked; None while something is missing."""
-        given = {**self.entered, **self._computed(self.entered)}
-        full = completed(self.shape, self.terms, given) if self._short else given
+        given = {**self.entered, **self.computed(self.entered)}
+        full = completed(self.shape, self.terms, given) if self.short else given
         return value(self.shape, self.terms, full)
 
     async def fill_in(
@@ -91,7 +101,7 @@ class Form:
         places = [other.place for other in asked]
         at = places.index(step.place) if step is not None and step.place in places else len(asked)
         if at == 0:
-            self.prompter.tell(self._first)
+            self.prompter.tell(self.first)
         return asked[max(0, at - 1)]
 
     async def ask(self, step: Step) -> None:
@@ -102,11 +112,11 @@ class Form:
         while True:
             standing = self.entered[step.place] if step.short and readable(step, self.terms, self.entered) else ""
             now = self.entered.get(typing, "" if standing else self.entered.get(step.place, ""))
-            worded = self._question(step)
-            question = worded._replace(
-                lines=(*worded.lines, *complaints),
+            question = self.question(step)
+            question = question._replace(
+                lines=(*question.lines, *complaints),
                 now=now,
-                default=standing or worded.default,
+                default=standing or question.default,
                 back=True,
                 own_editor=True,
                 changed=lambda typed: self.keeping.soon({**self.entered, typing: typed}),
@@ -130,7 +140,7 @@ class Form:
                 self.entered.pop(typing, None)
                 self.entered[step.place] = answer
                 if question.private:
-                    self.prompter.tell(f"{label(step.place, self._name)}: {self.shown(step)}")
+                    self.prompter.tell(f"{label(step.place, self.name)}: {self.shown(step)}")
                 return
             finally:
                 self.keeping.now(self.entered)
@@ -142,7 +152,7 @@ class Form:
     async def _look(self, problems: Callable[[], list[str]], remarks: Callable[[], list[str]]) -> Step | None:
         """Shows all that was entered. Returns the question to be answered anew, or None where it is handed in."""
         every, wrong = self.steps(), problems()
-        if self._short:
+        if self.short:
             every = self._asked_for(completed(self.shape, self.terms, self.entered))
         notes = [] if wrong else remarks()
         shown = [Line(text, True) for text in (*wrong, *notes)]
@@ -159,7 +169,7 @@ class Form:
             if answer in ("", "y", "yes") and not wrong:
                 return None
             if unasked and answer in ("m", "more"):
-                self._short = None
+                self.short = None
                 return unasked[0]
             if (n := numbered(answer, len(every))) is not None:
                 return every[n - 1]
@@ -170,9 +180,9 @@ class Form:
         rows = []
         for n, step in enumerate(self.asked() if every is None else every, 1):
             if step.place in self.entered:
-                rows.append(f"{n:3} {label(step.place, self._name)}: {self.shown(step)}")
+                rows.append(f"{n:3} {label(step.place, self.name)}: {self.shown(step)}")
             elif every is not None:
-                rows.append(f"{n:3} {label(step.place, self._name)}: {step.default or 'none'} (not asked)")
+                rows.append(f"{n:3} {label(step.place, self.name)}: {step.default or 'none'} (not asked)")
         return rows
 
     def shown(self, step: Step) -> str:
@@ -187,3 +197,37 @@ class Form:
         places = [other.place for other in self.asked()]
         at = places.index(step.place) + 1 if step.place in places else len(places)
         return f"Question {at} of {len(places)}"
+
+
+_CHANGES = "-4 strikes I4, 7>1 moves I7 to the first place, + and a question adds it. Enter goes on."
+
+
+async def change_issues(prompter: Prompter, questions: Sequence[str]) -> IssuesChanged:
+    """The list as the person wants it. Raises Leave."""
+    listed = list(questions)
+    while True:
+        shown = (f"  I{number}. {question}" for number, question in enumerate(listed, start=1))
+        prompter.tell("", Line("The list of issues, the weightiest first:", True), *shown)
+        answer = await prompter.ask(Question("Change it?", (_CHANGES,)))
+        try:
+            if not answer:
+                return changed_issues(listed)
+            listed = changed(listed, answer)
+        except BadSettings as error:
+            prompter.tell(*error.complaints)
+
+
+def changed(questions: Sequence[str], change: str) -> list[str]:
+    """The list after one change as it is typed: `-4`, `7>1`, `+ question`. Raises BadSettings."""
+    listed = list(questions)
+    if change.startswith("+") and (added := change[1:].strip()):
+        return [*listed, added]
+    numbers = [int(number) for number in re.findall(r"\d{1,3}", change)]
+    if not numbers or not all(1 <= number <= len(listed) for number in numbers):
+        raise BadSettings(f"{short_repr(change)} names no issue from I1 to I{len(listed)}.", hint=_CHANGES)
+    if re.fullmatch(r"(-\s*I?\d{1,3}[\s,]*)+", change, re.IGNORECASE):
+        return [question for number, question in enumerate(listed, start=1) if number not in numbers]
+    if re.fullmatch(r"I?\d{1,3}\s*>\s*I?\d{1,3}", change, re.IGNORECASE):
+        listed.insert(numbers[1] - 1, listed.pop(numbers[0] - 1))
+        return listed
+    raise BadSettings(f"{short_repr(change)} is no change of the list.", hint=_CHANGES)

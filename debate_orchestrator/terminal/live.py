@@ -26,7 +26,7 @@ from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, R
 from debate_orchestrator.terminal.keys import QuestionPrompt
 from debate_orchestrator.terminal.speeches import INDENT, Speech, Stage, column_width
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.numbers import decimals
+from debate_orchestrator.util.numbers import decimals, plural
 from debate_orchestrator.util.sanitize import count_words, one_line
 from debate_orchestrator.util.terminal_text import WIDEST
 
@@ -170,12 +170,11 @@ class Live:
             return f"{name}: reading the prompt, {_clock(now - speech.since)}"
         if not speech.words:
             return f"{name} thinks, {_clock(now - speech.since)}"
-        return f"{name} writes, {speech.words:,} word{'s' * (speech.words != 1)}"
+        return f"{name} writes, {plural(speech.words, 'word')}"
 
     def _continue(self) -> None:
         """Says where a debate goes on that was begun before."""
-        turns = len(self._debate.answers)
-        self._say(f"{turns} turn{'s' * (turns != 1)} on record; here is what follows.")
+        self._say(f"{plural(len(self._debate.answers), 'turn')} on record; here is what follows.")
         stage = self._debate.stages[-1]
         if stage[0].round and not self._debate.complete:
             banner = fill_label(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds)

@@ -23,8 +23,9 @@ _HEAD = ("ballot", "journal", "reviewer", "date")
 Keep = Callable[[dict[str, Any]], None]
 
 
-class Review:
-    """One ballot under way. `given` is the ballot so far, in the form that is filed."""
+class Review(Form):
+    """One ballot under way: its first part, then the debate, then the second. `given` is the ballot so far, in the form
+    that is filed."""
 
     def __init__(
         self,
@@ -36,43 +37,31 @@ class Review:
         keep: Keep,
     ):
         """`show` shows the debate; `keep` keeps a draft after every answer."""
-        self.prompter, self.texts, self.form = prompter, texts, form
+        self.texts, self.form = texts, form
         self._show, self._head = show, {name: given[name] for name in _HEAD if name in given}
         self._was_read = given.get(_READ) is True
-        whole = self.form.asked(*_FIRST, *_SECOND)
-        self.entered = _entered(whole, form, given)
-        self._keeping = Keeping[Mapping[Place, str]](
+        self._whole = form.asked(*_FIRST, *_SECOND)
+        keeping = Keeping[Mapping[Place, str]](
             lambda entered: keep(self.ballot() | ({_READ: True} if self._was_read else {}))
         )
-        self._begun = bool(self.entered)
+        super().__init__(prompter, form.asked(*_FIRST), form.terms, keeping, _entered(self._whole, form, given))
 
     async def take(self) -> dict[str, Any]:
         """The ballot, complete and confirmed. Raises Leave with what was answered kept."""
-        self.prompter.tell(self.texts.said["again" if self._begun else "welcome"])
-        first = self._form(_FIRST)
+        self.prompter.tell(self.texts.said["again" if self.entered else "welcome"])
+        seen, *_, before = self.steps()
         if not self._was_read:
-            await first.fill_in()
+            await self.fill_in()
         while not await self._read_debate():
             if self._was_read:
                 self.prompter.tell(self.texts.said["stands"])
             else:
-                await first.fill_in(step=first.steps()[-1])
-        if read(first.steps()[0], self.form.terms, self.entered[("seen",)]):
+                await self.fill_in(step=before)
+        if read(seen, self.terms, self.entered[seen.place]):
             self.prompter.tell(self.texts.said["seen"])
-        await self._form(_SECOND, self.texts.said["stands"]).fill_in(lambda: [])
+        self.shape, self.first = self.form.asked(*_SECOND), self.texts.said["stands"]
+        await self.fill_in(lambda: [])
         return self.ballot()
-
-    def _form(self, names: tuple[str, ...], first: str = "This is the first question.") -> Form:
-        return Form(
-            self.prompter,
-            self.form.asked(*names),
-            self.form.terms,
-            self._keeping,
-            self.entered,
-            self._question,
-            name=self._part_name,
-            first=first,
-        )
 
     async def _read_debate(self) -> bool:
         """Shows the debate; the vote before stands from then on. False where the question before is wanted."""
@@ -86,7 +75,7 @@ class Review:
         except Back:
             return False
         self._was_read = True
-        self._keeping.now(self.entered)
+        self.keeping.now(self.entered)
         if answer == "here":
             self._show()
         if rated := self.form.rated:
@@ -97,22 +86,22 @@ class Review:
     def ballot(self) -> dict[str, Any]:
         """The ballot so far, its parts in the order of a filed one."""
         ballot: dict[str, Any] = dict(self._head)
-        for step in steps(self.form.asked(*_FIRST, *_SECOND), self.form.terms, self.entered):
-            if not readable(step, self.form.terms, self.entered):
+        for step in steps(self._whole, self.terms, self.entered):
+            if not readable(step, self.terms, self.entered):
                 continue
             *path, last = (int(part) if part.isdigit() else part for part in step.place)
             part: dict[Any, Any] = ballot
             for key in path:
                 part = part.setdefault(key, {})
-            answer = read(step, self.form.terms, self.entered[step.place])
+            answer = read(step, self.terms, self.entered[step.place])
             part[last] = one_line(answer) if last == "why" else answer
         return in_order(self.form, ballot)
 
     # What is asked, in the words of prompts/reviewing.yaml
 
-    def _question(self, step: Step) -> Question:
+    def question(self, step: Step) -> Question:
         wording = worded(self.form, step.place, step.about)
-        expected = hint(step, self.form.terms) if step.field.kind in ("scores", "number") else ""
+        expected = hint(step, self.terms) if step.field.kind in ("scores", "number") else ""
         return Question(
             wording.text,
             (wording.help, expected),
@@ -127,14 +116,14 @@ class Review:
         positions, format = self.form.debate.opened.setup.positions, self.form.debate.format
         meanings = {side: f"{format.name_of(side)}: {one_line(positions[side])}" for side in self.form.sides}
         meanings = self.texts.words | meanings
-        return tuple((option, meanings.get(option, "")) for option in step.options(self.form.terms))
+        return tuple((option, meanings.get(option, "")) for option in step.options(self.terms))
 
     def _status(self, step: Step) -> Status:
-        every = steps(self.form.asked(*_FIRST, *_SECOND), self.form.terms, self.entered)
+        every = steps(self._whole, self.terms, self.entered)
         places = [other.place for other in every]
         return Status(f"{places.index(step.place) + 1} of {len(places)}" if step.place in places else "")
 
-    def _part_name(self, part: str) -> str:
+    def name(self, part: str) -> str:
         """What a side or a part of a ballot is called."""
         if part in self.form.sides:
             return self.form.debate.format.name_of(part)

@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import partial
 from typing import NamedTuple, Protocol
 
 from debate_orchestrator.core import decision, schedule, speech_rules, transcript
@@ -35,6 +34,7 @@ from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question, Status, editor
 from debate_orchestrator.util.data import LARGEST, read_text
 from debate_orchestrator.util.errors import BadFile, Paused
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words, one_line, sanitize
 from debate_orchestrator.util.terminal_text import Back
 
@@ -180,7 +180,7 @@ class Speech:
     def _remarks(self) -> list[str]:
         """What to know before it is handed in: its length, and what its last line does."""
         words, turn = self._counted(self._text)[0], self._at.turn
-        length = f"{words:,} word{'s' * (words != 1)}. {limits(turn).capitalize()}".rstrip()
+        length = f"{plural(words, 'word')}. {limits(turn).capitalize()}".rstrip()
         return [length, *speech_remarks(self._at.debate, turn, self._text)]
 
     def _counted(self, text: str) -> tuple[int, int]:
@@ -205,17 +205,8 @@ class BallotForm(Form):
         entered = at.drafts.entered(at.brief)
         keeping = Keeping[Mapping[Place, str]](lambda values: at.drafts.keep_entered(at.brief, values))
         shape, terms = at.debate.shape(at.turn) or {}, schedule.terms(at.debate, at.turn)
-        super().__init__(
-            at.prompter,
-            shape,
-            terms,
-            keeping,
-            entered,
-            self._worded,
-            name=lambda part: part_name(part, terms, at.debate.format),
-            short=short_form(at.debate, at.turn),
-            computed=partial(computed, at.debate, at.turn),
-        )
+        super().__init__(at.prompter, shape, terms, keeping, entered)
+        self.short = short_form(at.debate, at.turn)
         self._at = at
         entries = transcript.entries_for(at.debate, at.turn)
         meanings = {entry.turn.id: at.debate.format.heading_of(entry.turn) for entry in entries}
@@ -259,7 +250,13 @@ class BallotForm(Form):
             if os.path.exists(path):
                 tell(f"What the editor left is kept in {path}.")
 
-    def _worded(self, step: Step) -> Question:
+    def name(self, part: str) -> str:
+        return part_name(part, self.terms, self._at.debate.format)
+
+    def computed(self, entered: Mapping[Place, str]) -> Mapping[Place, str]:
+        return computed(self._at.debate, self._at.turn, entered)
+
+    def question(self, step: Step) -> Question:
         """A question with what it means and what may be chosen."""
         options, about, expected = step.options(self.terms), "; ".join(self._about(step)), hint(step, self.terms)
         named = step_label(step, self.terms, self._at.debate.format)
@@ -446,8 +443,8 @@ def _aside(left_out: list[Piece]) -> Iterator[Line]:
     """The line that counts what is not shown."""
     ballots = sum(piece.kind == BALLOT for piece in left_out)
     heard = len(left_out) - ballots
-    counted = [f"{heard} document{'s' * (heard != 1)} that you have read before"] if heard else []
-    counted += [f"{ballots} earlier ballot{'s' * (ballots != 1)} of yours"] if ballots else []
+    counted = [f"{plural(heard, 'document')} that you have read before"] if heard else []
+    counted += [f"{plural(ballots, 'earlier ballot')} of yours"] if ballots else []
     if counted:
         yield Line("")
         yield Line(f"({' and '.join(counted)}: F2 shows them)")

@@ -20,9 +20,8 @@ from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.session import Ask, Propose, SetupState, with_answers
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal.casting import Casting, in_words, seats, shown, stand_ins
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
-from debate_orchestrator.terminal.session import Changes, SetupSession
+from debate_orchestrator.terminal.session import Casting, Changes, SetupSession, in_words, seats, shown, stand_ins
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.sanitize import one_line

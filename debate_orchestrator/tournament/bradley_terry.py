@@ -53,7 +53,9 @@ class Strength(NamedTuple):
     """A model's strength in log odds: a lead of 1 wins 73 % of decided votes, at no side or order effect."""
 
     model: str
-    strength: Estimate
+    strength: float
+    low: float | None
+    high: float | None
     rank: int
     """1 + the models of its group whose whole interval is above this one's, so that ranks may be shared."""
     group: int
@@ -305,24 +307,24 @@ def _summary(data: _Votes, layout: _Layout, counts: Floats, groups: Ints, best: 
     best = best.copy()
     best[layout.models : -3] = np.concatenate(layout.centered(best))
     low, high = _bounds(draws) if len(draws) else (np.full(layout.size, np.nan),) * 2
+    figures = np.stack([best, low, high], axis=1)
 
-    def estimate(n: int) -> Estimate:
-        bounds = [None if np.isnan(bound[n]) else float(bound[n]) for bound in (low, high)]
-        return Estimate(float(best[n]), *bounds)
+    def estimate(figures: Floats) -> Estimate:
+        value, *bounds = (None if np.isnan(figure) else float(figure) for figure in figures)
+        return Estimate(value or 0.0, *bounds)
 
     votes = np.bincount(data.judge, weights=counts.sum(axis=1), minlength=layout.judges)
-    judges = []
-    for n, name in enumerate(data.judges):
-        logged = estimate(layout.models + n)
-        factors = [None if value is None else float(np.exp(value)) for value in logged]
-        bias = estimate(layout.models + layout.judges + n)
-        judges.append(Judge(name, int(votes[n]), bias, Estimate(factors[0] or 0.0, factors[1], factors[2])))
+    reliabilities, biases = np.split(figures[layout.models : -3], 2)
+    side, second, ties = map(estimate, figures[-3:])
     return Fit(
-        strengths=_ranked(data, counts, groups, [estimate(n) for n in range(layout.models)]),
-        side=estimate(layout.size - 3) if layout.use_side else None,
-        second=estimate(layout.size - 2) if layout.use_second else None,
-        ties=estimate(layout.size - 1),
-        judges=tuple(judges),
+        strengths=_strengths(data, counts, groups, figures[: layout.models]),
+        side=side if layout.use_side else None,
+        second=second if layout.use_second else None,
+        ties=ties,
+        judges=tuple(
+            Judge(name, int(votes[n]), estimate(biases[n]), estimate(np.exp(reliabilities[n])))
+            for n, name in enumerate(data.judges)
+        ),
         votes=int(counts.sum()),
         draws=len(draws),
         drawn_by=data.drawn_by,
@@ -342,35 +344,34 @@ def _bounds(draws: Floats) -> Any:
         return np.nanpercentile(draws, [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)], axis=0)
 
 
-def _ranked(data: _Votes, counts: Floats, groups: Ints, estimates: Sequence[Estimate]) -> tuple[Strength, ...]:
-    """The models, the strongest of each group first; larger groups first."""
+def _strengths(data: _Votes, counts: Floats, groups: Ints, figures: Floats) -> tuple[Strength, ...]:
+    """The models, the strongest of each group first; larger groups first. `figures` has value, low and high."""
     import numpy as np
 
     size = len(data.models)
     other = data.pro != data.con
-    wins = np.bincount(data.pro[other], weights=counts[other, 0], minlength=size)
-    wins += np.bincount(data.con[other], weights=counts[other, 1], minlength=size)
-    losses = np.bincount(data.pro[other], weights=counts[other, 1], minlength=size)
-    losses += np.bincount(data.con[other], weights=counts[other, 0], minlength=size)
-    total = np.bincount(data.pro, weights=counts.sum(axis=1), minlength=size)
-    total += np.bincount(data.con[other], weights=counts[other].sum(axis=1), minlength=size)
-    sizes = np.bincount(groups)
-    order = {int(group): n for n, group in enumerate(np.argsort(-sizes, kind="stable"), start=1)}
-
-    def above(n: int) -> int:
-        high = estimates[n].high
-        lows = [estimates[m].low for m in range(size) if groups[m] == groups[n]]
-        return sum(low is not None and high is not None and low > high for low in lows)
-
+    debaters = np.concatenate([data.pro[other], data.con[other]])
+    for_pro, for_con, tied = counts[other].T
+    won = np.bincount(debaters, weights=np.concatenate([for_pro, for_con]), minlength=size)
+    lost = np.bincount(debaters, weights=np.concatenate([for_con, for_pro]), minlength=size)
+    votes = won + lost + np.bincount(debaters, weights=np.concatenate([tied, tied]), minlength=size)
+    votes += np.bincount(data.pro[~other], weights=counts[~other].sum(axis=1), minlength=size)
+    _, low, high = figures.T
+    bounds = [[None if np.isnan(figure) else float(figure) for figure in row[1:]] for row in figures]
+    ranks = 1 + ((groups == groups[:, None]) & (low > high[:, None])).sum(axis=1)
+    numbers = np.empty(groups.max() + 1, dtype=int)
+    numbers[np.argsort(-np.bincount(groups), kind="stable")] = np.arange(1, len(numbers) + 1)
     found = [
         Strength(
-            model=data.models[n],
-            strength=estimates[n],
-            rank=1 + above(n),
-            group=order[int(groups[n])],
-            votes=int(total[n]),
-            unbeaten=bool(total[n]) and bool(wins[n] == total[n] or losses[n] == total[n]),
+            model=name,
+            strength=float(figures[n, 0]),
+            low=bounds[n][0],
+            high=bounds[n][1],
+            rank=int(ranks[n]),
+            group=int(numbers[groups[n]]),
+            votes=int(votes[n]),
+            unbeaten=bool(votes[n]) and bool(votes[n] in (won[n], lost[n])),
         )
-        for n in range(size)
+        for n, name in enumerate(data.models)
     ]
-    return tuple(sorted(found, key=lambda one: (one.group, -one.strength.value, one.model)))
+    return tuple(sorted(found, key=lambda one: (one.group, -one.strength, one.model)))

@@ -183,13 +183,13 @@ def load(folder: str) -> Tournament:
     path = os.path.join(folder, SPEC)
     if not os.path.exists(path):
         raise BadFile(f"{name_of(folder)} holds no {SPEC}.", hint="`debate tournament run SPEC --to DIR` makes one")
-    data = _read(path)
+    data = read_json(path)
     if isinstance(data, dict) and "imported" in data:
         raise BadFile(f"{name_of(folder)} holds imported results, and no debates can be run in it.")
     spec = thawed(data, name_of(path))
     schedule = make_schedule(spec)
     written = os.path.join(folder, SCHEDULE)
-    if os.path.exists(written) and _read(written) != _plain(schedule):
+    if os.path.exists(written) and read_json(written) != _plain(schedule):
         problem = f"{name_of(written)} is not the schedule that {SPEC} makes."
         raise BadFile(problem, hint="remove it, or restore both files from a copy")
     return Tournament(folder, spec, schedule, topics_by_id(spec.topics))
@@ -270,7 +270,8 @@ def _plain(schedule: Sequence[ScheduledDebate]) -> list[dict[str, Any]]:
     return [debate.model_dump(mode="json") for debate in schedule]
 
 
-def _read(path: str) -> Any:
+def read_json(path: str) -> Any:
+    """The value in a JSON file of a folder. BadFile if there is none."""
     try:
         return strict_json(read_text(path, MOST))
     except ValueError as error:

@@ -19,10 +19,10 @@ from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament import rows
-from debate_orchestrator.tournament.folder import DEBATES, SCHEDULE, SPEC, must_hold_no_link
+from debate_orchestrator.tournament.folder import DEBATES, SCHEDULE, SPEC, must_hold_no_link, read_json
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.data import MOST, name_of, read_text, strict_json
+from debate_orchestrator.util.data import MOST, name_of, read_text
 from debate_orchestrator.util.errors import BadFile, BadJournal
 
 IMPORTED = "imported"
@@ -46,7 +46,7 @@ def read_rows(folder: str) -> Rows:
     Raises BadFile if it is no such folder, a part of it is a link, or nothing in it can be read.
     """
     must_hold_no_link(folder)
-    spec = _json(os.path.join(folder, SPEC)) if os.path.exists(os.path.join(folder, SPEC)) else None
+    spec = read_json(os.path.join(folder, SPEC)) if os.path.exists(os.path.join(folder, SPEC)) else None
     path = os.path.join(folder, rows.ROWS)
     if isinstance(spec, dict) and IMPORTED in spec:
         return rows.load(read_text(path, MOST), name_of(path), spec[IMPORTED].get("notes", ()))
@@ -71,7 +71,7 @@ def read_rows(folder: str) -> Rows:
 def title(folder: str) -> str:
     """What a tournament is called: its tag, or the name of its folder."""
     path = os.path.join(folder, SPEC)
-    spec = _json(path) if os.path.exists(path) else None
+    spec = read_json(path) if os.path.exists(path) else None
     tag = spec.get("tag") if isinstance(spec, dict) else None
     return tag if isinstance(tag, str) and tag.strip() else os.path.basename(os.path.realpath(folder))
 
@@ -100,17 +100,10 @@ def _read_all(paths: Sequence[str]) -> tuple[list[_Debate], list[str]]:
     return found, errors
 
 
-def _json(path: str) -> Any:
-    try:
-        return strict_json(read_text(path, MOST))
-    except ValueError as error:
-        raise BadFile(f"{name_of(path)}: not valid JSON ({error}).", hint="restore it from a copy") from None
-
-
 def _schedule(folder: str) -> dict[str, dict[str, Any]]:
     """Debate id to its line in the schedule; empty where there is none."""
     path = os.path.join(folder, SCHEDULE)
-    lines = _json(path) if os.path.exists(path) else []
+    lines = read_json(path) if os.path.exists(path) else []
     return {str(line["id"]): line for line in lines if isinstance(line, dict) and "id" in line}
 
 

@@ -39,9 +39,10 @@ _KINDS = ("requests", "input_tokens", "output_tokens", "tokens")
 class Bucket:
     """An allowance a minute that fills up evenly. It may go below zero: what a call takes is known only afterwards."""
 
-    def __init__(self, a_minute: float, now: float):
+    def __init__(self, a_minute: float, now: float, level: float | None = None):
+        """`level` is what is left now; without it, as much as may be used at once."""
         self.a_minute = a_minute
-        self._level, self._at = self._most, now
+        self._level, self._at = self._most if level is None else level, now
 
     @property
     def _most(self) -> float:
@@ -63,10 +64,6 @@ class Bucket:
     def state(self) -> tuple[float, float, float]:
         """What is allowed a minute, what is left, and when that was so."""
         return self.a_minute, self._level, self._at
-
-    def restore(self, a_minute: float, level: float, at: float) -> None:
-        """Takes over such a state."""
-        self.a_minute, self._level, self._at = a_minute, level, at
 
 
 class Limiter:
@@ -146,8 +143,7 @@ class Limiter:
         self.allowed = min(self.allowed, float(self.most))
         for name, (a_minute, level, at) in state["buckets"].items():
             given = getattr(self._given, name)
-            bucket = self.buckets.setdefault(name, Bucket(a_minute, at))
-            bucket.restore(a_minute if given is None else given, level, at)
+            self.buckets[name] = Bucket(a_minute if given is None else given, at, level)
 
     def _grow(self, now: float) -> None:
         """Lets more calls be made at once: twice as many every second, and after a refusal a twentieth more."""
@@ -215,7 +211,7 @@ class Gate:
         """A response has come."""
         self._limiters[-1].on_response(status, headers)
 
-    def ended(self, call: Admission, used: Usage | None, cost: float | None) -> None:
+    def ended(self, call: Admission, used: Usage | None, cost: float | None, *, failed: bool) -> None:
         """Gives the room of a call back, and sets right what was expected. None where that is unknown."""
         for limiter in self._limiters:
             limiter.done()
@@ -294,27 +290,29 @@ class LimitedProvider:
         return True
 
     def withdraw(self, brief: Brief) -> None:
-        self._end(brief.turn, None, 0.0)
+        self._end(brief.turn, None, 0.0, failed=False)
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         token = rates.listener.set(self._gate.on_response)
         usage: Usage | None = None
         cost: float | None = None
+        failed = False
         try:
             reply = await self._provider.reply(brief, on_text)
             usage, cost = reply.usage, reply.cost
             return reply
         except ExternalError as error:
+            failed = True
             if not isinstance(error, TransientError) or not (error.unsure or error.partial):
                 cost = 0.0
             raise
         finally:
             rates.listener.reset(token)
-            self._end(brief.turn, usage, cost)
+            self._end(brief.turn, usage, cost, failed=failed)
 
-    def _end(self, turn: str, used: Usage | None, cost: float | None) -> None:
+    def _end(self, turn: str, used: Usage | None, cost: float | None, *, failed: bool) -> None:
         if (call := self._admitted.pop(turn, None)) is not None:
-            self._gate.ended(call, used, cost)
+            self._gate.ended(call, used, cost, failed=failed)
 
     async def close(self) -> None:
         await self._provider.close()

@@ -272,7 +272,7 @@ def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> It
 
 
 def _load(model: str, amounts: Mapping[str, float], *, batch: bool) -> Load:
-    usage = Usage.model_construct(**{name: round(amounts[name]) for name in Usage.model_fields})
+    usage = Usage.model_construct(None, **{name: round(amounts[name]) for name in Usage.model_fields})
     low = usage.model_copy(update={"output": round(amounts["output"] * BRIEF_ANSWERS)})
     # Longer answers are also longer input of the calls that follow.
     longer = {"fresh": round(usage.input * LONG_ANSWERS), "output": round(amounts["output"] * LONG_ANSWERS)}

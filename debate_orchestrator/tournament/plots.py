@@ -1,4 +1,4 @@
-"""Plots of a tournament, drawn by Altair from its tables and rendered by vl-convert as SVG and PNG without a browser.
+"""Plots of a tournament: Vega-Lite specs of its tables, rendered by vl-convert as SVG and PNG without a browser.
 
 Values are told apart by place, shape and lightness, so that a plot reads the same in grey.
 """
@@ -6,14 +6,11 @@ Values are told apart by place, shape and lightness, so that a plot reads the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from debate_orchestrator.tournament.tables import Cell, Table
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.sanitize import one_line
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _MOST = 30
 """Models, judges or topics in one plot: more could not be read."""
@@ -23,6 +20,15 @@ _LEAST = 0.5
 """Log odds to either side of 0 that the axis of an interval shows at least."""
 _SCALE = 2
 """Pixels of a PNG for each unit of the drawing."""
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+_CONFIG = {"view": {"stroke": None}, "axis": {"labelLimit": 260, "gridColor": "#e4e4e4"}}
+_POINT = {"type": "point", "filled": True, "size": 70, "color": _DARK, "opacity": 1}
+
+Rows = list[dict[str, Any]]
+Spec = dict[str, Any]
+"""A Vega-Lite spec, or a part of one."""
+Draw = Callable[[Rows, list[str]], Spec | None]
+"""Makes a spec of the rows of a table and the models, the strongest first; None where there is nothing to show."""
 
 
 class Plot(NamedTuple):
@@ -42,7 +48,6 @@ def draw(tables: Sequence[Table], order: Sequence[str]) -> list[Plot]:
     Raises BadSettings where the extra `tournament` is missing.
     """
     try:
-        import altair  # noqa: F401
         import vl_convert
     except ImportError:
         problem = "Plots need libraries that are not installed here."
@@ -52,7 +57,7 @@ def draw(tables: Sequence[Table], order: Sequence[str]) -> list[Plot]:
     for name, table, how, make in _PLOTS:
         rows, cut = _shown(of[table], order)
         if rows and (chart := make(rows, [one_line(model) for model in order])) is not None:
-            spec = chart.configure_view(stroke=None).configure_axis(labelLimit=260, gridColor="#e4e4e4").to_json()
+            spec = {"$schema": _SCHEMA, "width": _WIDTH, "height": {"step": _STEP}, "config": _CONFIG, **chart}
             reading = f"{how} {of[table].about}{f' The first {_MOST} are shown.' if cut else ''}"
             svg, png = vl_convert.vegalite_to_svg(spec), vl_convert.vegalite_to_png(spec, scale=_SCALE)
             found.append(Plot(name, of[table].title, reading, svg, png))
@@ -78,55 +83,51 @@ def _plain(value: Cell) -> Cell:
     return one_line(value) if isinstance(value, str) else value
 
 
-def _names(rows: Sequence[Mapping[str, Any]], column: str, order: Sequence[str]) -> list[str]:
-    """The names in a column: models in their order, then others by name."""
-    names = dict.fromkeys(row[column] for row in rows)
-    return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
+def _names(rows: Sequence[Mapping[str, Any]], field: str, order: Sequence[str], **more: Any) -> Spec:
+    """An axis of the names in a field: models in their order, then others by name."""
+    names = dict.fromkeys(row[field] for row in rows)
+    sort = sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
+    return {"field": field, "type": "nominal", "title": None, "sort": sort, **more}
 
 
-def _chart(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    import altair as alt
+def _figures(field: str, title: str, **scale: Any) -> Spec:
+    """An axis of figures."""
+    return {"field": field, "type": "quantitative", "title": title, "scale": scale}
 
-    return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
-
-def _intervals(column: str, value: str, low: str, high: str, title: str) -> Callable[[Any, Any], Any]:
+def _intervals(field: str, value: str, low: str, high: str, title: str) -> Draw:
     """Points with their intervals, and a line at 0. The axis is never so short that rounding errors show."""
 
-    def make(rows: list[dict[str, Any]], order: list[str]) -> Any:
-        import altair as alt
-
-        y = alt.Y(f"{column}:N", sort=_names(rows, column, order), title=None)
-        base = _chart(rows).properties(width=_WIDTH, height=alt.Step(_STEP))
-        zero = _chart([{"zero": 0}]).mark_rule(color="#999", strokeDash=[3, 3]).encode(x="zero:Q")
+    def make(rows: Rows, order: list[str]) -> Spec:
         ends = [row[name] for row in rows for name in (low, high, value) if row[name] is not None]
-        scale = alt.Scale(domain=[min(-_LEAST, *ends), max(_LEAST, *ends)])
-        line = base.mark_rule(strokeWidth=2, color=_MIDDLE).encode(
-            x=alt.X(f"{low}:Q", title=title, scale=scale), x2=f"{high}:Q", y=y
-        )
-        points = base.mark_point(filled=True, size=70, color=_DARK, opacity=1).encode(x=f"{value}:Q", y=y)
-        return zero + line + points
+        x = _figures(low, title, domain=[min(-_LEAST, *ends), max(_LEAST, *ends)])
+        y = _names(rows, field, order)
+        zero = {"type": "rule", "color": "#999", "strokeDash": [3, 3]}
+        line = {"type": "rule", "strokeWidth": 2, "color": _MIDDLE}
+        return {
+            "data": {"values": rows},
+            "layer": [
+                {"data": {"values": [{"zero": 0}]}, "mark": zero, "encoding": {"x": _plain_figures("zero")}},
+                {"mark": line, "encoding": {"x": x, "x2": {"field": high}, "y": y}},
+                {"mark": _POINT, "encoding": {"x": _plain_figures(value), "y": y}},
+            ],
+        }
 
     return make
 
 
-def _elo(rows: list[dict[str, Any]], order: list[str]) -> Any:
-    import altair as alt
-
-    sort = [row["model"] for row in rows]
-    return (
-        _chart(rows)
-        .mark_point(filled=True, size=70, color=_DARK, opacity=1)
-        .encode(
-            x=alt.X("rating:Q", title="Elo", scale=alt.Scale(zero=False)), y=alt.Y("model:N", sort=sort, title=None)
-        )
-        .properties(width=_WIDTH, height=alt.Step(_STEP))
-    )
+def _plain_figures(field: str) -> Spec:
+    """Figures on the axis of another layer."""
+    return {"field": field, "type": "quantitative"}
 
 
-def _by_side(rows: list[dict[str, Any]], order: list[str]) -> Any:
-    import altair as alt
+def _elo(rows: Rows, order: list[str]) -> Spec:
+    y = {"field": "model", "type": "nominal", "title": None, "sort": [row["model"] for row in rows]}
+    encoding = {"x": _figures("rating", "Elo", zero=False), "y": y}
+    return {"data": {"values": rows}, "mark": _POINT, "encoding": encoding}
 
+
+def _by_side(rows: Rows, order: list[str]) -> Spec | None:
     points = [
         {"model": row["model"], "side": side, "rate": row[f"{side}_win_rate"]}
         for row in rows
@@ -135,53 +136,47 @@ def _by_side(rows: list[dict[str, Any]], order: list[str]) -> Any:
     ]
     if not points:
         return None
-    y = alt.Y("model:N", sort=_names(rows, "model", order), title=None)
-    scale = alt.Scale(domain=["pro", "con"], range=[_DARK, _MIDDLE])
-    marks = (
-        _chart(points)
-        .mark_point(size=80, filled=True, opacity=1)
-        .encode(
-            x=alt.X("rate:Q", title="win rate", scale=alt.Scale(domain=[0, 1])),
-            y=y,
-            shape=alt.Shape("side:N", scale=alt.Scale(domain=["pro", "con"], range=["circle", "square"]), title="side"),
-            color=alt.Color("side:N", scale=scale, title="side"),
-        )
-    )
-    return marks.properties(width=_WIDTH, height=alt.Step(_STEP))
+    side = {"field": "side", "type": "nominal", "title": "side"}
+    return {
+        "data": {"values": points},
+        "mark": {"type": "point", "size": 80, "filled": True, "opacity": 1},
+        "encoding": {
+            "x": _figures("rate", "win rate", domain=[0, 1]),
+            "y": _names(rows, "model", order),
+            "shape": {**side, "scale": {"domain": ["pro", "con"], "range": ["circle", "square"]}},
+            "color": {**side, "scale": {"domain": ["pro", "con"], "range": [_DARK, _MIDDLE]}},
+        },
+    }
 
 
-def _matrix(
-    down: str, across: str, value: str, domain: tuple[float, float], cells: Callable[[Any], Any] = iter
-) -> Callable[[Any, Any], Any]:
-    """A matrix of figures on tiles that are darker for more."""
+def _matrix(down: str, across: str, value: str, cells: Callable[[Rows], Iterator[dict[str, Any]]] = iter) -> Draw:
+    """A matrix of figures from 0 to 1 on tiles that are darker for more."""
 
-    def make(rows: list[dict[str, Any]], order: list[str]) -> Any:
-        import altair as alt
-
+    def make(rows: Rows, order: list[str]) -> Spec | None:
         given = [row for row in cells(rows) if row[value] is not None]
         if not given:
             return None
-        base = _chart(given).encode(
-            x=alt.X(
-                f"{across}:N",
-                sort=_names(given, across, order),
-                title=None,
-                axis=alt.Axis(orient="top", labelAngle=-40),
-            ),
-            y=alt.Y(f"{down}:N", sort=_names(given, down, order), title=None),
-        )
-        scale = alt.Scale(domain=list(domain), range=["#f4f7fa", _DARK], clamp=True)
+        axis = {"orient": "top", "labelAngle": -40}
+        places = {"x": _names(given, across, order, axis=axis), "y": _names(given, down, order)}
+        scale = {"domain": [0, 1], "range": ["#f4f7fa", _DARK], "clamp": True}
         # Each tile has its figure, so a legend would say nothing more; and Vega numbers its gradients by the process.
-        tiles = base.mark_rect(stroke="white").encode(color=alt.Color(f"{value}:Q", scale=scale, legend=None))
-        middle = sum(domain) / 2
-        ink = alt.condition(f"datum['{value}'] > {middle}", alt.value("white"), alt.value("black"))
-        text = base.mark_text(fontSize=11).encode(text=alt.Text(f"{value}:Q", format=".2f"), color=ink)
-        return (tiles + text).properties(width=alt.Step(46), height=alt.Step(28))
+        shade = {**_plain_figures(value), "scale": scale, "legend": None}
+        ink = {"condition": {"test": f"datum['{value}'] > 0.5", "value": "white"}, "value": "black"}
+        figure = {**_plain_figures(value), "format": ".2f"}
+        return {
+            "data": {"values": given},
+            "width": {"step": 46},
+            "height": {"step": 28},
+            "layer": [
+                {"mark": {"type": "rect", "stroke": "white"}, "encoding": {**places, "color": shade}},
+                {"mark": {"type": "text", "fontSize": 11}, "encoding": {**places, "text": figure, "color": ink}},
+            ],
+        }
 
     return make
 
 
-def _both_ways(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _both_ways(rows: Rows) -> Iterator[dict[str, Any]]:
     """Head to head as win rates, from either model's side."""
     for row in rows:
         for own, other in (("a", "b"), ("b", "a")):
@@ -189,63 +184,69 @@ def _both_ways(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield {"model": row[f"model_{own}"], "opponent": row[f"model_{other}"], "rate": share}
 
 
-def _mirrored(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _mirrored(rows: Rows) -> Iterator[dict[str, Any]]:
     for row in rows:
         yield row
         yield {**row, "judge_a": row["judge_b"], "judge_b": row["judge_a"]}
 
 
-def _stacked(rows: list[dict[str, Any]], order: list[str]) -> Any:
-    import altair as alt
-
+def _stacked(rows: Rows, order: list[str]) -> Spec:
     parts = [
         {"judge": row["judge"], "vote": vote, "rate": row[f"{vote}_rate"], "place": place}
         for row in rows
         for place, vote in enumerate(("pro", "tie", "con"))
     ]
-    scale = alt.Scale(domain=["pro", "tie", "con"], range=[_DARK, _LIGHT, _MIDDLE])
-    bars = _chart(parts).mark_bar(stroke="white")
-    return bars.encode(
-        x=alt.X("rate:Q", title="share of votes", scale=alt.Scale(domain=[0, 1])),
-        y=alt.Y("judge:N", title=None),
-        color=alt.Color("vote:N", scale=scale, title="vote"),
-        order="place:O",
-    ).properties(width=_WIDTH, height=alt.Step(_STEP))
+    scale = {"domain": ["pro", "tie", "con"], "range": [_DARK, _LIGHT, _MIDDLE]}
+    return {
+        "data": {"values": parts},
+        "mark": {"type": "bar", "stroke": "white"},
+        "encoding": {
+            "x": _figures("rate", "share of votes", domain=[0, 1]),
+            "y": {"field": "judge", "type": "nominal", "title": None},
+            "color": {"field": "vote", "type": "nominal", "title": "vote", "scale": scale},
+            "order": {"field": "place", "type": "ordinal"},
+        },
+    }
 
 
-def _topics(rows: list[dict[str, Any]], order: list[str]) -> Any:
-    import altair as alt
-
+def _topics(rows: Rows, order: list[str]) -> Spec:
     sort = [row["topic_id"] for row in sorted(rows, key=lambda row: -(row["pro_rate"] or 0))]
-    points = _chart(rows).mark_point(filled=True, size=60, color=_DARK, opacity=1)
-    return points.encode(
-        x=alt.X("pro_rate:Q", title="pro's win rate", scale=alt.Scale(domain=[0, 1])),
-        y=alt.Y("topic_id:N", sort=sort, title=None),
-    ).properties(width=_WIDTH, height=alt.Step(18))
+    return {
+        "data": {"values": rows},
+        "height": {"step": 18},
+        "mark": {**_POINT, "size": 60},
+        "encoding": {
+            "x": _figures("pro_rate", "pro's win rate", domain=[0, 1]),
+            "y": {"field": "topic_id", "type": "nominal", "title": None, "sort": sort},
+        },
+    }
 
 
-def _courses(rows: list[dict[str, Any]], order: list[str]) -> Any:
-    import altair as alt
-
-    lines = _chart(rows).mark_line(point=alt.OverlayMarkDef(size=60, filled=True), color=_DARK)
-    return lines.encode(
-        x=alt.X("turn:O", title="round", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("mean_score:Q", title="mean score", scale=alt.Scale(zero=False)),
-        shape=alt.Shape("judge:N", title="judge"),
-        strokeDash=alt.StrokeDash("judge:N", title="judge"),
-    ).properties(width=_WIDTH, height=240)
+def _courses(rows: Rows, order: list[str]) -> Spec:
+    judge = {"field": "judge", "type": "nominal", "title": "judge"}
+    return {
+        "data": {"values": rows},
+        "height": 240,
+        "mark": {"type": "line", "point": {"size": 60, "filled": True}, "color": _DARK},
+        "encoding": {
+            "x": {"field": "turn", "type": "ordinal", "title": "round", "axis": {"labelAngle": 0}},
+            "y": _figures("mean_score", "mean score", zero=False),
+            "shape": judge,
+            "strokeDash": judge,
+        },
+    }
 
 
 _INTERVAL = "The dot is the estimate, the line its 95 % interval."
 _DARKER = "Darker is more; each tile has its figure."
-_PLOTS: tuple[tuple[str, str, str, Callable[[Any, Any], Any]], ...] = (
+_PLOTS: tuple[tuple[str, str, str, Draw], ...] = (
     ("strengths", "bradley_terry", _INTERVAL, _intervals("model", "strength", "low", "high", "strength (log odds)")),
     ("elo", "elo", "The best is at the top.", _elo),
     (
         "head_to_head",
         "head_to_head",
         f"Each tile is how often the model of the row beat that of the column. {_DARKER}",
-        _matrix("model", "opponent", "rate", (0, 1), _both_ways),
+        _matrix("model", "opponent", "rate", _both_ways),
     ),
     ("winrate_by_side", "model_winrate_by_side", "A circle for pro, a square for con.", _by_side),
     ("topics", "topic_winrate", "Each dot is one topic.", _topics),
@@ -253,7 +254,7 @@ _PLOTS: tuple[tuple[str, str, str, Callable[[Any, Any], Any]], ...] = (
         "judge_agreement",
         "judge_agreement",
         f"Each tile is the kappa of two judges. {_DARKER}",
-        _matrix("judge_a", "judge_b", "kappa", (0, 1), _mirrored),
+        _matrix("judge_a", "judge_b", "kappa", _mirrored),
     ),
     ("judge_side_preference", "judge_side_preference", "Each bar is one judge's votes.", _stacked),
     (
@@ -266,7 +267,7 @@ _PLOTS: tuple[tuple[str, str, str, Callable[[Any, Any], Any]], ...] = (
         "persuasion",
         "persuasion",
         f"Each tile is how often the judge of the row voted for the debater of the column. {_DARKER}",
-        _matrix("judge", "debater", "win_rate", (0, 1)),
+        _matrix("judge", "debater", "win_rate"),
     ),
     ("score_by_turn", "score_by_turn", "A line for each judge.", _courses),
 )

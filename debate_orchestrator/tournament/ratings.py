@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from debate_orchestrator.tournament import bradley_terry
-from debate_orchestrator.tournament.bradley_terry import Estimate, Fit
+from debate_orchestrator.tournament.bradley_terry import Fit, Strength
 from debate_orchestrator.tournament.rows import DebateRow, Rows
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.garbage import collection_paused
@@ -95,22 +95,16 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
         yield f"There are {fit.clusters} topics: intervals drawn from so few are too narrow."
 
 
+_STRENGTH = ("model", "strength", "low", "high", "rank")
+"""What `rate --json` says of a model's strength."""
+
+
 def summary_json(ratings: Ratings) -> dict[str, Any]:
     """The ratings as `debate tournament rate --json` prints them."""
     fit = ratings.fit
-    strengths = fit.strengths if fit else ()
     return {
         "elo": [row._asdict() for row in ratings.elo],
-        "bradley_terry": [
-            {
-                "model": one.model,
-                "strength": one.strength.value,
-                "low": one.strength.low,
-                "high": one.strength.high,
-                "rank": one.rank,
-            }
-            for one in strengths
-        ],
+        "bradley_terry": [_strength(row, _STRENGTH) for row in (fit.strengths if fit else ())],
         "side_effect": fit.side.value if fit and fit.side else None,
         "second_speaker_effect": fit.second.value if fit and fit.second else None,
     }
@@ -118,29 +112,20 @@ def summary_json(ratings: Ratings) -> dict[str, Any]:
 
 def full_json(ratings: Ratings) -> dict[str, Any]:
     """The same with groups, votes, intervals of all effects, judges and notes, as `ratings.json` has it."""
-    fit, found = ratings.fit, summary_json(ratings)
-    if fit is None:
-        return {"schema": 1, **found, "notes": list(ratings.notes)}
-    beside = [{"group": one.group, "votes": one.votes} for one in fit.strengths]
-    found["bradley_terry"] = [{**row, **more} for row, more in zip(found["bradley_terry"], beside, strict=True)]
-    effects = {"side_effect": fit.side, "second_speaker_effect": fit.second, "ties": fit.ties}
-    return {
-        "schema": 1,
-        **found,
-        "effects": {name: _interval(value) for name, value in effects.items()},
-        "judges": [
-            {
-                "judge": one.judge,
-                "votes": one.votes,
-                "bias": _interval(one.bias),
-                "reliability": _interval(one.reliability),
-            }
-            for one in fit.judges
-        ],
-        "intervals": {"confidence": bradley_terry.CONFIDENCE, "draws": fit.draws, "drawn_by": fit.drawn_by},
-        "notes": list(ratings.notes),
-    }
+    fit, found = ratings.fit, {"schema": 1, **summary_json(ratings)}
+    if fit is not None:
+        effects = {"side_effect": fit.side, "second_speaker_effect": fit.second, "ties": fit.ties}
+        found |= {
+            "bradley_terry": [_strength(row, (*_STRENGTH, "group", "votes")) for row in fit.strengths],
+            "effects": {name: effect and effect._asdict() for name, effect in effects.items()},
+            "judges": [
+                {**judge._asdict(), "bias": judge.bias._asdict(), "reliability": judge.reliability._asdict()}
+                for judge in fit.judges
+            ],
+            "intervals": {"confidence": bradley_terry.CONFIDENCE, "draws": fit.draws, "drawn_by": fit.drawn_by},
+        }
+    return {**found, "notes": list(ratings.notes)}
 
 
-def _interval(estimate: Estimate | None) -> dict[str, float | None] | None:
-    return None if estimate is None else {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+def _strength(row: Strength, fields: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in fields}

@@ -111,12 +111,6 @@ class BallotRow(Value):
             return None
         return math.fsum(pro - con for pro, con in self.scores.values()) / len(self.scores)
 
-    def points(self, side: Side) -> float | None:
-        """A side's mean over the dimensions; None where sides are not scored."""
-        if not self.scores:
-            return None
-        return math.fsum(pair[side == "con"] for pair in self.scores.values()) / len(self.scores)
-
 
 class Rows:
     """The rows of one tournament, in the order of (created, id), and sentences on what weakens them."""

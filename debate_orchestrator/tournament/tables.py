@@ -79,7 +79,10 @@ def _rating_tables(ratings: Ratings) -> Iterator[Table]:
         "Strengths from every judge's vote, in log odds, without what side, order and judge add; 95 % intervals over "
         "topics. Models that the intervals do not separate share a rank.",
         ("rank", "model", "strength", "low", "high", "votes", "group"),
-        tuple((one.rank, one.model, *one.strength, one.votes, one.group) for one in (fit.strengths if fit else ())),
+        tuple(
+            (one.rank, one.model, one.strength, one.low, one.high, one.votes, one.group)
+            for one in (fit.strengths if fit else ())
+        ),
     )
     yield Table(
         "judge_effects",
@@ -207,10 +210,10 @@ def fleiss_kappa(panels: Sequence[Sequence[int]]) -> float | None:
     """Fleiss' kappa of panels of two judges or more, which may differ in size, from how many of a panel gave each
     label; None without a panel, or where only one label occurs.
     Source: J. L. Fleiss, Measuring Nominal Scale Agreement among Many Raters, 1971."""
-    labels = [sum(counts) for counts in zip(*panels, strict=True)]
+    labels: list[int] = [sum(counts) for counts in zip(*panels, strict=True)]
     if sum(count > 0 for count in labels) < 2:
         return None
     total = sum(labels)
     agreed = [sum(count * (count - 1) for count in panel) / (sum(panel) * (sum(panel) - 1)) for panel in panels]
-    chance = sum(count * count for count in labels) / (total * total)
+    chance: float = sum(count * count for count in labels) / (total * total)
     return (sum(agreed) / len(agreed) - chance) / (1 - chance)

@@ -1,10 +1,11 @@
-"""The desk: the pages on which this user lists, starts, watches, steers, compares and searches debates."""
+"""The desk: the pages on which this user lists, starts, watches, steers, compares and searches debates; and the form of
+a new debate, with every problem beside its field."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
@@ -13,18 +14,27 @@ from starlette.responses import Response
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import can_end_early
-from debate_orchestrator.engine import format_check
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.settings import DEFAULT_FORMAT, SOURCED, Settings
+from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.api import find_risks, open_debate, open_judging
+from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.prompting.person_turns import human_seats
-from debate_orchestrator.reports import review_files
+from debate_orchestrator.providers import discovery
+from debate_orchestrator.providers.discovery import Found
+from debate_orchestrator.reports import reviews
 from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.setup import risks as risks_module
+from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, settings_from, types_of
+from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
+from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
-from debate_orchestrator.web import blocks, folder, new_debate, reviewing
+from debate_orchestrator.web import blocks, folder, reviewing
 from debate_orchestrator.web.guard import DESK, Tokens
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
@@ -37,7 +47,7 @@ class Desk:
     def __init__(self, tokens: Tokens, runs: Runs):
         self._tokens, self._runs = tokens, runs
         self._address = f"{DESK}{tokens.desk}"
-        self._offered: list[new_debate.Offered] = []
+        self._found: Found | None = None
         """What was found, once it was looked for."""
 
     def _page(self, template: str, code: int = 200, **values: Any) -> Response:
@@ -76,25 +86,25 @@ class Desk:
 
     async def new(self, request: Request) -> Response:
         """The form of a new debate; then what it would cost and do; then its start."""
-        if not self._offered:
-            self._offered.append(await asyncio.to_thread(new_debate.look))
-        offered = self._offered[0]
+        if self._found is None:
+            self._found = await asyncio.to_thread(discovery.look)
+        found = self._found
         if request.method != "POST":
-            return self._form(dict(request.query_params), [])
+            return self._form(found, dict(request.query_params), [])
         sent = await form(request, self._tokens.form)
         action = sent.pop("action", "cost")
         if action in ("format", "back"):
-            return self._form(sent, [])
+            return self._form(found, sent, [])
         try:
-            prepared = await asyncio.to_thread(new_debate.prepare, sent, offered)
+            prepared = await asyncio.to_thread(prepare, sent, found)
             risks = find_risks(prepared.settings)
             if action == "start" and _agreed(sent, risks):
                 return await self._start(prepared)
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
-            expected = await asyncio.to_thread(new_debate.expected, prepared)
+            expected = await asyncio.to_thread(expected_cost, prepared)
             lines = risks_module.risk_lines(risks)
         except DebateError as error:
-            return self._form(sent, error.complaints)
+            return self._form(found, sent, error.complaints)
         fields = {name: text for name, text in sent.items() if name not in ("agree", "risk")}
         format = format_check.load(prepared.settings.format)
         return self._page(
@@ -102,7 +112,7 @@ class Desk:
             settings=prepared.settings,
             sides={side: format.name_of(side) for side in format.sides},
             names={seat: format.name_of(seat) for seat in prepared.settings.cast},
-            who=new_debate.who,
+            who=who,
             derives=prepared.derives,
             rehearsal=prepared.rehearsal,
             expected=expected,
@@ -113,33 +123,32 @@ class Desk:
             fields=fields,
         )
 
-    def _form(self, sent: Mapping[str, str], complaints: list[str]) -> Response:
+    def _form(self, found: Found, sent: Mapping[str, str], complaints: list[str]) -> Response:
         """The form with what was sent, and every problem beside its field."""
-        offered = self._offered[0]
         try:
-            format = new_debate.chosen_format(sent)
+            format = chosen_format(sent)
         except DebateError as error:
-            complaints, sent = error.complaints, {**sent, "format": new_debate.DEFAULT_FORMAT}
-            format = new_debate.chosen_format(sent)
-        fields = new_debate.more_fields(format)
-        seats = {seat: new_debate.cast_options(seat, format, offered) for seat in new_debate.seats(format)}
+            complaints, sent = error.complaints, {**sent, "format": DEFAULT_FORMAT}
+            format = chosen_format(sent)
+        fields = more_fields(format)
+        seats = {seat: cast_options(seat, format, found) for seat in seats_to_fill(format)}
         names = {"topic", "positions", "rounds", "format", "cast", *(field.name for field in fields)}
         names |= {f"cast.{seat}" for seat in seats} | {f"positions.{side}" for side in format.sides}
-        problems = new_debate.by_field(complaints, names.__contains__)
+        problems = by_field(complaints, names.__contains__)
         return self._page(
             "new.html.j2",
             422 if complaints else 200,
             sent=sent,
             format=format,
-            formats=new_debate.formats(),
+            formats=formats(),
             seats=seats,
-            chosen={seat: sent.get(f"cast.{seat}") or new_debate.default_of(seat, format, offered) for seat in seats},
+            chosen={seat: sent.get(f"cast.{seat}") or default_of(seat, format, found) for seat in seats},
             fields=fields,
             open=any(sent.get(field.name) or problems.get(field.name) for field in fields),
             problems=problems,
         )
 
-    async def _start(self, prepared: new_debate.Prepared) -> Response:
+    async def _start(self, prepared: Prepared) -> Response:
         """Opens the debate and runs it. What was paid for its positions is on record, however the browser leaves."""
         opening = asyncio.ensure_future(open_debate(prepared.settings, rehearse=prepared.rehearsal, people=True))
         files = await asyncio.shield(opening)
@@ -186,7 +195,7 @@ class Desk:
             review=reviewing.link(self._tokens, name, first),
             reviewers=[
                 (reviewer, f"?{reviewing.own_query(self._tokens, first, reviewer)}", filed)
-                for reviewer, filed in await asyncio.to_thread(review_files.reviewers, files.ballots)
+                for reviewer, filed in await asyncio.to_thread(reviews.reviewer_names, files.ballots)
             ],
         )
 
@@ -256,3 +265,163 @@ def _agreed(sent: Mapping[str, str], risks: tuple[Risk, ...]) -> bool:
     """Whether the form agrees to all of these risks: those that were shown on its page."""
     shown = {digest.strip() for digest in sent.get("risk", "").split(",")}
     return not risks or (sent.get("agree") == "yes" and {risk.digest for risk in risks} <= shown)
+
+
+_OWN_FIELDS = ("topic", "positions", "format", "cast", "output", "one_agent", "sources", "rounds")
+"""Settings that have a field of their own in the form, or none."""
+_REHEARSED = ".rehearsed"
+_MOST_LISTED = 8
+"""Models of one server that are offered; others can be typed."""
+
+
+class FormField(NamedTuple):
+    """One field."""
+
+    name: str
+    label: str
+    help: str
+    kind: str
+    """text, lines, number or choice."""
+    options: tuple[tuple[str, str], ...] = ()
+
+
+def chosen_format(sent: Mapping[str, str]) -> Format:
+    """The format that was chosen. Raises BadFormat or BadSettings."""
+    return format_check.load(sent.get("format") or DEFAULT_FORMAT)
+
+
+def formats() -> list[tuple[str, str]]:
+    """The shipped formats and their titles."""
+    return [(name, format_check.load(name).title) for name in resources.format_names()]
+
+
+def seats_to_fill(format: Format) -> tuple[str, ...]:
+    """The seats for which a person chooses who fills them."""
+    return tuple(seat for seat in format.seats_taken(format.options) if seat != CLERK)
+
+
+def cast_options(seat: str, format: Format, found: Found) -> tuple[tuple[str, str], ...]:
+    """Who may take a seat, as the values and the words of a list."""
+    usual_models = {found.usual[seat]: "the default" for seat in EVERYBODY if seat in found.usual}
+    callable_models = found.callable_models(_MOST_LISTED) | usual_models
+    models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in callable_models.items())
+    stand_in = (_stand_in(seat, found), "a stand-in: calls no model, costs nothing")
+    usual = (("", "the first judge's model, or a side's where no model judges"),) if seat == RAPPORTEUR else ()
+    return (*usual, *models, stand_in, (model_spec.HUMAN, "a person, in a browser"))
+
+
+def _stand_in(seat: str, found: Found) -> str:
+    return model_spec.stand_in(found.best[JUDGE if seat in (JUDGE, RAPPORTEUR) else "a"])
+
+
+def who(spec: str) -> str:
+    """Who takes a seat, in words."""
+    if spec == model_spec.HUMAN:
+        return "a person, in a browser"
+    return "a stand-in" if model_spec.is_stand_in(spec) else model_spec.public_name(spec)
+
+
+def default_of(seat: str, format: Format, found: Found) -> str:
+    """Who takes a seat unless another is chosen; empty for the rapporteur, which is then the first judge's model."""
+    return "" if seat == RAPPORTEUR else found.usual.get(seat) or _stand_in(seat, found)
+
+
+def more_fields(format: Format) -> list[FormField]:
+    """The fields of the settings that most people leave as they are."""
+    found = []
+    for name, text in SETTING_TEXTS.items():
+        if name in _OWN_FIELDS:
+            continue
+        kind, options = _kind(name), list[tuple[str, str]]()
+        if kind == "flag":
+            kind, options = "choice", [("", "default"), ("yes", "yes"), ("no", "no")]
+        elif name == "strictness":
+            kind, options = "choice", [("", "default"), *((mode, mode) for mode in format.rubric.strictness)]
+        elif name == "first":
+            kind, options = "choice", [("", "default"), *((side, format.name_of(side)) for side in format.sides)]
+        if kind:
+            found.append(FormField(name, name.replace("_", " ").capitalize(), text.help, kind, tuple(options)))
+    return found
+
+
+def _kind(name: str) -> str:
+    """The kind of field that a setting takes by its type; empty where a form can't give it."""
+    kinds = {bool: "flag", int: "number", float: "number", dict: "", tuple: "lines", str: "text"}
+    return next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
+
+
+def answers_of(sent: Mapping[str, str], format: Format, found: Found) -> dict[str, Any]:
+    """What was sent as answers: the keys of an answers file, and values of the types that it would have."""
+    answers: dict[str, Any] = {"topic": sent.get("topic", "").strip(), "format": sent.get("format") or DEFAULT_FORMAT}
+    positions = {side: text for side in format.sides if (text := sent.get(f"positions.{side}", "").strip())}
+    if positions:
+        answers["positions"] = positions
+    cast = {seat: _cast(sent, seat, format, found) for seat in seats_to_fill(format)}
+    answers["cast"] = {seat: specs for seat, specs in cast.items() if any(specs)}
+    for name in ("rounds", *(field.name for field in more_fields(format))):
+        if text := sent.get(name, "").strip():
+            answers[name] = from_text(name, text, between="\n")
+    answers["output"] = str(folder.free_files(answers["topic"]).report)
+    answers["sources"] = {key: "user" for key in SOURCED if key in answers and key != "output"}
+    return answers
+
+
+def _cast(sent: Mapping[str, str], seat: str, format: Format, found: Found) -> list[str]:
+    """Who takes a seat: the models that were typed, else the one that was chosen, as often as the format has judges."""
+    typed = [line.strip() for line in sent.get(f"other.{seat}", "").splitlines() if line.strip()]
+    chosen = sent.get(f"cast.{seat}") or default_of(seat, format, found)
+    return typed or [chosen] * (format.panel if seat == JUDGE else 1)
+
+
+class Prepared(NamedTuple):
+    """A debate that can be started."""
+
+    settings: Settings
+    files: DebateFiles
+    rehearsal: bool
+    """Whether stand-ins take every seat."""
+    derives: bool
+    """Whether a model is to derive the positions when it starts."""
+
+
+def prepare(sent: Mapping[str, str], found: Found) -> Prepared:
+    """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written."""
+    format = chosen_format(sent)
+    answers = answers_of(sent, format, found)
+    settings = settings_from(answers, format, answers["output"])
+    speakers = [spec for seat in seats_to_fill(format) for spec in settings.cast.get(seat, ())]
+    rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
+    settings = start.rehearsed(settings) if rehearsal else settings
+    if not settings.positions and not any(map(model_spec.is_called, speakers)):
+        settings = settings.model_copy(update={"positions": worded_positions(settings.topic, format.sides)})
+        if not settings.positions:
+            raise BadSettings("positions: write out what each side argues. No model takes part that could derive it.")
+    files = folder.free_files(settings.topic, _REHEARSED if rehearsal else "")
+    start.check_settings(settings, files, people=True)
+    output = f"{files.report.removesuffix('.md').removesuffix(_REHEARSED)}.md" if rehearsal else files.report
+    settings = settings.model_copy(update={"output": output})
+    return Prepared(settings, files, rehearsal, derives=not settings.positions)
+
+
+def expected_cost(prepared: Prepared) -> str:
+    """What the debate is expected to take, in a sentence. It is played through for that, which takes a while."""
+    settings = prepared.settings
+    if not prepared.rehearsal and not any(map(model_spec.is_called, model_spec.specs_of(settings.cast))):
+        return "nothing: no model is called"
+    if not settings.positions:
+        format = format_check.load(settings.format)
+        guessed = worded_positions(settings.topic, format.sides) or dict.fromkeys(format.sides, settings.topic)
+        settings = settings.model_copy(update={"positions": guessed})
+    found = estimate(start.make_opening(settings)).sentence()
+    return f"nothing: it is a rehearsal. The real debate: {found}" if prepared.rehearsal else found
+
+
+def by_field(complaints: list[str], known: Callable[[str], bool]) -> dict[str, list[str]]:
+    """Problems by the field that they stand beside; under an empty name those of no field."""
+    found: dict[str, list[str]] = {}
+    for complaint in complaints:
+        name, _, rest = complaint.partition(":")
+        if name == "cast" and (seat := rest.strip().partition(":")[0].partition(",")[0]):
+            name = f"cast.{seat}" if known(f"cast.{seat}") else name
+        found.setdefault(name if known(name) else "", []).append(complaint)
+    return found

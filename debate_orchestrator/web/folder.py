@@ -18,6 +18,7 @@ from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile, DebateError, short_repr
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import pages
 
@@ -125,8 +126,7 @@ def _marks(debate: DebateState) -> Iterator[str]:
 def outcome(debate: DebateState) -> str:
     """What was decided, or how far it is, in a line."""
     if not debate.complete:
-        count = len(debate.answers)
-        return f"not finished: {count} turn{'s' * (count != 1)} on record"
+        return f"not finished: {plural(len(debate.answers), 'turn')} on record"
     verdict = tally.verdict(debate)
     return one_line(wording.outcome_line(verdict, debate.format)) if verdict else "complete, without a verdict"
 

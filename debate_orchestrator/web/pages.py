@@ -1,4 +1,4 @@
-"""What views answer with: templates as pages, reports, pictures; and how they read a form."""
+"""What views answer with: templates as pages, reports, pictures, errors; and how they read a form."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.engine import api
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.web.guard import same
+from debate_orchestrator.web.guard import desk_of, same
 
 STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
 """The files that pages load, and their types."""
@@ -127,3 +128,25 @@ def png(data: bytes) -> Response:
     headers = {"cache-control": "public, max-age=600", "cross-origin-resource-policy": "cross-origin"}
     headers["content-security-policy"] = policy
     return Response(data, media_type="image/png", headers=headers)
+
+
+async def static_file(request: Request) -> Response:
+    """A file that pages load."""
+    name = request.path_params["name"]
+    if name not in STATIC:
+        raise HTTPException(404)
+    headers = {"cache-control": "max-age=300"}
+    return Response(static(name), media_type=STATIC[name], headers=headers)
+
+
+async def failed(request: Request, error: DebateError | HTTPException) -> Response:
+    """The page of an error that no view showed beside a field, or of an address that leads nowhere."""
+    title = "This did not work"
+    if isinstance(error, DebateError):
+        status, problems = 404 if isinstance(error, BadFile) else 409, error.complaints
+    elif error.status_code == 404:
+        status, title, problems = 404, "Not found", ["There is no such page."]
+    else:
+        status, problems = error.status_code, [error.detail]
+    desk = desk_of(request.url.path)
+    return html_response("error.html.j2", status, desk=desk, title=title, complaints=problems)

@@ -14,11 +14,11 @@ from starlette.responses import Response
 
 from debate_orchestrator.core import transcript
 from debate_orchestrator.prompting import fields
-from debate_orchestrator.reports import review_files, reviews
+from debate_orchestrator.reports import reviews
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.markdown import blind_speeches
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.review_files import ReviewedDebate
+from debate_orchestrator.reports.reviews import ReviewedDebate
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import folder, form_fields
@@ -38,7 +38,7 @@ def link(tokens: Tokens, debate: str, first: str) -> str:
 
 def own_query(tokens: Tokens, first: str, reviewer: str) -> str:
     """What is added to that link for one reviewer, who goes on with it where they left."""
-    return urlencode({"as": reviewer, "key": tokens.reviewer(first, review_files.stem_of(reviewer))})
+    return urlencode({"as": reviewer, "key": tokens.reviewer(first, reviews.stem_of(reviewer))})
 
 
 class Reviews:
@@ -75,21 +75,21 @@ class Reviews:
             return self._file(request, case, name, sent)
         if name and self._filed(case, name):
             return self._page(request, case, "filed", name=name)
-        if name and (draft := review_files.draft(case.folder, name, case.digest)).get(_READ):
+        if name and (draft := reviews.read_draft(case.folder, name, case.digest)).get(_READ):
             return self._reading(request, case, draft, {}, [])
         return self._page(request, case, "before", name=name)
 
     def _reviewer(self, request: Request, case: ReviewedDebate) -> str:
         """The reviewer whose review the address opens; empty where it has no key, or another reviewer's."""
         name, key = (one_line(request.query_params.get(part, "")) for part in ("as", "key"))
-        own = self._tokens.reviewer(case.entries[0].hash, review_files.stem_of(name))
+        own = self._tokens.reviewer(case.entries[0].hash, reviews.stem_of(name))
         return name if name and same(own, key) else ""
 
     def _own_address(self, request: Request, case: ReviewedDebate, name: str) -> str:
         return f"{request.url.path}?{own_query(self._tokens, case.entries[0].hash, name)}"
 
     def _filed(self, case: ReviewedDebate, name: str) -> bool:
-        return review_files.is_filed(case.folder, name, case.form, case.entries)
+        return reviews.is_filed(case.folder, name, case.form, case.entries)
 
     def _begin(self, request: Request, case: ReviewedDebate, sent: Mapping[str, str]) -> Response:
         """Takes the vote before reading, which stands from then on, and leads to the reviewer's own address."""
@@ -101,7 +101,7 @@ class Reviews:
         problems += [] if before else ["Say which position you hold before you read."]
         if not problems:
             try:
-                if review_files.begin(case.folder, ballot | {_READ: True}):
+                if reviews.begin_review(case.folder, ballot | {_READ: True}):
                     return go_to(self._own_address(request, case, name))
                 problems = [
                     f"There is a review by {name} already. If it is yours, open the address that you got when you "
@@ -113,7 +113,7 @@ class Reviews:
 
     def _file(self, request: Request, case: ReviewedDebate, name: str, sent: Mapping[str, str]) -> Response:
         """Files the ballot, or shows what is wrong with it."""
-        draft = review_files.draft(case.folder, name, case.digest) if name else {}
+        draft = reviews.read_draft(case.folder, name, case.digest) if name else {}
         if not draft.get(_READ):
             return self._page(request, case, "before", 422, name=name, problems=["Begin with the vote before reading."])
         answers = fields.value(case.form.asked(*_ASKED), case.form.terms, form_fields.entered(sent))
@@ -125,8 +125,8 @@ class Reviews:
             ballot["rounds"] = {int(number): part for number, part in ballot["rounds"].items()}
         try:
             ballot = reviews.in_order(case.form, ballot)
-            review_files.checked_review(ballot, "ballot", case.form, case.entries)
-            review_files.file(case.folder, ballot)
+            reviews.checked_review(ballot, "ballot", case.form, case.entries)
+            reviews.file_ballot(case.folder, ballot)
         except BadFile as error:
             problems = [problem.removeprefix("ballot: ") for problem in error.complaints]
             return self._reading(request, case, draft, sent, problems)

@@ -238,6 +238,7 @@ class Run:
 
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
+        # The user agreed to its risks on the page that started it.
         with continue_debate(self.path, ignore, reopening) as debate:
             self.debate, self.current = debate, debate.current
             self._shown = {block.id for block in blocks.outline(debate.state)}

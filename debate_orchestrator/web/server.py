@@ -1,32 +1,79 @@
-"""Serves the application: on which address, with which limits for connections, until it is interrupted, and opens it in
-the user's browser."""
+"""The web application and its server: which view answers which address, on which port and with which limits for
+connections, until it is interrupted; and how it is opened in the user's browser."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import html
 import socket
 import threading
 import webbrowser
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.routing import Mount, Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
-from debate_orchestrator.util.errors import BadFile, BadSettings
-from debate_orchestrator.web import app as desk_app
-from debate_orchestrator.web.guard import DESK, App, load_tokens
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
+from debate_orchestrator.web import pages, tournaments
+from debate_orchestrator.web.desk import Desk
+from debate_orchestrator.web.guard import DESK, App, Guard, Tokens, desk_alone, load_tokens
 from debate_orchestrator.web.public import views
 from debate_orchestrator.web.public.limits import MemoryLimits, PostgresLimits
 from debate_orchestrator.web.public.rules import Rules
 from debate_orchestrator.web.public.site import Site, spent_before
+from debate_orchestrator.web.reviewing import Reviews
 from debate_orchestrator.web.runs import Runs
+from debate_orchestrator.web.seats import Seats
+
+
+def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -> Guard:
+    """The application for the debates of the working folder. `hosts` are the names under which it is asked for, with
+    their ports; `runs` are ended with it."""
+    runs = runs or Runs()
+    desk, seats, reviews = Desk(tokens, runs), Seats(tokens, runs), Reviews(tokens)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        runs.go_on()
+        yield
+        await runs.shutdown()
+
+    of_desk = [
+        Route("/", desk.debates),
+        Route("/new", desk.new, methods=["GET", "POST"]),
+        Route("/search", desk.search),
+        Route("/compare", desk.compare),
+        Route("/tournaments", tournaments.listed),
+        Route("/tournaments/{name}", tournaments.tournament),
+        Route("/tournaments/{name}/report", tournaments.report),
+        Route("/tournaments/{name}/debates/{debate}", tournaments.debate),
+        Route("/debates/{name}", desk.debate),
+        Route("/debates/{name}/stream", desk.stream),
+        Route("/debates/{name}/report", desk.report),
+        Route("/debates/{name}/{action}", desk.act, methods=["POST"]),
+    ]
+    routes = [
+        Mount(f"{DESK}{{key}}", routes=of_desk),
+        Route("/static/{name}", pages.static_file),
+        Route("/review/{name}/{token}", reviews.review, methods=["GET", "POST"]),
+        Route("/review/{name}/{token}/report", reviews.report),
+        Route("/seat/{name}/{seat}/{token}", seats.seat, methods=["GET", "POST"]),
+        Route("/seat/{name}/{seat}/{token}/stream", seats.stream),
+        Route("/seat/{name}/{seat}/{token}/report", seats.report),
+    ]
+    handlers: dict[Any, Any] = {DebateError: pages.failed, HTTPException: pages.failed}
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    return Guard(app, hosts=hosts, admit=desk_alone(tokens))
+
 
 LOOPBACK = "127.0.0.1"
 _MOST_CONNECTIONS = 1_500
@@ -38,7 +85,7 @@ def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) ->
     Raises BadSettings where the port is taken."""
     runs, tokens = Runs(), load_tokens()
     with _listening(port) as (listening, address):
-        app = desk_app.create_app(tokens, _hosts(listening, more_hosts), runs)
+        app = create_app(tokens, _hosts(listening, more_hosts), runs)
         ready(f"{address}{DESK}{tokens.desk}/")
         _run(app, listening, runs.shutdown)
 
@@ -61,7 +108,7 @@ def _hosts(listening: socket.socket, more: Sequence[str]) -> list[str]:
     return [f"{LOOPBACK}:{port}", f"localhost:{port}", *more]
 
 
-@contextmanager
+@contextlib.contextmanager
 def _listening(port: int) -> Iterator[tuple[socket.socket, str]]:
     """A socket of this machine, and its address."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -204,5 +251,5 @@ def open_desk(address: str) -> bool:
 
 
 def _remove(page: Path) -> None:
-    with suppress(OSError):
+    with contextlib.suppress(OSError):
         page.unlink()

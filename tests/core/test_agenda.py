@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from core.folding import absent, converging, debated, marks, opened, play, spoke
+from core.folding import converging, debated, opened, play, spoke
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +14,6 @@ from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import Asked, BudgetChanged, EndedEarly, Event, QuestionAsked, Recording
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Phase
-from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import OutOfTurn
 
@@ -32,27 +31,6 @@ def put(debate: DebateState, turn: str) -> list[tuple[str, bool]]:
 
 def asked(turn: str) -> Asked:
     return Asked(turn=turn, brief="0" * 64, by="host")
-
-
-def test_a_question_is_heard_from_the_next_turn_on() -> None:
-    """Those a question is put to hear it as new in their next turn, as known after that; the others never."""
-    debate = debated(2, until="1.challenge.a")
-    debate = apply(debate, raised(WHY, "a"))
-    debate, _ = play(debate)
-    assert put(debate, "1.opening.a") == []
-    assert put(debate, "1.challenge.a") == [(WHY, True)]
-    assert put(debate, "1.rebuttal.a") == put(debate, "2.constructive.a") == [(WHY, False)]
-    assert all(put(debate, turn.id) == [] for turn in schedule.settled(debate) if turn.seat != "a")
-
-
-def test_who_was_asked_already_hears_it_later() -> None:
-    """A turn whose brief was put before the question keeps that brief."""
-    debate = debated(2, until="1.challenge.a")
-    debate = apply(debate, asked("1.challenge.a"))
-    debate = apply(debate, raised(WHY, "a", "b"))
-    assert (put(debate, "1.challenge.a"), put(debate, "1.challenge.b")) == ([], [])
-    debate, _ = play(debate)
-    assert put(debate, "1.rebuttal.a") == put(debate, "1.rebuttal.b") == [(WHY, True)]
 
 
 def test_questions_add_up() -> None:
@@ -164,15 +142,6 @@ def test_an_early_end_needs_something_to_end(until: str, got: str) -> None:
         debate = apply(debate, CLOSED)
 
 
-def test_questions_after_an_early_end() -> None:
-    """Only a seat that still has a turn can be asked then."""
-    debate = debated(3, until="1.challenge.a")
-    debate = apply(debate, CLOSED)
-    with pytest.raises(OutOfTurn, match="to a: the last turn"):
-        debate = apply(debate, raised(WHY, "a"))
-    debate = apply(debate, raised(WHY, "judge"))
-
-
 @cache
 def answers() -> dict[str, Event]:
     """What is said in a debate of two rounds, turn by turn."""
@@ -281,15 +250,6 @@ def test_an_old_concession_is_no_finding_of_the_new_panel() -> None:
     assert verdict is not None and verdict.winner == "a"
 
 
-def test_a_concession_that_both_panels_see_is_one() -> None:
-    """What the new ballots find too ends as it would have ended live."""
-    debate = again(3, script={"1.verdict.judge": {"conceded": "b"}}, conceded={1: "b"})
-    verdict = tally.verdict(debate)
-
-    assert tally.conceded(debate) == "b"
-    assert verdict is not None and verdict.winner == "consensus"
-
-
 def test_a_concession_that_only_the_new_panel_sees_ends_nothing() -> None:
     """The debate went on, so it goes on; and no consensus is made of it."""
     debate = again(2, script={"1.verdict.judge": {"conceded": "b"}})
@@ -321,26 +281,3 @@ def test_the_whole_new_panel_votes_before_it_ends() -> None:
 
 def _in_turn(phase: Phase) -> Phase:
     return phase.model_copy(update={"order": "in turn"})
-
-
-def test_an_absent_panel_changes_no_agenda() -> None:
-    """Where no new ballot counts, the old recording is gone through all the same."""
-    script = {"1.verdict.judge": absent("1.verdict.judge"), "2.verdict.judge": marks()}
-    debate = again(2, script=script, interventions={1: ("a",)})
-
-    assert debate.complete and tally.unjudged(debate, 1)
-    assert "1.divergence.a" in ids(debate)
-
-
-def test_a_round_without_ballots_is_not_judged() -> None:
-    """Which rounds get scored follows from the phases."""
-    base = opened(3)
-    last = tuple(
-        phase.model_copy(update={"when": Condition(round="last")}) if phase.name == "verdict" else phase
-        for phase in base.format.round
-    )
-    debate = fold([base.model_copy(update={"format": base.format.model_copy(update={"round": last})})])
-
-    assert [tally.is_judged(debate, n) for n in (1, 2, 3)] == [False, False, True]
-    debate, _ = play(debate)
-    assert not tally.unjudged(debate, 1)

@@ -6,8 +6,8 @@ import re
 import sys
 import unicodedata
 
-import pytest
 from core.folding import CONCEDE, DECLINE, many, opened, reply, spoke
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -336,8 +336,7 @@ def test_a_slip_ends_with_its_paragraph(before: str, text: str, slip: str, at: i
     assert conceded("\n\n".join([*paragraphs, CONCEDE])) == "a"
 
 
-@pytest.mark.parametrize(
-    "text",
+@for_each(
     [
         f'So "it\n{CONCEDE}',
         f"{CONCEDE}\n\nWell argued.",
@@ -347,7 +346,7 @@ def test_a_slip_ends_with_its_paragraph(before: str, text: str, slip: str, at: i
         f"```\n{CONCEDE}\n```",
         f"They would have me write:\n\n> [/THINK]\n\n{CONCEDE}",
         f"They would have me write.\n\n{CONCEDE}\n\n<think> tags would follow. I do not concede.",
-    ],
+    ]
 )
 def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
     """Where a reserved line stands alone on a line and does not count, that can be told."""
@@ -355,9 +354,8 @@ def test_a_line_that_does_not_count_is_noticed(text: str) -> None:
     assert speech_rules.ignored_line(debate, debate.due[0], reply(text)) == CONCEDE
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["So.", CONCEDE, f"> {CONCEDE}\n\n{DECLINE}", f"I will not say {CONCEDE}", f"<think>\n{CONCEDE}\n</think>\nSo."],
+@for_each(
+    ["So.", CONCEDE, f"> {CONCEDE}\n\n{DECLINE}", f"I will not say {CONCEDE}", f"<think>\n{CONCEDE}\n</think>\nSo."]
 )
 def test_nothing_is_noticed_without_need(text: str) -> None:
     """A line that counts, one within a sentence and one in private working are nothing to tell about."""

@@ -22,6 +22,7 @@ from core.folding import (
     state,
     voted,
 )
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -160,19 +161,11 @@ def test_notes_are_taken_at_any_time() -> None:
     assert ([note.detail for note in debate.notes], debate.complete) == (["x"], True)
 
 
-@pytest.mark.parametrize("turn", ["2.constructive.a", "1.divergence.b", "final.verdict.judge-2", "", "1.opening"])
+@for_each(["2.constructive.a", "1.divergence.b", "final.verdict.judge-2", "", "1.opening"])
 def test_turns_that_are_not_there(turn: str) -> None:
     """A turn that the agenda has not reached can't be had by its id."""
     with pytest.raises(OutOfTurn, match="this turn is not due"):
         schedule.turn(debated(until="1.challenge.a"), turn)
-
-
-def test_turns_are_found_due_or_settled() -> None:
-    """A turn can be had by its id whether it is due or has its answer."""
-    debate = debated(until="1.challenge.a")
-    found = [schedule.turn(debate, name).id for name in ("1.opening.a", "1.challenge.b")]
-    assert found == ["1.opening.a", "1.challenge.b"]
-    assert [turn.id for turn in schedule.settled(debate)] == ["1.opening.a", "1.opening.b"]
 
 
 # What is heard
@@ -257,12 +250,6 @@ def test_both_concede_at_once() -> None:
 def test_a_judge_can_not_concede() -> None:
     """The line in a judge's reasons concedes nothing."""
     assert tally.conceded(debated(2, script={"1.verdict.judge": {"justification": CONCEDE}})) is None
-
-
-def test_a_forced_turn_may_concede() -> None:
-    """A concession in the forced turn ends the debate after it."""
-    debate = debated(script=judged({1: "b"}) | {"1.divergence.b": CONCEDE})
-    assert (tally.conceded(debate), schedule.settled(debate)[-3].id) == ("b", "1.divergence.b")
 
 
 def test_a_reported_concession_is_not_answered() -> None:

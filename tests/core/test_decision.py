@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from folding import ADVERSARIAL, Script, absent, apply, events, fold, heard, opened, play, voted
+from core.folding import ADVERSARIAL, Script, absent, apply, events, fold, heard, opened, play, voted
 
 from debate_orchestrator.core import decision, schedule, tally, transcript
 from debate_orchestrator.core.schema import check, json_schema

@@ -205,15 +205,6 @@ def test_what_a_straight_ballot_finds_is_acted_on() -> None:
     assert (tally.conceded(gave_up), [turn.round for turn in schedule.settled(gave_up)][-8:]) == ("a", [1] + [None] * 7)
 
 
-def test_rounds_as_one_presentation_saw_them() -> None:
-    """A judge's rounds are told from its ballots of one presentation alone, in the terms of the sides as they are."""
-    script = {"1.verdict.judge-2": marked(8, 5), "1.verdict.judge-2.mirrored": marked(6, 7)}
-    debate = mirrored(1, 2, script)
-    straight, other = (tally.results_of(debate, "judge-2", mirrored=one) for one in (False, True))
-    assert [(one.scores, one.winner) for one in straight] == [({"a": 8, "b": 5}, "a")]
-    assert [(one.scores, one.winner) for one in other] == [({"a": 7, "b": 6}, "a")]
-
-
 def test_a_ballot_is_kept_as_it_was_given() -> None:
     """A mirrored ballot stays on record as the judge wrote it; what it says of the sides as they are can be had."""
     given = marked(9, 3) | {"strongest": {"a": "Researcher A's case in 1.opening.a.", "b": "None of Researcher B."}}
@@ -226,19 +217,6 @@ def test_a_ballot_is_kept_as_it_was_given() -> None:
     assert seen["strongest"] == {"a": "None of Researcher A.", "b": "Researcher B's case in 1.opening.b."}
     straight = debate.ballot("1.verdict.judge")
     assert straight is not None and tally.unmirrored(debate, shape, straight) is straight.ballot
-
-
-def test_turns_that_a_mirrored_judge_names_are_the_real_ones() -> None:
-    """Turns are named as they are shown, and stand for the others' when the ballot is read."""
-    made = rules(
-        round=[phase("speech", "a", "b"), BALLOT],
-        shapes={"ballot": {"winner": {"kind": "choice"}, "pivotal": {"kind": "turns"}}, "final": FINAL},
-    )
-    script = {"1.vote.judge.mirrored": {"winner": "b", "pivotal": ["1.speech.a"]}}
-    debate = debated(1, rules=made, script=script, mirror=True)
-    vote = debate.ballot("1.vote.judge.mirrored")
-    assert vote is not None
-    assert tally.unmirrored(debate, made.shapes["ballot"], vote) == {"winner": "a", "pivotal": ["1.speech.b"]}
 
 
 FINAL = {"winner": {"kind": "choice", "of": ["a", "b", "tie"]}}

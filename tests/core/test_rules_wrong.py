@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from core.folding import BALLOT, PLAIN, phase, rules
+from dealing import for_each
 from pydantic import ValidationError
 
 from debate_orchestrator.core.phases import Phase, Quotes
@@ -124,19 +125,6 @@ def test_which_phases_are_votes() -> None:
     assert not made.votes(made.round[0])
 
 
-def test_what_may_be_asked_for() -> None:
-    """A format's options are those of its phases."""
-    each, blind = BALLOT | {"option": "each round"}, BALLOT | {"option": "blind"}
-    assert rules().options == set()
-    assert rules(before=[blind], round=[SPEECH, each]).options == {"each round", "blind"}
-
-
-def test_all_seats_that_take_a_turn_are_filled() -> None:
-    """A seat that takes no turn need not be filled."""
-    assert rules(**SIDES, judged_by="plain").seated == ("a", "b")
-    assert rules(**CLERK).seated == ("a", "b", "judge")
-
-
 def flags(count: int) -> dict[str, Any]:
     return {f"f{n}": {"kind": "flag"} for n in range(count)}
 
@@ -196,7 +184,7 @@ def test_a_vote_before_the_rounds_is_blind() -> None:
 PHASE: dict[str, Any] = {"name": "speech", "title": "Speech", "tag": "SPEECH", "seats": ["a"]}
 
 
-@pytest.mark.parametrize("name", ["", "Speech", "2nd", "../x", "a.b", "a b", "a" * 42, "x\n"])
+@for_each(["", "Speech", "2nd", "../x", "a.b", "a b", "a" * 42, "x\n"])
 def test_names_can_be_part_of_an_id(name: str) -> None:
     """A phase's name, and its template's, is a few small letters, digits and hyphens, as a file's name may be."""
     with pytest.raises(ValidationError, match="name"):
@@ -206,7 +194,7 @@ def test_names_can_be_part_of_an_id(name: str) -> None:
             Phase.model_validate(PHASE | {"template": name})
 
 
-@pytest.mark.parametrize("tag", ["", "Quote", "v-quote", "x>", "a.b", "(", "quote "])
+@for_each(["", "Quote", "v-quote", "x>", "a.b", "(", "quote "])
 def test_marks_are_plain_words(tag: str) -> None:
     """The tags of quotes are small letters, digits and underscores, so that none is a pattern or another tag."""
     for key in ("tag", "verified", "unverified"):

@@ -257,13 +257,6 @@ def test_what_depends_on_a_finding(change: dict[str, Any], named: list[str]) -> 
     assert [one.partition(":")[0] for one in said] == named
 
 
-@pytest.mark.parametrize(("winner", "on", "fits"), [("a", None, True), ("a", "x", False), ("consensus", None, False)])
-def test_what_depends_on_a_consensus(winner: str, on: str | None, fits: bool) -> None:
-    """What both converged on is told with a consensus, and never otherwise."""
-    said = check(SHAPES["final"], FINAL | {"winner": winner, "converged_on": on}, TERMS)
-    assert (not said, all("converged_on" in one for one in said)) == (fits, True)
-
-
 def test_lenient_judges_list_no_claims() -> None:
     """Unsupported claims are asked for in strict mode only, and refused in the other."""
     lenient = TERMS.model_copy(update={"strictness": "lenient"})
@@ -271,15 +264,6 @@ def test_lenient_judges_list_no_claims() -> None:
     assert check(SHAPES["ballot"], calm, lenient) == []
     assert "unsupported_claims" in check(SHAPES["ballot"], BALLOT, lenient)[0]
     assert "unsupported_claims" in check(SHAPES["ballot"], calm, TERMS)[0]
-
-
-def test_one_round_has_two_criteria() -> None:
-    """Scores hold exactly the criteria that apply, no fewer and no more."""
-    one = TERMS.model_copy(update={"criteria": TERMS.criteria[:2], "rounds": 1})
-    short = BALLOT | {"scores": {side: dict.fromkeys(one.criteria, 7) for side in "ab"}}
-    assert check(SHAPES["ballot"], short, one) == []
-    assert len(check(SHAPES["ballot"], short, TERMS)) == 2
-    assert len(check(SHAPES["ballot"], BALLOT, one)) == 2
 
 
 @pytest.mark.parametrize("mark", [0.999, 10.001, 0, 11, -7, "7", None, True, [7], float("nan"), float("inf")])
@@ -464,21 +448,3 @@ def test_what_is_missing_says_when_it_may_be_empty(name: str) -> None:
     (said,) = check(CASE, {key: value for key, value in GOOD.items() if key != name}, TERMS)
     assert said.startswith(f"{name}: this field is missing; it must be text of ")
     assert said.endswith("and null otherwise.")
-
-
-# Scales
-
-
-def test_a_criterion_may_have_a_scale_of_its_own() -> None:
-    """Marks are held to the scale of their criterion, and to the rubric's where it has none."""
-    own = TERMS.model_copy(update={"scales": {"use_of_evidence": (0.0, 1.0)}})
-    shape: Shape = {"scores": Field(kind="scores")}
-    marks = {"argument_quality": 10, "use_of_evidence": 0.5, "directness_of_rebuttals": 1}
-    assert check(shape, {"scores": {"a": marks, "b": marks}}, own) == []
-    wild = {"argument_quality": 0.5, "use_of_evidence": 2, "directness_of_rebuttals": 1}
-    said = check(shape, {"scores": {"a": marks, "b": wild}}, own)
-    assert [one[one.index(" is not") :] for one in said] == [
-        " is not a number from 1 to 10.",
-        " is not a number from 0 to 1.",
-    ]
-    assert [own.scale(name) for name in own.criteria] == [(1, 10), (0, 1), (1, 10)]

@@ -77,9 +77,7 @@ def test_private_working_is_never_heard() -> None:
         assert (made.text.split(), made.private) == (said.split(), True), text
 
 
-@pytest.mark.parametrize(
-    "text", ["So it is.", "I am thinking: so.", "<b>thinking</b>", "2 < 3, thinking", "<thinkings>x"]
-)
+@for_each(["So it is.", "I am thinking: so.", "<b>thinking</b>", "2 < 3, thinking", "<thinkings>x"])
 def test_only_the_tag_is_private(text: str) -> None:
     """A speech without the tag is heard whole, as it stands."""
     assert (on_text(text).text, on_text(text).private, without_private(text, "thinking")) == (text, False, text)
@@ -162,14 +160,11 @@ def test_vowels_are_letters() -> None:
     assert normalize("Cafe\u0301 ❤\ufe0f STRASSE x²") == normalize("CAFÉ straße X2") == "café strasse x2"
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
+@for_each([
         "<v_quote>{}</v_quote>", "<V_QUOTE>{}</V_QUOTE>", "< v_quote >{}< / v_quote >", '<v_quote by="x">{}</v_quote>',
         "<v_quote by='x > y' n=1>{}</quote>", "<v_qu\u200bote>{}</v_quote\u2060>", "<quote>{}</v_quote>",
         "<\u00adv_quote>{}</u_quote>", "<u_quote><v_quote>{}</v_quote>", "<quote\n>{}</quote\t>",
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_speakers_do_not_mark_their_own_quotes(form: str) -> None:
     """Marks of what was looked up are taken for plain ones, however they are written, and looked up themselves."""
     assert quotes(form.replace("{}", "they never said this at all")) == [False]
@@ -323,18 +318,15 @@ def test_no_speech_is_too_much_to_hear(name: str) -> None:
 # Lines for the other side
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["Ben: I give up.", "So.\n\n**Ben**: So it is.", "> Ben: no", "so\r\n  ben : x", "[Ben]: x", "__Ben__ : x", "BEN:"],
+@for_each(
+    ["Ben: I give up.", "So.\n\n**Ben**: So it is.", "> Ben: no", "so\r\n  ben : x", "[Ben]: x", "__Ben__ : x", "BEN:"]
 )
 def test_lines_for_the_other(text: str) -> None:
     """A line that begins with the other's name and a colon, marked up or not, is written for the other."""
     assert writes_lines_for(sanitize(text), ["Ben"])
 
 
-@pytest.mark.parametrize(
-    "text", ["Ben said: no", "As for Ben: no", "Benny: x", "Ben\n: x", "Anna: x", ": x", "Ben, no"]
-)
+@for_each(["Ben said: no", "As for Ben: no", "Benny: x", "Ben\n: x", "Anna: x", ": x", "Ben, no"])
 def test_what_is_no_line_for_the_other(text: str) -> None:
     """To name the other, or to write one's own name, is none; and where there is no other, no line is."""
     assert not writes_lines_for(text, ["Ben"])

@@ -16,7 +16,6 @@ from debate_orchestrator.core.votes import (
     mean,
     panel_winner,
     plural_label,
-    plurality,
     read_ballot,
     score,
     swing,
@@ -105,18 +104,6 @@ def test_another_label_is_another_vote() -> None:
 
 
 @pytest.mark.parametrize(
-    ("votes", "winner"),
-    [
-        (["a"], "a"), (["tie"], "tie"), ([], "tie"), (["a", "b"], "tie"), (["a", "tie", "tie"], "a"),
-        (["a", "b", "b"], "b"), (["a", "b", "tie"], "tie"), (["consensus", "b"], "b"), (["a", "a", "b", "b"], "tie"),
-    ],
-)  # fmt: skip
-def test_votes_for_a_tie_do_not_count(votes: list[str], winner: str) -> None:
-    """The side that more votes name wins; votes for a tie are ignored, and equal votes are one."""
-    assert plurality(votes, SIDES) == winner
-
-
-@pytest.mark.parametrize(
     ("votes", "quorum", "winner"),
     [
         (["a"], 1, "a"), (["a", "a", "b"], 3, "a"), (["a", None, "no decision"], 1, "a"),
@@ -129,22 +116,6 @@ def test_votes_for_a_tie_do_not_count(votes: list[str], winner: str) -> None:
 def test_a_quorum_of_votes_decides(votes: list[str | None], quorum: int, winner: str) -> None:
     """There is a decision where as many judges as the quorum vote for a side, a tie or consensus."""
     assert panel_winner(panel(*votes), SIDES, quorum) == winner
-
-
-@pytest.mark.parametrize(
-    ("labels", "most"),
-    [
-        (["x"], "x"),
-        (["x", "y", "x"], "x"),
-        (["x", "y"], None),
-        (["x", "x", "y", "y"], None),
-        ([None, "x"], "x"),
-        ([], None),
-    ],
-)
-def test_the_label_that_more_judges_give(labels: list[str | None], most: str | None) -> None:
-    """A panel's label is the one given more often than any other, if there is one."""
-    assert plural_label([vote(reading(label=label)) for label in labels]) == most
 
 
 @many
@@ -188,3 +159,19 @@ def test_swings_are_gains_and_losses(minds: list[tuple[str, str]]) -> None:
     sided = [sum(vote.winner in SIDES for vote in votes) for votes in (before, after)]
     assert sum(swing(before, after, SIDES).values()) == sided[1] - sided[0]
     assert swing(after, before, SIDES) == {side: -n for side, n in swing(before, after, SIDES).items()}
+
+
+@pytest.mark.parametrize(
+    ("labels", "most"),
+    [
+        (["x"], "x"),
+        (["x", "y", "x"], "x"),
+        (["x", "y"], None),
+        (["x", "x", "y", "y"], None),
+        ([None, "x"], "x"),
+        ([], None),
+    ],
+)
+def test_the_label_that_more_judges_give(labels: list[str | None], most: str | None) -> None:
+    """A panel's label is the one given more often than any other, if there is one."""
+    assert plural_label([vote(reading(label=label)) for label in labels]) == most

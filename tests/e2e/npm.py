@@ -1,8 +1,7 @@
 """Programs from npm, installed once into this user's cache; a test that can't have one is skipped, and says why.
 Where CI=true, it fails.
 
-Nothing here waits for ever: not for a network that does not answer, nor for another test that installs the same. What
-could not be installed is not tried again by the other tests of one run.
+Nothing here waits for ever: not for a network that does not answer, nor for another test that installs the same.
 """
 
 from __future__ import annotations
@@ -48,18 +47,10 @@ def _installed(package: str, version: str, name: str) -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "debate-orchestrator-tests"
     cache.mkdir(parents=True, exist_ok=True)
     home = cache / f"{package.rpartition('/')[2]}-{version}"
-    found = home / ".bin" / name
-    failed = cache / f"{home.name}.{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}.failed"
     with _alone(cache / f"{home.name}.lock"):
-        if failed.exists():
-            raise CantBeHad(failed.read_text(encoding="utf-8"))
         if not home.exists():
-            try:
-                _install(home, f"{package}@{version}", name)
-            except (OSError, CantBeHad) as error:
-                failed.write_text(str(error), encoding="utf-8")
-                raise
-    return found
+            _install(home, f"{package}@{version}", name)
+    return home / ".bin" / name
 
 
 @contextmanager

@@ -84,13 +84,12 @@ def sent(served: Served, *, by_sub_agents: bool) -> list[dict[str, Any]]:
     return [one for one in served.requests if bool(BRIEF.search(Conversation.of(one).begun)) == by_sub_agents]
 
 
-@pytest.mark.parametrize("background", [False, True])
-def test_a_debate_runs_from_the_users_words_to_the_report(claude: Path, tmp_path: Path, background: bool) -> None:
+def test_a_debate_runs_from_the_users_words_to_the_report(claude: Path, tmp_path: Path) -> None:
     """Claude Code finds the skill, puts its questions to the user in two dialogs, gives every turn to a sub-agent of
-    its own, and ends with the summary; within the approvals, calls and characters that a debate may take. Its
-    sub-agents run in the background or are awaited."""
+    its own in the background, and ends with the summary; within the approvals, calls and bytes that a debate may
+    take."""
     project, environment = _project_with_the_skill(tmp_path)
-    script = Script(_reply, background=background)
+    script = Script(_reply, background=True)
     with _served(script) as served:
         session = _talk([str(claude)], project, environment | {"ANTHROPIC_BASE_URL": served.url}, OPENING + TOPIC)
 
@@ -129,8 +128,8 @@ def test_a_debate_runs_at_the_terminal(claude: Path, tmp_path: Path) -> None:
 
 
 def test_a_plugin_brings_its_command_and_another_session_goes_on(claude: Path, tmp_path: Path) -> None:
-    """Where no `debate` is installed, the plugin's is found and installs itself; its sub-agents are not told the
-    user's instructions; and a second session goes on with the debate that a first one left."""
+    """Where no `debate` is installed, the plugin's is found and installs itself; its sub-agents are awaited, and not
+    told the user's instructions; and a second session goes on with the debate that a first one left."""
     project, environment = _project(tmp_path, os.pathsep.join([str(_installer(tmp_path)), "/usr/bin", "/bin"]))
     names = {"skill": "debate-orchestrator:debate-orchestrator", "agent": "debate-orchestrator:seat"}
     script = Script(_reply, **names, stops_at="1.rebuttal.a")

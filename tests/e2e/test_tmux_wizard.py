@@ -1,4 +1,4 @@
-"""The setup conversation in a real terminal: from the first question to a written report, at three widths."""
+"""The setup conversation in a real terminal: from the first question to a written report, however little it can do."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def answered(one: Screen, begin: int = 0, end: int = len(ANSWERS)) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("columns", "environment"), [(40, {}), (160, {"NO_COLOR": "1"}), (80, {"TERM": "dumb"})], ids=("40", "160", "dumb")
+    ("columns", "environment"), [(40, {"NO_COLOR": "1"}), (80, {"TERM": "dumb"})], ids=("narrow", "dumb")
 )
 def test_from_the_first_question_to_the_report(columns: int, environment: dict[str, str], here: Path) -> None:
     """A person who types `debate` is led through every question to a written report, in any terminal."""

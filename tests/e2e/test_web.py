@@ -144,6 +144,24 @@ def looked_at(window: Any) -> None:
     accessible(window)
 
 
+def fill_in(window: Any, address: str, rounds: str = "1", *, people: str = "", program: str = "", to: str = "") -> None:
+    """Fills in the form of a debate with people in some seats, or a program, up to what the debate takes."""
+    window.goto(address)
+    window.goto(f"{address}new")
+    window.get_by_label("What is to be debated?").fill("Is a reason better than a claim?")
+    window.locator("[name='rounds']").fill(rounds)
+    for seat in people:
+        window.locator(f"[name='cast.{seat}']").select_option("human")
+    if program:
+        window.locator("[name='positions.a']").fill("A reason is better.")
+        window.locator("[name='positions.b']").fill("A claim is better.")
+        without_rapporteur(window)
+        window.get_by_text("Other models").click()
+    for seat in to:
+        window.locator(f"[name='other.{seat}']").fill(program)
+    window.get_by_role("button", name="Next: what it takes").click()
+
+
 def test_from_an_empty_folder_to_a_report(folder: Path, context: Any) -> None:
     """With the keyboard alone: the desk, the form, what it takes, the debate, its report. Every page fits a phone and
     a desk, axe finds nothing, and no page complains."""
@@ -183,16 +201,7 @@ def test_speeches_are_seen_while_they_are_written(folder: Path, context: Any) ->
     program = held_speaker(folder)
     with served(folder) as (address, _):
         window, other = context.new_page(), context.new_page()
-        window.goto(address)
-        window.goto(f"{address}new")
-        window.get_by_label("What is to be debated?").fill("Is a reason better than a claim?")
-        window.get_by_label("Researcher A").first.fill("A reason is better.")
-        window.get_by_label("Researcher B").first.fill("A claim is better.")
-        without_rapporteur(window)
-        window.get_by_text("Other models").click()
-        window.locator("[name='other.a']").fill(program)
-        window.locator("[name='other.b']").fill(program)
-        window.get_by_role("button", name="Next: what it takes").click()
+        fill_in(window, address, program=program, to="ab")
         window.get_by_text("It reaches beyond the debate").wait_for()
         looked_at(window)
         window.get_by_label("I trust it with that").check()
@@ -212,21 +221,10 @@ def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
     """A server that was killed in the middle of a debate loses no turn: the next one goes on with it. A page that is
     still open says that it follows the debate no more."""
     program = held_speaker(folder)
-    form = {"What is to be debated?": "Is a reason better than a claim?"}
     with served(folder) as (address, server):
         port = int(re.findall(r":(\d+)/", address)[0])
         window = context.new_page()
-        window.goto(address)
-        window.goto(f"{address}new")
-        for label, text in form.items():
-            window.get_by_label(label).fill(text)
-        window.locator("[name='positions.a']").fill("A reason is better.")
-        window.locator("[name='positions.b']").fill("A claim is better.")
-        window.locator("[name='rounds']").fill("1")
-        without_rapporteur(window)
-        window.get_by_text("Other models").click()
-        window.locator("[name='other.a']").fill(program)
-        window.get_by_role("button", name="Next: what it takes").click()
+        fill_in(window, address, program=program, to="a")
         window.get_by_label("I trust it with that").check()
         window.get_by_role("button", name="Start the debate").click()
         window.locator(".writing", has_text="First").wait_for()
@@ -249,13 +247,7 @@ def test_two_people_in_two_browsers(folder: Path, context: Any, page: Any) -> No
     turn comes without a click, and the report is theirs to read."""
     with served(folder) as (address, _):
         window = context.new_page()
-        window.goto(address)
-        window.goto(f"{address}new")
-        window.get_by_label("What is to be debated?").fill("Is a reason better than a claim?")
-        window.locator("[name='rounds']").fill("1")
-        window.locator("[name='cast.a']").select_option("human")
-        window.locator("[name='cast.b']").select_option("human")
-        window.get_by_role("button", name="Next: what it takes").click()
+        fill_in(window, address, people="ab")
         window.get_by_role("button", name="Start the debate").click()
         window.get_by_role("link", name="Researcher A").wait_for()
         looked_at(window)
@@ -289,10 +281,7 @@ def test_a_seat_follows_a_pause(folder: Path, context: Any, page: Any) -> None: 
     what was typed."""
     with served(folder) as (address, _):
         window = context.new_page()
-        window.goto(f"{address}new")
-        window.get_by_label("What is to be debated?").fill("Is a reason better than a claim?")
-        window.locator("[name='cast.a']").select_option("human")
-        window.get_by_role("button", name="Next: what it takes").click()
+        fill_in(window, address, people="a")
         assert "a person, in a browser" in window.inner_text("main")
         window.get_by_role("button", name="Start the debate").click()
         link = window.get_by_role("link", name="Researcher A").get_attribute("href")

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from public_server import served_public
 
-from .ending import within
 from .test_browser import PATIENCE, PHONE, page  # noqa: F401
 from .test_web import context, folder, held_speaker, let_go, looked_at, watched  # noqa: F401
 
@@ -111,38 +103,3 @@ def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
         let_go(folder, "1")
         windows[1].get_by_text("Complete", exact=True).wait_for()
         assert context.said == []
-
-
-@contextmanager
-def served_on(port: int, folder: Path) -> Iterator[subprocess.Popen[str]]:  # noqa: F811
-    """The site of the file that is in the folder, on that port."""
-    command = [sys.executable, "-m", "debate_orchestrator", "serve", "--public", "site.yaml", "--trust", "--no-browser"]
-    environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
-    process = subprocess.Popen(
-        [*command, "--port", str(port)], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        with within(PATIENCE):
-            assert re.match("http", process.stdout.readline())
-        yield process
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
-
-
-def test_a_killed_site_goes_on(folder: Path, context: Any) -> None:  # noqa: F811
-    """A visitor's debate goes on by itself when its server was killed and there is one again, at the same address."""
-    with served_public(folder, {"casts": {"slow": {**spoken(folder), "rounds": 1}}}) as server:
-        window = context.new_page()
-        window.goto(f"http://127.0.0.1:{server.port}/")
-        window.get_by_label("What is to be debated?").fill("Should we go on?")
-        window.get_by_role("button", name="Start the debate").click()
-        window.locator(".writing", has_text="First").first.wait_for()
-        server.process.kill()
-        server.process.wait(60)
-    let_go(folder)
-    with served_on(server.port, folder):
-        window.reload()
-        window.get_by_text("Complete", exact=True).wait_for()
-        assert "First comes a claim" in window.inner_text("#debate")

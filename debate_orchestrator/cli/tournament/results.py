@@ -83,7 +83,7 @@ def _table(rated: Ratings, min_games: int) -> Iterator[str]:
     for one in rated.fit.strengths:
         if games.get(one.model, 0) >= min_games:
             group = f" (group {one.group})" if rated.fit.groups > 1 else ""
-            figures = (_signed(value) for value in one.strength)
+            figures = (_signed(value) for value in (one.strength, one.low, one.high))
             rows.append((str(one.rank), *figures, str(one.votes), f"{one.model}{group}"))
     yield from _aligned(rows)
     for name, effect in (("arguing pro", rated.fit.side), ("speaking second", rated.fit.second)):

@@ -83,7 +83,7 @@ class HtmlWriter:
                 host = markup.host_of(run.to)
                 linked = self._page(run.to, run.text[: markup.LONGEST_LINK])
                 return linked + f" ({host})" if host and run.text else linked
-            case "prose" | "cell":
+            case "prose":
                 shown = self.prose(run.text)
             case "own":
                 shown = escape(run.text)
@@ -123,7 +123,9 @@ class HtmlWriter:
 
     def table(self, table: PhraseTable, caption: str, *, unseen: bool = False) -> Markup:
         """A table that scrolls by itself where it is too wide. Its first column names the rows."""
-        heads = Markup().join(Markup('<th scope="col">{}</th>').format(self.line(head)) for head in table.heads)
+        heads = Markup().join(
+            Markup('<th scope="col">{}</th>' if head else "<td>{}</td>").format(self.line(head)) for head in table.heads
+        )
         rows = Markup("\n").join(self._row(row) for row in table.rows)
         hidden = Markup(' class="unseen"') if unseen else ""
         return Markup(

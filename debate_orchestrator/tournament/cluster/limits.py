@@ -53,16 +53,6 @@ class SharedLimiters(Limiters):
     def _gate(self, model: str) -> Gate:
         return SharedGate(self, model)
 
-    def remember(self, key: str, limiter: Limiter) -> None:
-        """Takes note of how a limiter stands, to be shown."""
-        self._limiters[key] = limiter
-
-    def call_failed(self, model: str) -> None:
-        """Counts a call to a model that has failed."""
-        gate = self.gate(model)
-        assert isinstance(gate, SharedGate)
-        gate.call_failed()
-
     async def close(self) -> None:
         """Returns when what has ended is known to the database."""
         for gate in self._gates.values():
@@ -84,7 +74,7 @@ class _Unreported:
 
     @property
     def waiting(self) -> bool:
-        return self.ended or bool(self.failed or self.responses)
+        return self.ended or bool(self.responses)
 
     def add(self, later: _Unreported) -> None:
         """Takes in what happened later."""
@@ -119,16 +109,12 @@ class SharedGate(Gate):
         self._unreported.responses.append((status, {name.lower(): value for name, value in headers.items()}))
         self._report()
 
-    def ended(self, call: Admission, used: Usage | None, cost: float | None) -> None:
+    def ended(self, call: Admission, used: Usage | None, cost: float | None, *, failed: bool) -> None:
         self._shared.under_way.subtract(list(self._limits))
         self._unreported.amounts.update(call.surplus(used))
         self._unreported.cost += 0.0 if cost is None else cost - call.price
+        self._unreported.failed += failed
         self._unreported.ended = True
-        self._report()
-
-    def call_failed(self) -> None:
-        """Counts a call that has failed."""
-        self._unreported.failed += 1
         self._report()
 
     def _report(self) -> None:
@@ -198,7 +184,6 @@ class SharedGate(Gate):
         for key, limiter in limiters.items():
             in_flight = {**states[key]["in_flight"], str(self._shared.worker): own[key]}
             texts.append(json.dumps({"limiter": limiter.state(), "in_flight": in_flight}))
-            self._shared.remember(key, limiter)
         await connection.execute(_SAVE, {"keys": list(limiters), "states": texts})
         if call is None:  # if the database crashes, calls that have ended count a little longer
             await connection.execute(_UNSYNCED)

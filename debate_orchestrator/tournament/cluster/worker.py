@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.events import CallFailed, Event
 from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.tournament.cluster import queue
@@ -264,18 +263,13 @@ class Worker:
                 return None
             limiters = SharedLimiters(held.spec, self._database, tournament, worker, self._under_way[worker])
 
-            def on_change(debate: ScheduledDebate, standing: Standing, event: Event | None) -> None:
-                if isinstance(event, CallFailed):
-                    limiters.call_failed(event.by)
-                self._on_change(debate, standing, event)
-
             run = TournamentRun(
                 held,
                 DatabaseJournals(self._database, tournament, worker),
                 limiters=limiters,
                 permissions=self._permissions,
                 retry_failed=retry_failed,
-                on_change=on_change,
+                on_change=self._on_change,
                 unsaved=UnsavedEvents(self._tell),
             )
             debates = {debate.id: debate for debate in held.schedule}

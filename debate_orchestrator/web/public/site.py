@@ -26,12 +26,13 @@ from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import DebateError, JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import folder
 from debate_orchestrator.web.live import Audience
-from debate_orchestrator.web.public import moderation, visitors
+from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import Limits, LimitsUnavailable
-from debate_orchestrator.web.public.rules import Cast, Rules, risks_of
+from debate_orchestrator.web.public.rules import Cast, ModerationFailed, Rules, moderator, risks_of
 from debate_orchestrator.web.public.visitors import CAST, MODEL, TRIES, VISITOR, Refusal
 from debate_orchestrator.web.runs import Run, Runs
 
@@ -59,7 +60,7 @@ class Site:
         self.rules, self.limits = rules, limits
         self.runs = Runs(self._explain, remembered=False)
         self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
-        self._moderator = moderation.moderator(rules.moderation)
+        self._moderator = moderator(rules.moderation)
         self._moderating = asyncio.Semaphore(_MODERATIONS)
         self.log = log
         self._tasks: set[asyncio.Task[None]] = set()
@@ -75,7 +76,7 @@ class Site:
         self.queue.starting += 1
         try:
             return await self._start(cast, answers, address)
-        except (LimitsUnavailable, moderation.ModerationFailed) as error:
+        except (LimitsUnavailable, ModerationFailed) as error:
             self.log(str(error))
             sentence = with_hint("No debate can be started at the moment.", "the same again in some minutes")
             raise Refusal(503, {"": [sentence]}, retry_after=120) from None
@@ -132,7 +133,7 @@ class Site:
             raise Refusal(422, {"cast": ["This cast is not offered. Choose one of the list."]})
         rounds = sent.get("rounds", "") or str(min(cast.rounds, 2))
         if not re.fullmatch(r"[1-9]\d?", rounds) or int(rounds) > cast.rounds:
-            problems["rounds"] = [f"This cast debates for 1 to {cast.rounds} round{'s' * (cast.rounds != 1)}."]
+            problems["rounds"] = [f"This cast debates for 1 to {plural(cast.rounds, 'round')}."]
         texts = {field: one_line(sent.get(field, "")).strip() for field in ("topic", "position.a", "position.b")}
         for field, text in texts.items():
             if len(text) > LONGEST_TOPIC:

@@ -22,7 +22,6 @@ from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import DebateError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
-from debate_orchestrator.web.app import static
 from debate_orchestrator.web.guard import Guard, is_https
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, png
 from debate_orchestrator.web.public import visitors
@@ -251,7 +250,7 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
     routes = [
         Route("/", views.home),
         Route("/start", views.start, methods=["POST"]),
-        Route("/static/{name}", static),
+        Route("/static/{name}", pages.static_file),
         Route("/d/{name}", views.debate),
         Route("/d/{name}/stream", views.stream),
         Route("/d/{name}/report", views.report),

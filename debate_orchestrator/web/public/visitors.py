@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from debate_orchestrator.util.errors import JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.web.guard import Headers, Refused, Scope
 from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST
 
@@ -149,7 +150,7 @@ def limit_reached(name: str, per_visitor: int, seconds: float) -> Refusal:
     tomorrow = "come back tomorrow; days begin at 00:00 UTC"
     another = "choose another cast, or come back tomorrow"
     if name.startswith(VISITOR):
-        count = f"{per_visitor} debate{'s' * (per_visitor != 1)}"
+        count = plural(per_visitor, "debate")
         sentence = with_hint(f"Your network has started {count} today, and that is the most for one visitor.", tomorrow)
     elif name.startswith(TRIES):
         sentence = with_hint("Your network has tried too many topics today.", tomorrow)
