@@ -4,70 +4,74 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from typing import Any
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.reply_code import Code, code_for
+from debate_orchestrator.prompting.reply_code import Code, code_for, coded_shape, with_codes
 
 SECRET = b"a secret of a machine, 32 bytes!"
-_OPTIONS = ("criteria", "turns", "winner", "use_of_evidence")
-"""Fields whose lists are not of texts."""
 _EARLIER = r"^[BCDFGHJKLMNPQRSTVWXZ]{6} "
 """The code of another brief."""
 _ASKED = re.compile(r'Put "(\w+)": "([A-Z]{6})" first into the object, and "(\w+)"')
+_SCHEMA = "(a JSON Schema):"
+_shapes: dict[str, Shape] = {}
+"""A code to the coded shape of its reply."""
 
 
 def code_of(debate: DebateState, turn: Turn | None = None, by: str = "host", secret: bytes = SECRET) -> Code:
     """The code of a turn with a structured reply, by default the first that is due."""
-    code = code_for(debate, turn or debate.due[0], by, lambda: secret)
+    turn = turn or debate.due[0]
+    code = code_for(debate, turn, by, lambda: secret)
     assert code is not None
+    _shapes[code.text] = coded_shape(debate.shape(turn) or {}, schedule.terms(debate, turn), code)
     return code
 
 
 def signed(reply: dict[str, Any], code: Code) -> dict[str, Any]:
-    """A reply with the code in its places."""
-    return _ends(reply, code.field, code.end_field, code.text)
+    """A reply with the code of `code_of` in its places, and its fields in the order of the shape."""
+    return with_codes(_shapes[code.text], reply, code)
 
 
 def coded(brief: str, reply: str | dict[str, Any]) -> str:
-    """A reply to the brief with its code; a speech, and a reply to a brief without one, as it is. Of JSON with faults
-    only the ends get the code."""
+    """A reply to the brief with its code, in the order of the schema in the brief; a speech, and a reply to a brief
+    without a code, as it is. Of JSON with faults only the object itself gets the code."""
     text = reply if isinstance(reply, str) else json.dumps(reply)
     if not (asked := _ASKED.findall(brief)) or not (text.count("{") and text.count("}")):
         return text
     field, code, end_field = asked[-1]
+    schema = json.JSONDecoder().raw_decode(brief[brief.rindex(_SCHEMA) + len(_SCHEMA) :].lstrip())[0]
     try:
         value = json.loads(text)
     except ValueError:
         value = None
     if isinstance(value, dict):
-        return json.dumps(_ends(value, field, end_field, code))
-    text = re.sub(rf'"{field}": "[^"]*", ', "", text, count=1)
+        return json.dumps(_filled(schema, value, code))
+    text = re.sub(rf'"{field}(_\d+)?": "[^"]*", ', "", text)
     text = re.sub(rf', "{end_field}": "[^"]*"', "", text, count=1)
     text = re.sub(r"\{(\s*)", lambda brace: f'{{{brace[1]}"{field}": "{code}", ', text, count=1)
+    for name, following in list(pairwise(schema["properties"]))[1:]:
+        if name.startswith(f"{field}_"):
+            text = text.replace(f'"{following}":', f'"{name}": "{code}", "{following}":', 1)
     end = text.rindex("}")
     return f'{text[:end].rstrip().removesuffix(",")}, "{end_field}": "{code}"{text[end:]}'
 
 
-def _ends(reply: dict[str, Any], field: str, end_field: str, code: str) -> dict[str, Any]:
-    own = {key: value for key, value in reply.items() if key not in (field, end_field)}
-    return {field: code} | _in_lists(own, field, code) | {end_field: code}
-
-
-def _in_lists(value: Any, field: str, code: str) -> Any:
-    """A value with the code in every record and text of its lists, but for those of options and turns."""
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: [_item(item, field, code) for item in inner]
-        if isinstance(inner, list) and key not in _OPTIONS
-        else _in_lists(inner, field, code)
-        for key, inner in value.items()
-    }
-
-
-def _item(item: Any, field: str, code: str) -> Any:
-    if isinstance(item, dict):
-        return {field: code} | _in_lists({key: inner for key, inner in item.items() if key != field}, field, code)
-    return f"{code} {re.sub(_EARLIER, '', item)}" if isinstance(item, str) else item
+def _filled(schema: dict[str, Any], value: Any, code: str) -> Any:
+    """A value with the code in the places that its schema has for it."""
+    for option in schema.get("anyOf", [schema]):
+        if isinstance(value, dict) and "properties" in option:
+            parts, own = option["properties"], {"type": "string", "enum": [code]}
+            known = {
+                name: code if part == own else _filled(part, value[name], code)
+                for name, part in parts.items()
+                if part == own or name in value
+            }
+            return known | {name: item for name, item in value.items() if name not in parts}
+        if isinstance(value, list) and "items" in option:
+            return [_filled(option["items"], item, code) for item in value]
+    begins = isinstance(value, str) and schema.get("description", "").startswith(f"begins with {code}")
+    return f"{code} {re.sub(_EARLIER, '', value)}" if begins else value

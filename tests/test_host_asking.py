@@ -104,6 +104,18 @@ def test_answers_written_by_hand_are_checked_too(debate: Run, here: Path) -> Non
     assert ran.json["settled"] == {}
 
 
+@pytest.mark.parametrize(
+    ("given", "more"),
+    [("strictness: [[]]", ()), ("cast: [[]]", ("rapporteur=host",)), ("cast: 5", ("rapporteur=host",))],
+)
+def test_values_of_no_kind_are_asked_for_again(debate: Run, here: Path, given: str, more: tuple[str, ...]) -> None:
+    """A list of lists, or a number for a cast, in a file that a person wrote ends no conversation."""
+    progress = "setup: {topics: [x], topic_ok: true}"
+    (here / "d.yaml").write_text(f"topic: Is it so?\n{given}\n{progress}\n", encoding="utf-8")
+    code, out, err = debate("ask", "d.yaml", *more, "--json")
+    assert (code, json.loads(out)["status"]) == (0, "ask"), err
+
+
 def test_a_file_that_a_person_wrote_is_confirmed_too(debate: Run, here: Path) -> None:
     """Answers that a person wrote into the file count as said: topic and positions are still confirmed."""
     (here / "setup.yaml").write_text("topic: tabs?\npositions: {a: Tabs., b: Spaces.}\nrounds: 1\nstrictness: strict\n")

@@ -101,7 +101,7 @@ def test_a_ballot_is_asked_for_again(tmp_path: Path) -> None:
 
     assert len(asked) == 2
     assert "could not be used" in asked[1].messages[-1].parts[-1]
-    assert '"winner": "a", "end_code": ' in asked[1].messages[-1].parts[-1]
+    assert '"winner": "a", "code_3": ' in asked[1].messages[-1].parts[-1]
     assert asked[1].messages[-1].parts[:-1] == asked[0].messages[-1].parts[:-1]
     assert debate.ballot("1.verdict.judge") is not None
 

@@ -14,6 +14,7 @@ import puppets
 import pytest
 import reply_codes
 from chat_server import chunks, scripted
+from core.folding import debated
 from debates import opening
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Match
@@ -24,7 +25,6 @@ from debate_orchestrator.core.events import CallFailed, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
-from debate_orchestrator.prompting.reply_code import Code
 from debate_orchestrator.providers.registry import cast_problems, make_provider, make_providers
 from debate_orchestrator.providers.servers import key_name
 from debate_orchestrator.storage.journal import JournalWriter
@@ -243,8 +243,14 @@ def test_a_whole_debate(llmock: LLMock, tmp_path: Path, monkeypatch: pytest.Monk
     """A debate of one round between such models runs to its end, through faults of which each is on record."""
     monkeypatch.setattr("debate_orchestrator.engine.retry.FIRST", 0.1)
     monkeypatch.setattr("debate_orchestrator.prompting.reply_code._text", lambda *parts: "BCDFGH")
-    code = Code(field="code", end_field="end_code", text="BCDFGH")
-    said = [reply_codes.signed(reply, code) for reply in (puppets.ballot(rounds=1), puppets.final(), puppets.dissent())]
+    replies = {
+        "1.verdict.judge": puppets.ballot(rounds=1),
+        "final.verdict.judge": puppets.final(),
+        "final.dissent.judge": puppets.dissent(),
+    }
+    said = []
+    for turn, reply in replies.items():
+        said.append(reply_codes.signed(reply, reply_codes.code_of(debated(1, until=turn))))
     llmock.add(*(Said(text=json.dumps(one), match=Match(model="gpt-judge")) for one in said))
     llmock.rate_limit(retry_after=0.05).truncate().disconnect(after_chunks=2).fail(500)
     cast: dict[str, tuple[str, ...]] = {"a": (SPEC,), "b": (SPEC,), "judge": ("openai:gpt-judge",)}

@@ -179,6 +179,17 @@ def test_json_is_read_strictly(text: str, why: str) -> None:
     assert [len(one) < 300 and "\n" not in one for one in refused.value.complaints] == [True]
 
 
+@pytest.mark.parametrize(
+    "own", ["{'kind': 'x', 'a': 'It is.'}", '{"kind": "x", "a": "It " is."}', "{kind: x, a: It is.}"]
+)
+def test_a_quoted_object_is_not_read_for_a_faulty_one(own: str) -> None:
+    """Where an object without faults is quoted beside one with faults, and both have the same keys, neither counts."""
+    quoted = '```json\n{"kind": "x", "a": "It is not."}\n```'
+    with pytest.raises(BadReply, match="JSON objects that differ"):
+        parse_structured("setup.positions.moderator", f"The topic is:\n{quoted}\n\nThese are mine:\n{own}")
+    assert parse_structured("x", f"Here it is, {{as asked}}:\n{quoted}") == {"kind": "x", "a": "It is not."}
+
+
 def test_every_complaint_comes_at_once() -> None:
     """A ballot that is wrong in three fields is refused with three complaints, each with the turn's id."""
     with pytest.raises(BadReply) as refused:

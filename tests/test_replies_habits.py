@@ -115,11 +115,15 @@ def test_punctuation_is_repaired(fault: str, debate: DebateState) -> None:
 
 
 @pytest.mark.parametrize("debate", [ROUND, FINAL], ids=["ballot", "verdict"])
-def test_quotation_marks_within_a_text_are_asked_about(debate: DebateState) -> None:
-    """Where a text ends can't be told if quotation marks in it are not escaped, so the reply is asked for again."""
-    text = dumped(debate, BALLOT if debate is ROUND else VERDICT)
-    with pytest.raises(BadReply, match="quotation marks that are not escaped"):
-        read(text.replace("So it is.", 'So "it" is.', 1), debate)
+def test_quotation_marks_within_a_text_change_no_decision(debate: DebateState) -> None:
+    """A text with quotation marks that are not escaped may be read, since every code and key is in its place, and no
+    decision is another for it. One that ends early and goes on as a field is asked for again."""
+    ballot = BALLOT if debate is ROUND else VERDICT
+    text = dumped(debate, ballot)
+    found = read(text.replace("So it is.", 'So "it" is.', 1), debate).ballot
+    assert (found["winner"], found.get("scores")) == (ballot["winner"], ballot.get("scores"))
+    with pytest.raises(BadReply, match="escape the quotation marks inside texts"):
+        read(text.replace("So it is.", 'So it is", "era": "past', 1), debate)
 
 
 HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
@@ -137,19 +141,13 @@ HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
     "strength in capitals": (FINAL, {"strength": "DECISIVE"}, {"strength": "decisive"}),
     "null for an empty list": (FINAL, {"unresolved_questions": None}, {"unresolved_questions": []}),
     "a text for a list": (FINAL, {"unresolved_questions": f"{CODE} Why?"}, {"unresolved_questions": ["Why?"]}),
-    "objects for texts": (FINAL, {"unresolved_questions": [{"question": "Why?"}]}, {"unresolved_questions": ["Why?"]}),
     "scores of 10": (ROUND, {"scores": {
         "a": dict.fromkeys(SCORES, "7/10"), "b": dict.fromkeys(SCORES, "6 out of 10")}}, {}),
     "scores as text": (ROUND, {"scores": {"a": dict.fromkeys(SCORES, "7"), "b": dict.fromkeys(SCORES, "6.0")}}, {}),
-    "scores with reasons": (ROUND, {"scores": {
-        "a": {name: {"score": 7, "why": "x"} for name in SCORES}, "b": {name: {"score": 6} for name in SCORES}}}, {}),
     "scores by names": (ROUND, {"scores": {
         "Researcher A": {"Argument Quality": 7, "use of evidence": 7, "Directness-of-Rebuttals": 7},
         "CON": dict.fromkeys(SCORES, "6")}}, {}),
     "scores as JSON in a text": (ROUND, {"scores": json.dumps(BALLOT["scores"])}, {}),
-    "scores with their most": (ROUND, {"scores": {
-        "a": {name: {"score": 7, "max": 10} for name in SCORES},
-        "b": {name: {"score": 6, "out_of": "10"} for name in SCORES}}}, {}),
     "nobody conceded": (ROUND, {"conceded": "none"}, {"conceded": None}),
     "neither conceded": (ROUND, {"conceded": "Neither"}, {"conceded": None}),
     "detected no": (ROUND, {"convergence": {"detected": "no", "criteria": None, "side": "none"}}, {}),
@@ -181,10 +179,11 @@ def test_what_has_one_meaning_is_read(habit: str) -> None:
 
 def test_keys_by_other_spellings_and_a_wrapper() -> None:
     """Keys in capitals or with spaces are those that are asked for, and an object around the ballot is left out."""
-    spelled = {key.replace("_", " ").title(): value for key, value in VERDICT.items()}
+    own = signed(VERDICT, code_of(FINAL))
+    spelled = {key.replace("_", " ").title(): value for key, value in own.items()}
 
-    assert read(dumped(FINAL, spelled), FINAL).ballot == VERDICT
-    assert read(dumped(FINAL, {"final_verdict": VERDICT}), FINAL).ballot == VERDICT
+    assert read(json.dumps(spelled), FINAL).ballot == VERDICT
+    assert read(json.dumps({"final_verdict": own}), FINAL).ballot == VERDICT
 
 
 TEXT = dumped(FINAL, VERDICT)
@@ -194,6 +193,11 @@ ASKED_AGAIN = {
     "winner unknown": dumped(FINAL, VERDICT | {"winner": "the better one"}),
     "two winners": dumped(FINAL, VERDICT | {"winner": ["a", "b"]}),
     "either winner": TEXT.replace('"winner": "a"', '"winner": "a" or "b"'),
+    "an object for a text": dumped(FINAL, VERDICT | {"justification": {"text": "So it is."}}),
+    "an object for an empty field": dumped(FINAL, VERDICT | {"converged_on": {"text": "So it is."}}),
+    "an object for a text of a list": dumped(FINAL, VERDICT | {"unresolved_questions": []}).replace(
+        "[]", f'[{{"question": "{CODE} Why?"}}]'
+    ),
     "winner twice": TEXT.replace('"winner": "a"', '"winner": "a", "winner": "b"'),
     "winner twice, with a fault": TEXT.replace('"winner": "a"', '"winner": "a", "winner": "b"')[:-1] + ",}",
     "winner spelled twice": dumped(FINAL, VERDICT | {"Winner": "b"}),

@@ -129,19 +129,16 @@ def test_wherever_quotations_stand(pieces: list[str], place: int) -> None:
     "text",
     [
         OWN_TEXT,
-        json.dumps(OWN | {"end_code": CODE, "code": CODE}),
-        json.dumps({"Code": CODE.lower()} | OWN | {"End code": CODE}),
-        json.dumps({" code": f" `{CODE}` "} | OWN | {"end_code": CODE}),
-        json.dumps({"code": CODE, "ballot": OWN, "end_code": CODE}),
+        OWN_TEXT.replace('"code": ', '"Code": ').replace("end_code", "End code").replace(CODE, CODE.lower()),
+        OWN_TEXT.replace(f'"code": "{CODE}"', f'" code": " `{CODE}` "'),
         json.dumps({"ballot": signed(OWN, OWN_CODE)}),
-        json.dumps({"code": CODE, "ballot": signed(OWN, OWN_CODE)}),
         f"{OWN_TEXT}\n\nOnce more:\n{OWN_TEXT}",
         f"<think>{json.dumps(signed(FORGED, OWN_CODE))}</think>\n{OWN_TEXT}",
         json.dumps(signed(OWN, OWN_CODE) | {"weakest": {"a": f"It ends with {FORGED_TEXT}", "b": "Little."}}),
     ],
 )
 def test_the_code_is_read_with_good_will(text: str) -> None:
-    """The code may stand first or last, in other case, and in a wrapper or beside what that holds."""
+    """The code may stand in other case or in marks, and the object in a wrapper."""
     assert read(text)["winner"] == "b"
 
 
@@ -154,6 +151,12 @@ def test_the_code_is_read_with_good_will(text: str) -> None:
         json.dumps(signed({"quoted": FORGED}, OWN_CODE)),
         json.dumps({"code": CODE} | OWN),
         json.dumps(OWN | {"end_code": CODE}),
+        json.dumps({"code": CODE} | OWN | {"end_code": CODE}),
+        json.dumps(signed(OWN, OWN_CODE), sort_keys=True),
+        json.dumps({"code": CODE, "end_code": CODE} | signed(OWN, OWN_CODE)),
+        json.dumps({"code": CODE, "ballot": OWN, "end_code": CODE}),
+        json.dumps({"code": CODE, "ballot": signed(OWN, OWN_CODE)}),
+        OWN_TEXT.replace("all over", f"all {CODE} over"),
         json.dumps({"not_my_ballot": signed(FORGED, OWN_CODE)}),
         json.dumps({"a": FORGED, "mine": signed(OWN, OWN_CODE)}),
         json.dumps(signed({}, OWN_CODE)),

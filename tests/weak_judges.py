@@ -55,11 +55,9 @@ def main(weakness: str, worths: str, log: str = "", seconds: str = "0") -> None:
         "unsupported_claims": [],
     }
     ballot |= {key: {"a": "This.", "b": "That."} for key in ("strongest", "weakest")}
-    for first, code, last in re.findall(
-        r'^Put "(\w+)": "(\w+)" first into the object, and "(\w+)"', brief, re.MULTILINE
-    ):
-        ballot = {first: code} | ballot | {last: code}
-    print(json.dumps(ballot))
+    schema = json.JSONDecoder().raw_decode(brief.rpartition("(a JSON Schema):")[2].lstrip())[0]
+    codes = {name: part["enum"][0] for name, part in schema["properties"].items() if len(part.get("enum", ())) == 1}
+    print(json.dumps({name: (codes | ballot)[name] for name in schema["properties"] if name in codes | ballot}))
 
 
 def scores(weakness: str, speeches: dict[str, str], worths: dict[str, float]) -> dict[str, float]:

@@ -132,8 +132,6 @@ class Reply(Value):
     code: Annotated[str | None, Field(exclude=True)] = None
     """The code that it was asked for, where that is not the one of the brief at hand: an earlier run asked, perhaps on
     another machine. It is in no journal."""
-    code_in_lists: Annotated[bool, Field(exclude=True)] = True
-    """Whether that run asked for it in lists, too; earlier versions did not. It is in no journal."""
     recorded: Annotated[Recorded | None, Field(exclude=True)] = None
     """Of a replayed reply, what the recording made of it. It is in no journal."""
 

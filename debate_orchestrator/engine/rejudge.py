@@ -46,9 +46,19 @@ from debate_orchestrator.util.sanitize import one_line
 
 FORMAT = "transcript"
 """The format by which a transcript is judged."""
-MOST_TITLE = 60
 MOST_WORDS = 5
-"""Characters and words in the title of a speech: it names a kind of turn and tells a judge nothing else."""
+TITLE_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        after and answer answers argument arguments case challenge challenges closing conclusion constructive counter
+        cross debate discussion divergence evidence examination final first forced introduction of on opening part
+        position questions question reaction rebuttal rebuttals remarks replies reply response responses round second
+        speech statement statements summary surrebuttal third the to
+        """,
+    )
+)
+"""How many words the title of a speech may have, and which: it names a kind of turn and tells a judge nothing else."""
 _NEVER_SAID = ReservedLines(concede="\n", decline="\n")
 """No line of a speech is a line feed, so nothing in a transcript is taken for a reserved line."""
 Opening = tuple[Opened, list[Spoke | Declined]]
@@ -332,7 +342,7 @@ def _fitted(format: Format, transcript: Transcript) -> Format:
     others = [phase for phase in format.round if phase.reply != "text"]
     phases = []
     for number, speech in enumerate(speeches, start=1):
-        title = _title(speech, transcript.speakers)
+        title = _title(speech.title)
         own: dict[str, Any] = {
             "name": f"speech-{number}",
             "title": title,
@@ -344,13 +354,12 @@ def _fitted(format: Format, transcript: Transcript) -> Format:
     return format.model_copy(update={"round": (*phases, *others)})
 
 
-def _title(speech: TranscriptSpeech, speakers: Mapping[str, str]) -> str:
-    """What a speech is called before judges and in reports: a few plain words without a speaker's name."""
-    words = re.sub(r"[^\w ,:'’().–—-]|_", " ", one_line(speech.title)).split()
-    plain = " ".join(words)
-    letters, *names = (" ".join(re.findall(r"\w+", text.casefold())) for text in (plain, *speakers.values()))
-    named = any(name in letters for name in names)
-    return plain if 1 <= len(words) <= MOST_WORDS and len(plain) <= MOST_TITLE and not named else ARGUMENT
+def _title(title: str) -> str:
+    """What a speech is called before judges and in reports: a few words that name kinds of turns, and numbers."""
+    plain = " ".join(re.sub(r"[^\w ,:().–—-]|_", " ", one_line(title)).split())
+    words = re.findall(r"\w+", plain.casefold())
+    known = all(word in TITLE_WORDS or re.fullmatch("[0-9]{1,2}", word) for word in words)
+    return plain if known and 1 <= len(words) <= MOST_WORDS and len(plain.split()) <= MOST_WORDS else ARGUMENT
 
 
 def _events(opened: Opened, speeches: Sequence[TranscriptSpeech], source: str) -> list[Spoke | Declined]:

@@ -27,7 +27,15 @@ from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.fields import empty_form
-from debate_orchestrator.prompting.reply_code import Code, list_examples, with_code, with_codes, without_value
+from debate_orchestrator.prompting.reply_code import (
+    Code,
+    coded_schema,
+    coded_shape,
+    skeleton,
+    with_code,
+    with_codes,
+    without_value,
+)
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import percent
 from debate_orchestrator.util.redact import redact_values, redactor
@@ -128,9 +136,10 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
             "nonce": debate.opened.nonce,
         }
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
-    if code is not None:
-        lists = list_examples(context["schema"], code)
-        places = {"letters": code.text, "lists": lists, "entry": code.entry, "end_entry": code.end_entry}
+    if code is not None and (shape := debate.shape(turn)) is not None:
+        terms = schedule.terms(debate, turn)
+        fields = skeleton(coded_shape(shape, terms, code), terms, code)
+        places = {"letters": code.text, "fields": fields, "entry": code.entry, "end_entry": code.end_entry}
         last = f"{last}\n\n{_render('shared/code.md.j2', rendering.plain_data(places))}"
     messages.append(("user", last))
     return Brief(
@@ -178,8 +187,9 @@ def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -
     values = {"brief": rendering.plain_data(brief), "turn": _turn(debate, turn), "reply_name": reply_name}
     values |= {"nonce": debate.opened.nonce, "names": _names(debate), "form": None}
     if (shape := debate.shape(turn)) is not None:
-        form = empty_form(shape, schedule.terms(debate, turn))
-        values["form"] = json.dumps(with_codes(shape, form, brief.code) if brief.code else form, indent=1)
+        form = empty_form(shape, terms := schedule.terms(debate, turn))
+        form = with_codes(coded_shape(shape, terms, brief.code), form, brief.code) if brief.code else form
+        values["form"] = json.dumps(form, indent=1)
     return _render("shared/handout.md.j2", values) + "\n"
 
 
@@ -299,17 +309,21 @@ def _of_rubric(debate: DebateState) -> dict[str, Any]:
 
 def _schema(debate: DebateState, turn: Turn, code: Code | None) -> dict[str, Any] | None:
     """The JSON Schema of the reply with the turn's code in it; None for a speech."""
-    return None if debate.shape(turn) is None else with_code(_kept_schema(debate, turn), code)
+    if debate.shape(turn) is None:
+        return None
+    schema = _kept_schema(debate, turn, code)
+    return dict(schema) if code is None else with_code(schema, code)
 
 
-def _kept_schema(debate: DebateState, turn: Turn) -> Any:
-    """The JSON Schema of a structured reply without a code."""
-    setup, listed = debate.opened.setup, decision.issue_list(debate)
+def _kept_schema(debate: DebateState, turn: Turn, code: Code | None) -> Any:
+    """The JSON Schema of a structured reply, with the places of the code and without its text."""
+    setup, listed, coded = debate.opened.setup, decision.issue_list(debate), code is not None
     issues = tuple(listed.issues) if listed else ()
-    key = ("schema", turn.phase.reply, setup.rounds, setup.strictness, setup.conditions, debate.criteria, issues)
+    key = ("schema", turn.phase.reply, setup.rounds, setup.strictness, setup.conditions, debate.criteria, issues, coded)
 
     def make() -> Any:
-        return json_schema(debate.shape(turn) or {}, schedule.terms(debate, turn, named=False))
+        shape, terms = debate.shape(turn) or {}, schedule.terms(debate, turn, named=False)
+        return json_schema(shape, terms) if code is None else coded_schema(shape, terms, code)
 
     return _once(debate.format, key, make)
 

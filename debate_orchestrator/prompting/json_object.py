@@ -1,9 +1,9 @@
 """Finds the JSON object in what a model said, and mends its punctuation where that can't change what it says.
 
-A repair guesses, and a guess must never decide a debate. So a repaired object counts only if its keys and values are
-those of the reply, in the same order, each between the quotation marks that the reply has around it, and if it has no
-bracket that the reply lacks: only what stands between them may be mended. A truncated object, a key that stands twice,
-or a text with quotation marks that are not escaped is no reply, and neither is a `!a` read as `a`.
+A repair guesses, and a guess must never decide a debate. So a repaired object counts only if its words are those of the
+reply, in the same order, and if it has no bracket that the reply lacks: only the punctuation may be mended. Which of
+these words decide something, the codes in the object say. A truncated object or a key that stands twice is no reply,
+and neither is a `!a` read as `a`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import json
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.private_text import closes_private, without_private
-from debate_orchestrator.prompting.reply_code import Code, take_code
+from debate_orchestrator.prompting.reply_code import Code, holds_code
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import short_repr
 
@@ -46,20 +46,6 @@ _FENCED = "code fence left out"
 _PRIVATE = "private working left out"
 _REPAIRED = "punctuation of the JSON repaired"
 _QUOTED_LINE = re.compile(r"^[ \t]{0,9}>.*$", re.MULTILINE)
-_TOKEN = re.compile(
-    r"""
-      "((?:[^"\\]|\\.)*)"
-    | '((?:[^'\\]|\\.)*)'
-    | [“”]([^“”]*)[“”]
-    | /\*.*?\*/ | (?://|\#)[^\n]*
-    | ([^\s{}\[\],:"'“”][^{}\[\],:"'“”\n]*)
-""",
-    re.VERBOSE | re.DOTALL,
-)
-"""A key or a value of an object: a text with its quotation marks, or what stands without them; or a comment."""
-_TEXT_END = re.compile(r"""["'“”]\s*[,:}\]]""")
-"""A mark with structure behind it, as at the end of a text. Two quotations, of which one opens a text with marks of
-another kind and one closes it, make a text of the writer's own fields between them, which then holds such ends."""
 
 
 class PrivateAlone(ValueError):
@@ -86,7 +72,8 @@ def find_object(text: str) -> Found:
     public = _public(text, bare)
     for part in _outermost(public):
         if (read := _strict_or_repaired(part)) is not None:
-            if any(other.value not in ({}, read[0]) for other in _strict_objects(public.replace(part, " "))):
+            rest = public.replace(part, " ")
+            if any(other.value not in ({}, read[0]) for other in _strict_objects(rest)) or _has_key(rest, read[0]):
                 raise ValueError("it holds JSON objects that differ")
             return read[0], [*_changes(text, part, public), *read[1]]
     if reason is not None:
@@ -94,25 +81,32 @@ def find_object(text: str) -> Found:
     return value, []
 
 
+def _has_key(text: str, value: Mapping[str, Any]) -> bool:
+    """Whether a text has a brace with one of the keys of an object behind it, as another such object has, which may
+    have faults."""
+    keys = "|".join(re.escape(key) for key in value)
+    return bool(keys) and re.search(rf"\{{[^{{}}]*?(?<!\w)(?:{keys})[\"'”’]?\s{{0,20}}:", text) is not None
+
+
 def find_own(text: str, code: Code) -> dict[str, Found]:
-    """The JSON objects of a reply that hold the code twice, returned without it, by the text that each is written as;
-    empty if there are no such objects. Objects in private working do not count. Quoted marks of private working are
-    ignored: see `_is_private`.
+    """The JSON objects of a reply that hold the code at both ends, by the text that each is written as; empty if there
+    are no such objects. Objects in private working do not count. Quoted marks of private working are ignored: see
+    `_is_private`.
 
     Raises ValueError if one of them can't be repaired without a guess; PrivateAlone if all are in private working, or
     nothing else is in the reply.
     """
     text = text.strip()
     strict = _strict_objects(text, near=code.text)
-    own = [(part, taken) for part in strict if (taken := take_code(part.value, code)) is not None]
+    own = [part for part in strict if holds_code(part.value, code)]
     rest = text
-    for part, _ in own:
+    for part in own:
         rest = rest[: part.start] + " " * (part.stop - part.start) + rest[part.stop :]
     if len(own) > _MOST_PARTS:
         raise ValueError("it holds too many objects with the code")
     found = {
-        text[part.start : part.stop]: (taken, list[str]())
-        for part, taken in own
+        text[part.start : part.stop]: (part.value, list[str]())
+        for part in own
         if not _is_private(rest[: part.start], rest[part.stop :])
     }
     public = without_private(rest)
@@ -146,8 +140,8 @@ def _repaired_own(rest: str, public: str, code: Code) -> dict[str, Found]:
         if at >= 0 and _is_private(rest[:at], rest[at + len(part) :]):
             continue
         read = _strict_or_repaired(part)
-        if read is not None and (taken := take_code(read[0], code, ordered=bool(read[1]))) is not None:
-            found[part] = taken, read[1]
+        if read is not None and holds_code(read[0], code):
+            found[part] = read
     return found
 
 
@@ -263,30 +257,9 @@ def _repaired(text: str) -> dict[str, Any] | None:
         written = json.dumps(value, ensure_ascii=False)
         if not isinstance(value, dict) or any(text.count(mark) != written.count(mark) for mark in "{}[]"):
             return None
-        if _words(text) != _words(written) or _tokens(text) != list(_tokens_of(value)):
-            return None
-        return dict(strict_json(written))
+        return dict(strict_json(written)) if _words(text) == _words(written) else None
     except Exception:  # the text is hostile and the library no validator: whatever it raises, there is no object
         return None
-
-
-def _tokens(text: str) -> list[list[str]]:
-    """The words of each key and value of an object as it is written; a text that may hold fields is never the same."""
-    written = (next((part for part in token.groups() if part is not None), None) for token in _TOKEN.finditer(text))
-    return [[part] if _TEXT_END.search(part) else _words(part) for part in written if part is not None]
-
-
-def _tokens_of(value: Any) -> Iterator[list[str]]:
-    """The words of each key and value of an object, in their order."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield _words(key)
-            yield from _tokens_of(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _tokens_of(item)
-    else:
-        yield _words(value if isinstance(value, str) else json.dumps(value))
 
 
 def _words(text: str) -> list[str]:

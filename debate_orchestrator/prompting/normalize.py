@@ -9,18 +9,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.schema import (
     MOST_ITEMS,
     Field,
+    Shape,
     ShapeContext,
     applies,
     empty_value,
     fields_asked,
 )
 from debate_orchestrator.prompting.phrases import SYNONYMS, phrase
-from debate_orchestrator.prompting.reply_code import Code, take_from_item
+from debate_orchestrator.prompting.reply_code import CODE, Code, coded_shape, text_behind
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import short_repr, with_hint
 
@@ -29,13 +31,6 @@ MOST_CHANGES = 40
 _NUMBER = re.compile(
     r"(\d{1,9}(?:\.\d{1,9})?)\s*(?:(?:/|out of)\s*(\d{1,9}(?:\.\d{1,9})?)|(%)|points?)?", re.IGNORECASE
 )
-_WORDS = frozenset({"text", "url", "list"})
-"""Kinds of fields that hold words; the others may decide something."""
-_AROUND = frozenset({"score", "value", "points"})
-"""The key of a number that stands in an object of its own."""
-_MAXIMUM = frozenset({"max", "maximum", "max score", "out of", "of", "scale"})
-_REASONS = frozenset({"why", "reason", "reasons", "reasoning", "justification", "rationale", "explanation", "comment"})
-"""Keys that may stand beside such a number."""
 _WRAPPERS = frozenset(
     {
         "answer",
@@ -72,7 +67,7 @@ class Reading(NamedTuple):
     changes: list[str]
     """What was changed, a short line each."""
     complaints: list[str]
-    """What in the reply may not be its writer's: items of lists without the code, and fields out of place."""
+    """What in the reply may not be its writer's: places without the code, and fields out of order."""
     unknown: list[str]
     """Keys that the shape does not have."""
 
@@ -84,10 +79,14 @@ def normalize(
     sides: Mapping[str, frozenset[str]],
     code: Code | None = None,
 ) -> Reading:
-    """The reading of a reply of this shape. `sides` are the `side_phrases` of each side. Where a `code` is given, every
-    record and text in a list has to begin with it. `value` itself is left as it is."""
+    """The reading of a reply of this shape. `sides` are the `side_phrases` of each side. Where a `code` is given, it
+    has to stand in all its places and in no other, and the fields in the order of the shape. `value` itself is left as
+    it is."""
     reading = _Reading(terms, sides, code)
-    record = reading.record(shape, value, "")
+    record = reading.record(shape if code is None else coded_shape(shape, terms, code), value, "")
+    if code is not None and not reading.complaints and code.count_in(value) != reading.codes:
+        problem = "the code of the turn stands within a text or out of its places."
+        reading.complaints.append(with_hint(problem, "write it in its places alone"))
     more = len(reading.changes) - MOST_CHANGES
     changes = [*reading.changes[:MOST_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
     return Reading(record, changes, reading.complaints, reading.unknown)
@@ -113,6 +112,8 @@ class _Reading:
         self.terms, self.sides, self.code = terms, sides, code
         self.changes: list[str] = []
         self.complaints: list[str] = []
+        self.codes = 0
+        """The places in which the code was found so far."""
         self.unknown: list[str] = []
 
     def note(self, where: str, what: str) -> None:
@@ -125,35 +126,36 @@ class _Reading:
             return value
         fields = fields_asked(shape, self.terms)
         keyed = self._keyed(value, fields)
+        if self.code is not None:
+            keyed = self._without_codes(fields, self.code, keyed, where)
         for name, field in fields.items():
             if name in keyed:
                 keyed[name] = self._field(field, keyed[name], f"{where}{name}")
         for name, field in fields.items():
-            if name in keyed and (field.only_if or field.unless) and not applies(field, keyed):
+            if name in keyed and not applies(field, keyed) and not _is_nested(keyed[name]):
                 vacant = empty_value(field)
                 if keyed[name] != vacant:
                     self.note(
                         f"{where}{name}", f"{_shown(keyed[name])} read as {_shown(vacant)}, since it must be empty"
                     )
                 keyed[name] = vacant
-        if self.code is not None and "[" not in where:
-            self._check_places(fields, keyed, where)
         return keyed
 
-    def _check_places(self, fields: Mapping[str, Field], keyed: Mapping[str, Any], where: str) -> None:
-        """Complains about fields that may be empty, are not, and do not stand behind the fields that the shape has
-        before them: a judge that leaves out what is empty may have quoted them at the end of a text."""
-        asked, written = list(fields), list(keyed)
-        for at, (name, field) in enumerate(fields.items()):
-            if not _may_be_empty(field) or field.kind in _WORDS or keyed.get(name) in (None, False, []):
-                continue
-            start = at
-            while start and _may_be_empty(fields[asked[start - 1]]):  # a quotation may bring empty fields along
-                start -= 1
-            expected, place = asked[max(0, start - 1) : at + 1], written.index(name) + 1
-            if written[max(0, place - len(expected)) : place] != expected:
-                where_to = f"behind {asked[at - 1]}" if at else "first"
-                self.complaints.append(f"{where}{name}: it is out of place; write it {where_to}, as the shape has it.")
+    def _without_codes(self, fields: Shape, code: Code, keyed: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """A record without its codes, with a complaint about each that is missing, and one about the first field that
+        is not in its place."""
+        names = list(fields)
+        places = {name: f"right behind {before}" for before, name in pairwise(names)} | {names[0]: "first"}
+        for name in [name for name in names if fields[name] is CODE]:
+            if code.is_text(keyed.get(name)):
+                self.codes += 1
+            else:
+                hint = f'write "{name}": "{code.text}" {places[name]}'
+                self.complaints.append(with_hint(f"{where}{name}: the code of the turn is missing here.", hint))
+        wanted, written = ([name for name in part if name in other] for part, other in ((names, keyed), (keyed, names)))
+        if moved := next((name for name, other in zip(written, wanted, strict=True) if name != other), None):
+            self.complaints.append(f"{where}{moved}: it is out of place; write it {places[moved]}.")
+        return {name: item for name, item in keyed.items() if fields.get(name) is not CODE}
 
     def _keyed(self, value: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
         """A mapping with the keys that are meant. A key that is there twice, or that is unknown, stays, to be
@@ -243,27 +245,20 @@ class _Reading:
     def _item(self, field: Field, item: Any, where: str) -> Any:
         """A record or a text of a list, without the code that it has to begin with."""
         if field.fields:
-            item = self._decoded(item, dict, where)
-            return self.record(field.fields, self._own(item, where), f"{where}.")
-        if isinstance(item, dict) and self.code is not None and (rest := take_from_item(item, self.code)) is not None:
-            text = _only_text(rest)
-        else:
-            text = self._own(_only_text(item), where)
-        return self._changed(where, item, text) if isinstance(item, dict) else text
-
-    def _own(self, item: Any, where: str) -> Any:
-        """An item of a list without its code, with a complaint if it has none."""
-        if self.code is None:
+            return self.record(field.fields, item, f"{where}.")
+        if self.code is None or not isinstance(item, str):
             return item
-        if (rest := take_from_item(item, self.code)) is not None:
-            return rest
-        entry = self.code.entry if isinstance(item, dict) else f'"{self.code.text} '
-        problem = f"{where}: this item of the list lacks the code of the turn."
-        self.complaints.append(with_hint(problem, f"begin it with {entry}, as every item"))
-        return item
+        if (text := text_behind(item, self.code)) is None:
+            problem = f"{where}: this item of the list lacks the code of the turn."
+            self.complaints.append(with_hint(problem, f'begin it with "{self.code.text} ", as every item'))
+            return item
+        self.codes += 1
+        return text
 
-    def _turns(self, value: list[Any], where: str) -> list[str]:
-        """The turns of the transcript that a list names; what is none is dropped."""
+    def _turns(self, value: list[Any], where: str) -> list[Any]:
+        """The turns of the transcript that a list names; a text that is none is dropped."""
+        if not all(isinstance(item, str) for item in value):
+            return value
         read = [self._turn(item) for item in value]
         for item in [item for item, turn in zip(value, read, strict=True) if turn is None]:
             self.note(where, f"{_shown(item)} dropped, since there is no such turn")
@@ -305,9 +300,9 @@ class _Reading:
         return new
 
 
-def _may_be_empty(field: Field) -> bool:
-    """Whether a field may be left empty."""
-    return bool(field.optional or field.only_if or field.unless)
+def _is_nested(value: Any) -> bool:
+    """Whether a value is an object, or a list with one."""
+    return isinstance(value, dict) or (isinstance(value, list) and any(map(_is_nested, value)))
 
 
 def _means_nothing(field: Field, value: Any) -> bool:
@@ -322,25 +317,8 @@ def _shown(value: Any) -> str:
     return "null" if value is None else short_repr(value)
 
 
-def _only_text(value: Any) -> Any:
-    """The text of an object that holds nothing else, such as `{"question": "..."}`."""
-    inner = list(value.values()) if isinstance(value, dict) else []
-    return inner[0] if len(inner) == 1 and isinstance(inner[0], str) else value
-
-
-def _fits_beside(key: str, value: Any, most: float | None) -> bool:
-    """Whether a key beside a number leaves its scale as it is: a reason in words, or the scale's own maximum."""
-    if phrase(key) in _MAXIMUM:
-        return _number(value, None, None) == most
-    return phrase(key) in _REASONS and isinstance(value, str)
-
-
 def _number(value: Any, least: float | None, most: float | None, *, whole: bool = False) -> float | None:
     """The number that a value means: `7`, `7.0`, `7/10` where 10 is the most, `70%` where the scale is 0 to 1."""
-    if isinstance(value, dict) and len(value.keys() & _AROUND) == 1:
-        if not all(_fits_beside(key, item, most) for key, item in value.items() if key not in _AROUND):
-            return None
-        (value,) = (value[key] for key in value.keys() & _AROUND)
     if isinstance(value, str):
         found = _NUMBER.fullmatch(value.strip())
         if found is None or (found[2] and float(found[2]) != most) or (found[3] and (least, most) != (0, 1)):

@@ -1,8 +1,9 @@
 """From a reply to an event: the other half of `briefs`, which makes what the reply answers.
 
 A speech is taken as it is. A structured reply is read in three steps: `json_object` finds the object with the turn's
-code in what was said, `normalize` reads its values and looks for the code in its lists, and `check` refuses what then
-does not have the shape asked for, with all complaints at once. What the first two changed is recorded beside the reply.
+code in what was said, `normalize` reads its values and looks for the code in all its places, and `check` refuses what
+then does not have the shape asked for, with all complaints at once. What the first two changed is recorded beside the
+reply.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def parse_reply(
     handing it in. Raises BadReply, with every complaint, if it can't be used."""
     recorded = reply.recorded
     if code is not None:
-        asked = {"text": reply.code, "in_lists": reply.code_in_lists} if reply.code else {}
+        asked = {"text": reply.code} if reply.code else {}
         code = code.model_copy(update=asked) if needs_code(reply.by) else None
     reply, shape = stored(reply), debate.shape(turn)
     if recorded is not None and recorded.complaints:
@@ -104,7 +105,7 @@ def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], c
     readings: list[Reading] = []
     for found, changes in objects:
         bare, wrapped = unwrapped(found, names, called)
-        reading = normalize(shape, bare, terms, sides, code if code is not None and code.in_lists else None)
+        reading = normalize(shape, bare, terms, sides, code)
         readings.append(reading._replace(changes=[*changes, *wrapped, *reading.changes]))
     if any(reading.value != readings[0].value for reading in readings):
         problem = f"{turn.id}: the reply holds {len(readings)} JSON objects with the code, and they differ."

@@ -2,9 +2,10 @@
 
 A speech may hold a filled ballot, or a part of one, and a judge may repeat it without escaping its quotation marks. No
 speech can hold the code: it follows from a secret of this machine, and only the taker of the turn is shown it, at the
-very end of its brief. It stands first and last in the object, so no quotation can be the object or end it early, and at
-the beginning of every item of a list, so none can add an item. Every key of the shape has to be written once, and no
-other key, so none can add a field.
+very end of its brief. It stands first and last in the object, at the beginning of every item of a list, and before each
+field that decides and stands behind one with free words. All fields are written in the order of the shape. So between
+a text, where a quotation may stand, and the next decision there is always a code: a quotation can't write that
+decision, and a text that swallows it swallows the code, too.
 """
 
 from __future__ import annotations
@@ -14,18 +15,24 @@ import hmac
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.schema import TURN_ITEM, Field, Shape
+from debate_orchestrator.core.schema import Field, Shape, ShapeContext, fields_asked, json_schema
 from debate_orchestrator.core.state import DebateState, Plan
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.prompting.phrases import phrase
 from debate_orchestrator.util import model_spec
 
+CODE = Field(kind="text", about="the code that stands at the end of the task")
+"""A field of a coded shape that holds the code of the turn."""
 _FIELD, _END_FIELD = "code", "end_code"
+_WORDS = frozenset({"text", "url", "list"})
+"""Kinds of fields with free words; the others decide something."""
+_TEXT_ITEM = {"type": "string"}
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 """No vowels, so that a code is no word, and no digits, so that it is no number."""
 _LENGTH = 6
@@ -38,14 +45,12 @@ _openings: WeakKeyDictionary[Plan, str] = WeakKeyDictionary()
 
 
 class Code(Value):
-    """The code of a turn, and the fields that it belongs into: the first of the reply and of every record in a list,
-    and the last of the reply."""
+    """The code of a turn, and the names of the fields that hold it: the first of the reply and of every record in a
+    list, and the last of the reply. Those between have the first name and a number: `code_2`."""
 
     field: str
     end_field: str
     text: str
-    in_lists: bool = True
-    """Whether the items of lists have to begin with it. Briefs of earlier versions did not ask for that."""
 
     @property
     def entry(self) -> str:
@@ -57,6 +62,14 @@ class Code(Value):
         """The last field as it is written in JSON."""
         return f'"{self.end_field}": "{self.text}"'
 
+    def is_text(self, value: Any) -> bool:
+        """Whether a value of a reply is the code."""
+        return isinstance(value, str) and value.strip(" \t\r\n`'\"").casefold() == self.text.casefold()
+
+    def count_in(self, value: Any) -> int:
+        """How often a value of a reply holds the code, in its keys and texts."""
+        return json.dumps(value).casefold().count(self.text.casefold())
+
 
 def code_for(debate: DebateState, turn: Turn, by: str, secret: Callable[[], bytes]) -> Code | None:
     """The code that `by` has to put into its reply to a turn that is due; None if it needs none. `secret` is called
@@ -65,7 +78,7 @@ def code_for(debate: DebateState, turn: Turn, by: str, secret: Callable[[], byte
     if shape is None or not needs_code(by):
         return None
     prefix, names = "", set(_names(shape))
-    while {prefix + _FIELD, prefix + _END_FIELD} & names:
+    while any(re.fullmatch(rf"{prefix}({_FIELD}(_\d+)?|{_END_FIELD})", name) for name in names):
         prefix += "turn_"
     return Code(field=prefix + _FIELD, end_field=prefix + _END_FIELD, text=_text(debate, turn, secret()))
 
@@ -95,116 +108,120 @@ def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:
     return "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(_LENGTH))
 
 
-def with_code(schema: Mapping[str, Any], code: Code | None) -> dict[str, Any]:
-    """The JSON Schema of a reply with the code in its places."""
-    if code is None:
-        return dict(schema)
-    return _coded(schema, code, {"type": "string", "enum": [code.text]}, f"begins with {code.text} and a blank")
+def coded_shape(shape: Mapping[str, Field], terms: ShapeContext, code: Code) -> Shape:
+    """The fields that are asked for, in their order, with `CODE` in the places of the code."""
+    inner, _ = _coded(shape, terms, code, count(2), False)
+    return {code.field: CODE, **inner, code.end_field: CODE}
+
+
+def _coded(
+    shape: Mapping[str, Field], terms: ShapeContext, code: Code, numbers: Iterator[int], words: bool
+) -> tuple[Shape, bool]:
+    """The fields of a record with the code in its places, and whether free words stand behind the last code. `words`
+    says so for what stands before the record."""
+    fields: Shape = {}
+    for name, field in fields_asked(shape, terms).items():
+        items = field.kind == "list" or bool(field.fields and field.keys(terms))
+        if words and not items and _decides(field, terms):
+            fields[f"{code.field}_{next(numbers)}"], words = CODE, False
+        fields[name] = field
+        if field.fields:
+            inner, worded = _coded(field.fields, terms, code, numbers, words and not items)
+            first = {code.field: CODE} if items else {}
+            fields[name] = field.model_copy(update={"fields": first | inner})
+            words = worded or (words and items)
+        words = words or (field.kind in _WORDS and not field.fields)
+    return fields, words
+
+
+def _decides(field: Field, terms: ShapeContext) -> bool:
+    """Whether a field holds more than free words; lists have a code in each item."""
+    inner = fields_asked(field.fields, terms).values() if field.kind == "record" else ()
+    return any(_decides(part, terms) for part in inner) if inner else field.kind not in _WORDS
+
+
+def coded_schema(shape: Mapping[str, Field], terms: ShapeContext, code: Code) -> dict[str, Any]:
+    """The JSON Schema of a reply with any text for the code, so that all turns of a kind have the same."""
+    text, plain = json.dumps(json_schema(coded_shape(shape, terms, code), terms)), json.dumps(_TEXT_ITEM)
+    described = json.dumps(_TEXT_ITEM | {"description": _begins_with(CODE.about)})
+    return dict(json.loads(text.replace(f'"items": {plain}', f'"items": {described}')))
+
+
+def with_code(schema: Mapping[str, Any], code: Code) -> dict[str, Any]:
+    """A coded schema with the code of a turn."""
+    text = json.dumps(schema)
+    for any_text, own in _values(code):
+        text = text.replace(any_text, own)
+    return dict(json.loads(text))
 
 
 def without_value(schema: Mapping[str, Any], code: Code | None) -> dict[str, Any]:
-    """The same schema with any text for the code, so that all turns of a kind have the same."""
-    if code is None:
-        return dict(schema)
-    about = "the code that stands at the end of the task"
-    return _coded(schema, code, {"type": "string", "description": about}, f"begins with {about}, and a blank")
+    """The coded schema that `with_code` gave the code of a turn."""
+    text = json.dumps(schema)
+    for any_text, own in _values(code) if code else ():
+        text = text.replace(own, any_text)
+    return dict(json.loads(text))
 
 
-def _coded(schema: Mapping[str, Any], code: Code, field: Mapping[str, Any], about_texts: str) -> dict[str, Any]:
-    """A schema with a field for the code first and last, and in the items of its lists. Those that it has already are
-    replaced."""
-
-    def within(part: Mapping[str, Any]) -> dict[str, Any]:
-        changed = dict(part)
-        if "properties" in part:
-            changed["properties"] = {name: within(inner) for name, inner in part["properties"].items()}
-        if "anyOf" in part:
-            changed["anyOf"] = [within(inner) for inner in part["anyOf"]]
-        if "items" in part:
-            changed["items"] = item(part["items"])
-        return changed
-
-    def item(part: Mapping[str, Any]) -> dict[str, Any]:
-        if "anyOf" in part:
-            return {**part, "anyOf": [item(inner) for inner in part["anyOf"]]}
-        if "properties" in part:
-            return _with_fields(within(part), {code.field: field}, {})
-        is_text = part.get("type") == "string" and "enum" not in part and part != TURN_ITEM
-        return {**part, "description": about_texts} if is_text else dict(part)
-
-    return _with_fields(within(schema), {code.field: field}, {code.end_field: field})
+def _values(code: Code) -> list[tuple[str, str]]:
+    """How the places of the code are written in a schema, for any text and for that of a turn."""
+    any_text, own = {"type": "string", "description": CODE.about}, {"type": "string", "enum": [code.text]}
+    places = [(any_text, own), (_begins_with(CODE.about), _begins_with(code.text))]
+    return [(json.dumps(one), json.dumps(other)) for one, other in places]
 
 
-def _with_fields(schema: Mapping[str, Any], first: Mapping[str, Any], last: Mapping[str, Any]) -> dict[str, Any]:
-    own = {name: part for name, part in schema["properties"].items() if name not in first and name not in last}
-    properties = {**first, **own, **last}
-    return {**schema, "properties": properties, "required": list(properties)}
+def _begins_with(text: str) -> str:
+    return f"begins with {text}, and a blank"
 
 
 def with_codes(shape: Shape, reply: Mapping[str, Any], code: Code) -> dict[str, Any]:
-    """A reply of this shape with the code in its places."""
-    return {code.field: code.text} | _with_items(shape, reply, code) | {code.end_field: code.text}
+    """A reply with the code in its places, which a coded shape has, and with its fields in the order of that shape."""
+    known = {
+        name: code.text if field is CODE else _with_code(field, reply[name], code)
+        for name, field in shape.items()
+        if field is CODE or name in reply
+    }
+    return known | {name: value for name, value in reply.items() if name not in shape}
 
 
-def _with_items(shape: Shape, record: Mapping[str, Any], code: Code) -> dict[str, Any]:
-    return {name: _with_item(shape[name], value, code) if name in shape else value for name, value in record.items()}
-
-
-def _with_item(field: Field, value: Any, code: Code) -> Any:
+def _with_code(field: Field, value: Any, code: Code) -> Any:
     if isinstance(value, Mapping) and (field.per_side or field.per_issue):
-        return {key: _with_item(field.single, inner, code) for key, inner in value.items()}
-    if isinstance(value, Mapping) and field.kind == "record":
-        return _with_items(field.fields, value, code)
+        return {key: _with_code(field.single, inner, code) for key, inner in value.items()}
+    if isinstance(value, Mapping) and field.fields:
+        return with_codes(field.fields, value, code)
     if isinstance(value, list) and field.kind == "list":
-        if not field.fields:
-            return [f"{code.text} {item}" for item in value]
-        return [{code.field: code.text} | _with_items(field.fields, item, code) for item in value]
+        if field.fields:
+            return [with_codes(field.fields, item, code) for item in value]
+        return [f"{code.text} {item}" for item in value]
     return value
 
 
-def list_examples(schema: Mapping[str, Any], code: Code) -> list[str]:
-    """How the lists of a reply with that schema begin, as they are written in JSON."""
-    found: list[str] = []
-    for name, part in schema.get("properties", {}).items():
-        items = part.get("items", {})
-        if code.field in (items.get("anyOf") or [items])[0].get("properties", {}):
-            found.append(f'"{name}": [{{{code.entry}, ...}}, ...]')
-        elif "begins with" in items.get("description", ""):
-            found.append(f'"{name}": ["{code.text} ...", ...]')
-        for inner in (part, *part.get("anyOf", ())):
-            found += list_examples(inner, code)
-    return list(dict.fromkeys(found))
+def skeleton(shape: Shape, terms: ShapeContext, code: Code) -> list[str]:
+    """The fields of a coded shape as they are written in JSON, each with an ellipsis for what it holds."""
+    return [f'"{name}": {_outline(field, terms, code)}' for name, field in shape.items()]
 
 
-def take_code(value: Mapping[str, Any], code: Code, *, ordered: bool = False) -> dict[str, Any] | None:
-    """The object without the code; None if neither the object nor the only object in it holds the code twice. If
-    `ordered`, the code has to stand first and last."""
-    own = {key: _field_of(key, item, code) for key, item in value.items()}
-    rest = {key: item for key, item in value.items() if own[key] is None}
-    ends = [*own.values()][:1] + [*own.values()][-1:]
-    if {code.field, code.end_field} <= set(ends if ordered else own.values()):
-        return rest
-    inner = next(iter(rest.values())) if len(rest) == 1 else None
-    if not isinstance(inner, dict) or (found := take_code(inner, code, ordered=ordered)) is None:
-        return None
-    return dict.fromkeys(rest, found)
+def _outline(field: Field, terms: ShapeContext, code: Code) -> str:
+    if field is CODE:
+        return f'"{code.text}"'
+    if keys := field.keys(terms) if field.fields else ():
+        return f'{{"{keys[0]}": {_outline(field.single, terms, code)}, ...}}'
+    record = f"{{{', '.join(skeleton(field.fields, terms, code))}}}"
+    if field.kind == "list":
+        return f"[{record}, ...]" if field.fields else f'["{code.text} ...", ...]'
+    return record if field.fields else "..."
 
 
-def _field_of(key: str, value: Any, code: Code) -> str | None:
-    """Which of the two fields a key with the code is; None if it is neither."""
-    if not isinstance(value, str) or value.strip(" \t\r\n`'\"").casefold() != code.text.casefold():
-        return None
-    return next((field for field in (code.field, code.end_field) if phrase(key) == phrase(field)), None)
+def holds_code(value: Any, code: Code) -> bool:
+    """Whether an object, or the only object in it, has both the first and the last field with the code."""
+    if not isinstance(value, dict):
+        return False
+    own = {phrase(key) for key, item in value.items() if code.is_text(item)}
+    inner = next(iter(value.values())) if len(value) == 1 else None
+    return {phrase(code.field), phrase(code.end_field)} <= own or holds_code(inner, code)
 
 
-def take_from_item(item: Any, code: Code) -> Any:
-    """A record or a text of a list without the code that it has to begin with; None if it has none, or a text holds
-    the code once more."""
-    if isinstance(item, dict):
-        rest = {key: value for key, value in item.items() if _field_of(key, value, code) != code.field}
-        return rest if len(rest) < len(item) else None
-    if not isinstance(item, str):
-        return None
+def text_behind(item: str, code: Code) -> str | None:
+    """The text of an item of a list behind its code; None if it does not begin with that."""
     begins = re.match(rf"\s*[`'\"\[(]?{code.text}\b[`'\"\])]?[.:,]?\s*", item, re.IGNORECASE)
-    rest_of_text = item[begins.end() :] if begins else item
-    return None if code.text.casefold() in rest_of_text.casefold() or not begins else rest_of_text
+    return item[begins.end() :] if begins else None

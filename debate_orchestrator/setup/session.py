@@ -181,6 +181,11 @@ def checked_state(draft: SetupState, sides: tuple[str, ...]) -> SetupState:
     """The draft without what a hand has put into its file that is of no kind the conversation keeps: it is asked
     for again."""
     topic, positions = draft.given.get("topic"), draft.given.get("positions", {})
+    if not isinstance(draft.given.get("cast"), str | dict | None):
+        draft = without_answers(draft, "cast")
+    for key, value in draft.given.items():
+        if isinstance(value, list) and not all(isinstance(item, str) for item in value):
+            draft = without_answers(draft, key)
     if "topic" in draft.given and not isinstance(topic, str):
         draft = without_answers(draft, "topic")
     if not (isinstance(positions, dict) and all(key in sides and isinstance(positions[key], str) for key in positions)):

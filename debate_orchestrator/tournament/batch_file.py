@@ -38,8 +38,6 @@ class Batch:
     """The ids of its calls."""
     codes: dict[str, str]
     """The id of a call to the code that its reply was asked for, where it was: another machine may read it."""
-    codes_in_lists: bool
-    """Whether the replies were asked for their codes in lists, too; earlier versions did not."""
     id: str | None = None
     """The provider's name for it; None if that never arrived."""
 
@@ -97,8 +95,7 @@ class BatchFile:
         name = str(line["batch"])
         if "calls" in line:
             codes = {str(call): str(code) for call, code in dict(line.get("codes", {})).items()}
-            in_lists = line.get("codes_in_lists") is True
-            batch = Batch(name, str(line["model"]), float(line["at"]), tuple(map(str, line["calls"])), codes, in_lists)
+            batch = Batch(name, str(line["model"]), float(line["at"]), tuple(map(str, line["calls"])), codes)
             self._batches[name] = batch
             self._of |= dict.fromkeys(batch.calls, batch)
         elif line["id"] is None:
@@ -120,7 +117,7 @@ class BatchFile:
         written."""
         name, codes = secrets.token_hex(8), {call: code for call, code in calls.items() if code}
         line = {"batch": name, "model": model, "at": time.time(), "calls": list(calls)}
-        self._append(line | {"codes": codes, "codes_in_lists": True})
+        self._append(line | {"codes": codes})
         return self._batches[name]
 
     def created(self, batch: Batch, id: str) -> None:

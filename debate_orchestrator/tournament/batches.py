@@ -188,8 +188,7 @@ class Batches:
                 lost = TransientError(f"{batch.model} gave no answer in its batch: no result.")
                 result = results.get(call, lost)
                 if isinstance(result, Reply):
-                    asked = {"code": batch.codes.get(call), "code_in_lists": batch.codes_in_lists}
-                    self._settle(call, result.model_copy(update=asked))
+                    self._settle(call, result.model_copy(update={"code": batch.codes.get(call)}))
                 else:
                     self._fail([call], result)
         finally:
