@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +17,7 @@ from counting import calls
 from debate_orchestrator.tournament import plan, spec_file
 from debate_orchestrator.tournament.bradley_terry import fit
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow
+from debate_orchestrator.tournament.tables import Table, to_csv
 from debate_orchestrator.util.errors import BadFile, BadSettings, suggest
 
 
@@ -153,3 +156,14 @@ def test_who_may_judge_is_looked_up_once_for_each_model(monkeypatch: pytest.Monk
 
     assert len(plan.make_schedule(found)) == 12 * 11 * 2
     assert len(counted) <= 12 + 2 * 9
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_cell_of_a_table_is_a_formula(begin: str) -> None:
+    """A text that a spreadsheet would take for a formula has an apostrophe before it; numbers stay as they are."""
+    made = to_csv(Table("x", "X", "", ("name", "figure"), ((f"{begin}1+1", -1.5), ("plain", -2))))
+
+    assert list(csv.reader(io.StringIO(made, newline="")))[1:] == [
+        [f"'{begin}1+1".replace("\r", " "), "-1.5"],
+        ["plain", "-2"],
+    ]

@@ -24,6 +24,9 @@ from debate_orchestrator.util.numbers import wilson_interval
 Cell = str | int | float | None
 
 
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+
+
 class Table(NamedTuple):
     """A table, whose name is that of its CSV file."""
 
@@ -59,6 +62,10 @@ def to_csv(table: Table) -> str:
 def _csv_cell(cell: Cell) -> str | int:
     if isinstance(cell, float):
         return f"{cell:.6f}".rstrip("0").rstrip(".") if math.isfinite(cell) else ""
+    if isinstance(cell, str):
+        # Spreadsheets take a text that begins so for a formula, and names of models or topics may be a stranger's. A
+        # carriage return would end the row, since the writer quotes none.
+        return f"'{cell}".replace("\r", " ") if cell.startswith(_FORMULAS) else cell.replace("\r", " ")
     return "" if cell is None else cell
 
 
