@@ -23,7 +23,7 @@ from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.reply_code import Code
 from debate_orchestrator.reports import compare, markup, reviews
 from debate_orchestrator.reports.html import page, writer
-from debate_orchestrator.terminal.speeches import Speech
+from debate_orchestrator.terminal.speeches import SpeechView
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor, spellings
@@ -61,7 +61,7 @@ DOCUMENTS = (
 
 def stream(text: str) -> None:
     """A speech that comes in pieces, and is settled."""
-    voice = Speech(fold([opened()]).due[0], "Opening", "", 0.0)
+    voice = SpeechView(fold([opened()]).due[0], "Opening", "", 0.0)
     voice.begin(0.0)
     for n in range(0, len(text), 32):
         voice.hear(text[n : n + 32])

@@ -20,7 +20,7 @@ from prompt_toolkit.styles import style as styles
 from debate_orchestrator.cli.answers_and_flags import questionnaire as interview
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.engine.estimate import CostEstimate
-from debate_orchestrator.providers.discovery import Available, Found
+from debate_orchestrator.providers.discovery import Available, FoundModels
 from debate_orchestrator.setup.session import SetupState
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.cursor import Cursor
@@ -51,7 +51,7 @@ ENTER, BACK, BREAK, UP, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\x15"
 CTRL_C, CTRL_D = "\x03", "\x04"
 _ENDING = (BACK, CTRL_C, CTRL_D, "\x1b[201~")
 BEST = {"a": "anthropic:claude-sonnet-5-5", "b": "anthropic:claude-sonnet-5-5", "judge": "anthropic:claude-opus-5-5"}
-NO_MODELS = Found((Available(seat="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
+NO_MODELS = FoundModels((Available(seat="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
 TOPIC = "Tabs are better than spaces."
 SETUP = (TOPIC, "rehearse", "yes", "none")
 """Answers to every question up to the last confirmation, where no model is asked."""
@@ -124,8 +124,8 @@ class Held(NamedTuple):
     wizard: Wizard
 
 
-def coming(found: Found) -> Future[Found]:
-    made: Future[Found] = Future()
+def coming(found: FoundModels) -> Future[FoundModels]:
+    made: Future[FoundModels] = Future()
     made.set_result(found)
     return made
 
@@ -136,7 +136,7 @@ def no_check(draft: SetupState) -> DebateFiles:
 
 def hold(
     *keys: str,
-    found: Found = NO_MODELS,
+    found: FoundModels = NO_MODELS,
     file: str | None = None,
     check: Callable[[SetupState], DebateFiles] = no_check,
     columns: int = 80,

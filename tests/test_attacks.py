@@ -195,7 +195,7 @@ def must_be_whole(one: Put, document: Document, harmless_one: Document) -> None:
     """A document that holds what its author said, and no line or field that is not its author's."""
     if document.word in MARKED_OFF:
         assert document.body.count("\n") == harmless_one.body.count("\n")
-    exchange, turns = one.debate.exchange, {turn.id: turn for turn in one.heard}
+    exchange, turns = one.debate.side_swap, {turn.id: turn for turn in one.heard}
     turn = turns.get(exchange.turn_id(document.word) if one.turn.mirrored else document.word)
     if turn is None or document.remark == "EVIDENCE":
         return

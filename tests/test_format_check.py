@@ -265,14 +265,14 @@ def test_a_report_that_can_not_be_told(tmp_path: Path) -> None:
     )
     odd += "  rows:\n    rows: {kind: list, fields: {claim: {kind: text}}}\n"
     (one,) = told(tmp_path / "mine", format_yaml=odd)
-    assert one.startswith("shapes: a calm debate of 1 round (plain) can't be reported (")
+    assert one.startswith("shapes: a plain debate of 1 round (plain) can't be reported (")
 
 
 def test_a_format_without_a_turn(tmp_path: Path) -> None:
     """A format in which no seat ever has a turn is told, and breaks nothing."""
     never = FORMAT[: FORMAT.index("round:\n  - name")] + FORMAT[FORMAT.index("shapes:") :] + "round: []\n"
     (one,) = told(tmp_path / "mine", format_yaml=never)
-    assert one == "round: a calm debate of 1 round (plain) has no turns."
+    assert one == "round: a plain debate of 1 round (plain) has no turns."
     assert "There are no phases" in format_check.find_mistakes(str(tmp_path / "mine"))[0]
 
 

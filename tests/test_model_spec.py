@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from debate_orchestrator.util.model_spec import is_called, is_rehearsal, kind, public_name, real, rest, stand_in, vendor
+from debate_orchestrator.util.model_spec import (
+    is_called,
+    is_rehearsal,
+    kind,
+    public_name,
+    rest,
+    stand_in,
+    unrehearsed,
+    vendor,
+)
 
 MODEL = "anthropic:m@http://x:1"
 
@@ -31,7 +40,7 @@ def test_who_is_called(spec: str, called: bool) -> None:
 
 def test_stand_ins() -> None:
     """A stand-in names whom it stands in for, and there is none for a stand-in."""
-    assert [real(spec) for spec in (f"rehearse:{MODEL}", "rehearse", "host")] == [MODEL, "host", "host"]
+    assert [unrehearsed(spec) for spec in (f"rehearse:{MODEL}", "rehearse", "host")] == [MODEL, "host", "host"]
     assert stand_in(stand_in(MODEL)) == stand_in(MODEL) == f"rehearse:{MODEL}"
     assert stand_in("rehearse") == "rehearse:host"
 

@@ -11,7 +11,7 @@ from journals import written
 
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.state import filler
+from debate_orchestrator.core.state import spec_in
 from debate_orchestrator.engine.next_command import next_command
 
 J = "a b.journal.jsonl"
@@ -39,7 +39,7 @@ def test_who_fills_the_due_seats(judges: tuple[str, ...], verb: str) -> None:
     """One host on the panel is enough for `step`, which calls the models too and asks no person."""
     debate = fold(waiting(judges))
 
-    assert [filler(debate, turn.seat) for turn in debate.due] == [*judges]
+    assert [spec_in(debate, turn.seat) for turn in debate.due] == [*judges]
     assert next_command(debate, "a b.jsonl") == f"debate {verb} 'a b.jsonl'"
 
 

@@ -20,10 +20,10 @@ from debate_orchestrator.providers.caching import (
     cache_plans,
     counted,
     family,
-    filler,
     marks,
     placed_marks,
     seconds,
+    spec_in,
 )
 from debate_orchestrator.providers.registry import ENTRIES
 
@@ -121,8 +121,8 @@ def test_who_fills_a_seat() -> None:
     """Each judge of a panel is filled in the panel's order."""
     one = debate("x", "y", "one", "two")
 
-    assert [filler(one, seat) for seat in ("a", "b", "judge-1", "judge-2")] == ["x", "y", "one", "two"]
-    assert filler(debate("x", "y", "one"), "judge") == "one"
+    assert [spec_in(one, seat) for seat in ("a", "b", "judge-1", "judge-2")] == ["x", "y", "one", "two"]
+    assert spec_in(debate("x", "y", "one"), "judge") == "one"
 
 
 def test_turns_take_their_time() -> None:

@@ -21,7 +21,7 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.providers import servers
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.terminal.speeches import Speech
+from debate_orchestrator.terminal.speeches import SpeechView
 from debate_orchestrator.util.redact import StreamRedactor, redact, secrets
 from debate_orchestrator.util.sanitize import sanitize
 
@@ -245,7 +245,7 @@ def test_private_working_within_a_key(here: Path) -> None:
 
 def test_private_working_within_a_key_on_the_screen() -> None:
     """While a reply streams, a key with private working in it is not shown, and all around it is."""
-    voice = Speech(fold([opening()]).due[0], "Opening", "", 0.0)
+    voice = SpeechView(fold([opening()]).due[0], "Opening", "", 0.0)
     voice.begin(0.0)
     shown = ""
     for piece in f"First.\n\n{SPLIT} And this is all that they say.":
@@ -257,7 +257,7 @@ def test_private_working_within_a_key_on_the_screen() -> None:
 
 def test_the_rest_is_shown_when_a_stream_breaks_off() -> None:
     """What was held back of a stream is shown when it is left, but for the larger half of a key."""
-    voice = Speech(fold([opening()]).due[0], "Opening", "", 0.0)
+    voice = SpeechView(fold([opening()]).due[0], "Opening", "", 0.0)
     voice.begin(0.0)
     voice.hear(f"It is {KEY[:6]}")
     voice.leave()

@@ -11,7 +11,7 @@ from journals import EARLIER
 from puppets import ballot, dissent, final
 from tellings import label, rules, told
 
-from debate_orchestrator.reports.decision import closest_question, decision, splits
+from debate_orchestrator.reports.first_screen import closest_question, decision, splits
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL

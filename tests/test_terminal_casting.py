@@ -9,26 +9,26 @@ import pytest
 from persons import BACK, BEST, NO_MODELS, TOPIC, Held, hold
 
 from debate_orchestrator.formats import loader
-from debate_orchestrator.providers.discovery import Available, Found, look
+from debate_orchestrator.providers.discovery import Available, FoundModels, look
 from debate_orchestrator.terminal.session import Estimates, cost_line, in_words, is_free
 from debate_orchestrator.util.model_spec import is_rehearsal
 
 CLAUDE = Available(seat="command:claude -p", ready=True, about="claude is installed")
 LOCAL = Available(seat="ollama:MODEL", ready=True, about="a server answers", models=("qwen", "glm"))
-FULL = Found((LOCAL, CLAUDE), {**BEST, "moderator": "anthropic:claude-sonnet-5-5"}, BEST)
-PROGRAM = Found((CLAUDE,), {}, BEST)
+FULL = FoundModels((LOCAL, CLAUDE), {**BEST, "moderator": "anthropic:claude-sonnet-5-5"}, BEST)
+PROGRAM = FoundModels((CLAUDE,), {}, BEST)
 RULES = loader.load("adversarial")
 STAND_INS = {seat: f"rehearse:{model}" for seat, model in BEST.items()}
 
 
-def held_by(*keys: str, found: Found) -> Held:
+def held_by(*keys: str, found: FoundModels) -> Held:
     """A conversation whose moderator has no key: it is refused at once, where a server would be waited for."""
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv("OPENROUTER_API_KEY", raising=False)
         return hold(*keys, found=found, moderator="openrouter:vendor/model")
 
 
-def cast(*keys: str, found: Found = FULL) -> Any:
+def cast(*keys: str, found: FoundModels = FULL) -> Any:
     """The cast that is chosen after the topic; no model is asked for anything."""
     return held_by(TOPIC, *keys, found=found).draft.given.get("cast")
 
@@ -155,7 +155,7 @@ class TestLooking:
             Available(seat="ollama:MODEL", ready=True, about="a server answers", models=("a", "b", "c", "d")),
             Available(seat="openai:MODEL", ready=False, about="no key"),
         )
-        found = Found(ways, {}, {})
+        found = FoundModels(ways, {}, {})
 
         assert [who for who, _ in found.ready()] == ["command:llm", "ollama:a", "ollama:b", "ollama:c"]
         assert {"ollama:d", "command:llm", "openai:MODEL"} <= set(found.names())

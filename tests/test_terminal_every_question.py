@@ -16,8 +16,8 @@ from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.terminal.prompt import Leave
-from debate_orchestrator.terminal.review import Review, ask_name
-from debate_orchestrator.terminal.turn import Person, Speech
+from debate_orchestrator.terminal.review import ReplyReview, ask_name
+from debate_orchestrator.terminal.turn import Person, SpeechEditor
 from debate_orchestrator.util.errors import Paused
 
 KEYS = {"back": BACK, "back in words": ERASE + "back" + ENTER, "editor": EDIT, "explain": "?" + ENTER, "leave": CTRL_C}
@@ -57,7 +57,7 @@ def review(form: ReviewForm, keys: tuple[str, ...]) -> None:
         async def ask() -> None:
             name = await ask_name(terminal, review_texts())
             given = empty(DIGEST, name, "2026-02-04")
-            await Review(terminal, review_texts(), form, given, lambda: None, lambda fields: None).take()
+            await ReplyReview(terminal, review_texts(), form, given, lambda: None, lambda fields: None).take()
 
         with pytest.raises(Leave):
             asyncio.run(ask())
@@ -98,7 +98,7 @@ def test_a_speech_is_kept(leave: str, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("EDITOR", "")
     monkeypatch.setattr("debate_orchestrator.terminal.turn._EDITORS", ())
     with standing("Tabs are", leave, " one key." + HAND_IN + ENTER) as (terminal, screen):
-        assert run(Speech(taken("1.opening.a", terminal, tmp_path)).take()) == "Tabs are one key."
+        assert run(SpeechEditor(taken("1.opening.a", terminal, tmp_path)).take()) == "Tabs are one key."
     assert ("No question comes before this one." in screen.text) is (leave == BACK)
 
 

@@ -10,7 +10,7 @@ import pytest
 from human_turns import Script, due, lines, run, standing, taken
 from persons import BACK, CTRL_C
 
-from debate_orchestrator.core import decision
+from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import apply
 from debate_orchestrator.prompting.replies import parse_reply
@@ -79,7 +79,7 @@ def test_the_issues_of_a_ballot_can_be_skipped(here: Path) -> None:
     after = apply(state, parse_reply(state, state.due[0], reply, None))
 
     assert json.loads(text)["issues"] is None
-    assert after.ballot("1.verdict.judge") is not None and decision.standings(after) == {}
+    assert after.ballot("1.verdict.judge") is not None and rapporteur.standings(after) == {}
 
 
 def test_more(here: Path) -> None:

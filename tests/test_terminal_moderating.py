@@ -12,14 +12,14 @@ from messages_server import Server, serving
 from persons import BACK, BEST, ERASE, hold
 
 from debate_orchestrator.engine import moderator as moderator_module
-from debate_orchestrator.providers.discovery import Found
+from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.session import load
 from debate_orchestrator.terminal.session import moderating_model
 
 CLEAR = {"ambiguous": False, "restated": "Tabs beat spaces.", "recommended": None, "alternative": None}
 MUDDY = {"ambiguous": True, "restated": None, "recommended": "Tabs win.", "alternative": "Spaces win."}
 PAIR = {"kind": "technical", "a": "Tabs it is.", "b": "Spaces it is."}
-FOUND = Found((), {**BEST, "moderator": "anthropic:claude-sonnet-5-5"}, BEST)
+FOUND = FoundModels((), {**BEST, "moderator": "anthropic:claude-sonnet-5-5"}, BEST)
 
 
 class Moderator:

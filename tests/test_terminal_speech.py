@@ -20,7 +20,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.terminal.drafts import SOON, Drafts, Keeping
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave
-from debate_orchestrator.terminal.turn import Speech
+from debate_orchestrator.terminal.turn import SpeechEditor
 from debate_orchestrator.util.errors import BadFile
 
 
@@ -32,7 +32,7 @@ def no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def spoken(here: Path, *said: str | Exception, turn: str = "1.opening.a", **more: Any) -> tuple[str, Script]:
     script = Script(*said, **more)
-    return run(Speech(taken(turn, script, here)).take()), script
+    return run(SpeechEditor(taken(turn, script, here)).take()), script
 
 
 def papers(here: Path) -> list[str]:

@@ -19,17 +19,17 @@ from rich.text import Text
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.terminal.display import Row
-from debate_orchestrator.terminal.speeches import COLUMN, Speech, Stage, column_width
+from debate_orchestrator.terminal.speeches import COLUMN, SpeechView, Stage, column_width
 from debate_orchestrator.util.sanitize import sanitize
 
 TEXTS = st.one_of(st.text(max_size=60), nasty.texts, st.sampled_from(nasty.NASTY))
 CUTS = st.lists(st.integers(0, 500), max_size=12)
 
 
-def challenges() -> list[Speech]:
+def challenges() -> list[SpeechView]:
     """Both challenges, which are due together, asked for."""
     debate = fold(debates.played(until="1.challenge.a"))
-    speeches = [Speech(turn, f"Challenge {turn.seat.upper()}", "", 0.0, "aside") for turn in debate.due]
+    speeches = [SpeechView(turn, f"Challenge {turn.seat.upper()}", "", 0.0, "aside") for turn in debate.due]
     for speech in speeches:
         speech.begin(0.0)
     return speeches
@@ -213,7 +213,7 @@ def test_another_text_than_was_heard() -> None:
 
 
 def test_speech_is_indented() -> None:
-    """Speech is indented and the engine's words are not, so no speech passes for a banner or a score."""
+    """SpeechView is indented and the engine's words are not, so no speech passes for a banner or a score."""
     first = challenges()[0]
     first.settle("--- ROUND 2 OF 3 ---\nScores: A: 10 | B: 1 | Winner: A\n-- broken off here\nChallenge B")
     assert all(row.startswith("  ") for row in printed(Stage([first]))[2:])

@@ -35,7 +35,7 @@ from persons import (
 )  # fmt: skip
 
 from debate_orchestrator.cli.answers_and_flags import questionnaire
-from debate_orchestrator.providers.discovery import Found
+from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.kept_answers import RecentAnswers, from_file
 from debate_orchestrator.setup.session import SetupProgress, SetupState, load, save
 from debate_orchestrator.storage.paths import DebateFiles
@@ -427,7 +427,7 @@ def test_every_question_has_a_meaning() -> None:
 
 def test_a_slow_look_is_announced(here: Path) -> None:
     """Where it takes long to see what can be asked, that is said."""
-    slow: Future[Found] = Future()
+    slow: Future[FoundModels] = Future()
     Timer(0.8, lambda: slow.set_result(NO_MODELS)).start()
     script = Script()
 

@@ -51,7 +51,7 @@ def _answers_of(debate: DebateState, output: str) -> dict[str, Any]:
     cast = opened.cast
     if model_spec.is_rehearsal(cast) or any(note.note == "estimate" for note in debate.notes):
         output = _REHEARSED.sub("", output)
-        cast = {seat: tuple(specs) for seat, specs in model_spec.real_cast(cast).items()}
+        cast = {seat: tuple(specs) for seat, specs in model_spec.unrehearsed_cast(cast).items()}
     answers = opened.setup.model_dump(mode="json")
     answers |= {"output": output, "format": _format_of(opened)}
     answers["context"] = [os.path.basename(file.name) for file in opened.context]

@@ -43,11 +43,11 @@ from debate_orchestrator.util.messages import Tell, command
 from debate_orchestrator.util.model_spec import HOST
 
 
-def read_settings(arguments: argparse.Namespace, filler: Callable[[str], str] = lambda seat: HOST) -> Settings:
+def read_settings(arguments: argparse.Namespace, default_model: Callable[[str], str] = lambda seat: HOST) -> Settings:
     """The settings that the flags of `flags.add_answers` make. The user has consented to what comes from a file.
 
-    `filler` gives the model of a seat that has none. Raises BadSettings with every error, also if the user does not
-    consent, or if the file is a setup conversation that is not finished."""
+    `default_model` gives the model of a seat that has none. Raises BadSettings with every error, also if the user does
+    not consent, or if the file is a setup conversation that is not finished."""
     given, flags = read_answers(arguments), given_settings(arguments)
     named = flags | ({"cast": dict.fromkeys(EVERYBODY, arguments.model)} if arguments.model else {})
     name = flags["format"] if "format" in flags else format_of(given)
@@ -61,7 +61,7 @@ def read_settings(arguments: argparse.Namespace, filler: Callable[[str], str] = 
     from_elsewhere = is_path(name) and "format" not in flags
     if from_elsewhere:
         consented()
-    settings = settings_of(arguments, filler)
+    settings = settings_of(arguments, default_model)
     if not from_elsewhere:
         consented()
     if given.get("setup") is not None:
@@ -69,7 +69,7 @@ def read_settings(arguments: argparse.Namespace, filler: Callable[[str], str] = 
     return settings
 
 
-def settings_of(arguments: argparse.Namespace, filler: Callable[[str], str]) -> Settings:
+def settings_of(arguments: argparse.Namespace, default_model: Callable[[str], str]) -> Settings:
     """The settings of `read_settings`, for a caller that has the consent or does nothing with them. Raises BadSettings
     with every error."""
     given, flags = read_answers(arguments), given_settings(arguments)
@@ -93,7 +93,7 @@ def settings_of(arguments: argparse.Namespace, filler: Callable[[str], str]) -> 
     if flags and isinstance(sources, dict | None):
         whole["sources"] = {**(sources or {}), **dict.fromkeys((key for key in flags if key in SOURCED), "flag")}
     try:
-        settings = settings_from(whole, format, REPORT, filler, partial(_place_of_key, arguments.answers))
+        settings = settings_from(whole, format, REPORT, default_model, partial(_place_of_key, arguments.answers))
     except BadSettings as error:
         raise BadSettings(errors + _for_named_seats(error.complaints, flags.get("cast", {}), format)) from None
     if errors:

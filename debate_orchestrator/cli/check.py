@@ -11,7 +11,7 @@ from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.next_command import asks_again, next_command
+from debate_orchestrator.engine.next_command import asking_again, next_command
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         for report in checked:
             say(f"{name_of(report.path)}: {report.text}")
         waits = f"`{next_command(fold(contents.events), arguments.journal)}` continues it."
-        again = asks_again(fold(contents.events), arguments.journal)
+        again = asking_again(fold(contents.events), arguments.journal)
         reports_again = f"`{command('report', arguments.journal)}` makes its reports again."
         next_step(waits if facts["due"] else again or reports_again)
     if not all(report.well or report.state == "reviewed" for report in checked):

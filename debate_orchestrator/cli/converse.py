@@ -93,7 +93,7 @@ def _real_answers(draft: SetupState) -> SetupState:
     """The answers of the debate that is rehearsed."""
     from debate_orchestrator.setup.session import with_answers, without_answers
 
-    cast = model_spec.real_cast(draft.given["cast"])
+    cast = model_spec.unrehearsed_cast(draft.given["cast"])
     draft = without_answers(draft, "cast")
     typed = {seat: specs if len(specs) > 1 else specs[0] for seat, specs in cast.items()}
     return with_answers(draft, "user", cast=typed) if typed else draft

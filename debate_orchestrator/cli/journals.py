@@ -10,7 +10,7 @@ from pathlib import Path
 
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.reports.forms import FORMS
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.paths import JOURNAL
@@ -64,7 +64,7 @@ def _journals() -> list[str]:
 
 def waits_for_host(debate: DebateState) -> bool:
     """Whether a turn is due that an agent host takes."""
-    return any(filler(debate, turn.seat) == model_spec.HOST for turn in debate.due)
+    return any(spec_in(debate, turn.seat) == model_spec.HOST for turn in debate.due)
 
 
 def is_unfinished(debate: DebateState) -> bool:

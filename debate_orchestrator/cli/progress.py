@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.core import decision, schedule, speech_rules
+from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.host.turns_folder import TurnsFolder, earlier_briefs
 from debate_orchestrator.prompting.briefs import Brief, brief_file
 from debate_orchestrator.providers import registry
@@ -88,7 +88,7 @@ class ProgressLines:
         if (words := self._heard.get(turn_id)) is not None:
             doing = f"writing, about {words:,} words so far" if words else "thinking"
         else:
-            reads = registry.is_api(filler(debate, schedule.turn(debate, turn_id).seat))
+            reads = registry.is_api(spec_in(debate, schedule.turn(debate, turn_id).seat))
             doing = "reading the prompt" if reads else "no word yet"
         with suppress(OSError):
             remark(f"  {turn_id}: {doing}, {seconds:.0f} s")
@@ -146,7 +146,7 @@ def spending_line(debate: DebateState) -> str:
 
 def _trouble(debate: DebateState, event: Rejected | CallFailed) -> str:
     """Why a reply does not count or a call failed. A complaint may quote a reply that must stay hidden."""
-    if isinstance(event, Rejected) and decision.is_sealed(debate, schedule.turn(debate, event.turn)):
+    if isinstance(event, Rejected) and rapporteur.is_sealed(debate, schedule.turn(debate, event.turn)):
         return f"  {event.turn}: the reply was rejected."
     if isinstance(event, Rejected):
         return f"  {event.turn}: the reply was rejected: {'; '.join(event.complaints)}"

@@ -13,9 +13,9 @@ from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.answers import SETTING_TEXTS
-from debate_orchestrator.util.model_spec import HOST, REHEARSE, is_stand_in, public_name, real, specs_of
+from debate_orchestrator.util.model_spec import HOST, REHEARSE, is_stand_in, public_name, specs_of, unrehearsed
 
-_Filler = Callable[[str], str]
+_DefaultModel = Callable[[str], str]
 """Gives the model of a seat for which none is named."""
 
 
@@ -50,15 +50,15 @@ def real_debate(arguments: argparse.Namespace) -> RealDebate:
     )
 
 
-def _advised(arguments: argparse.Namespace, filler: _Filler, model: str = "") -> tuple[str, Settings]:
-    """The command of the real debate, as short as it can be, and the settings that it gives. The `filler` gives the
+def _advised(arguments: argparse.Namespace, default_model: _DefaultModel, model: str = "") -> tuple[str, Settings]:
+    """The command of the real debate, as short as it can be, and the settings that it gives. `default_model` gives the
     model of a stand-in that names none; a `model` is named for all seats."""
-    named = _named(arguments, filler)
-    cast = _settings(_words(arguments, named), arguments, filler).cast
+    named = _named(arguments, default_model)
+    cast = _settings(_words(arguments, named), arguments, default_model).cast
     in_file = read_answers(arguments).get("cast")
     seats = [*EVERYBODY, *(in_file if isinstance(in_file, dict) else ())]  # an unnamed rapporteur follows the others
     stood_in = {
-        seat: [_real(spec, seat, filler) for spec in specs]
+        seat: [_real(spec, seat, default_model) for spec in specs]
         for seat, specs in cast.items()
         if seat in seats and any(map(is_stand_in, specs))
     }
@@ -69,35 +69,37 @@ def _advised(arguments: argparse.Namespace, filler: _Filler, model: str = "") ->
     elif len(models) == 1 and stood_in.keys() == {*cast} & {*EVERYBODY} and len(shared := models.pop()) == 1:
         stood_in = {"model": [*shared]}
     words = _words(arguments, named | stood_in)
-    settings = _settings(words, arguments, filler)
+    settings = _settings(words, arguments, default_model)
     if HOST not in specs_of(settings.cast):
         return shlex.join(["debate", "run", *words, *_permission_words(arguments)]), settings
     return shlex.join(["debate", "open", *words]), _settings(words, arguments, lambda seat: HOST)
 
 
-def _named(arguments: argparse.Namespace, filler: _Filler = lambda seat: REHEARSE) -> dict[str, list[str]]:
+def _named(arguments: argparse.Namespace, default_model: _DefaultModel = lambda seat: REHEARSE) -> dict[str, list[str]]:
     """The flags that seat models, by name, without stand-ins. A stand-in that names no model leaves the choice to
     `run`, unless it is one of a panel."""
     cast = flags.given_settings(arguments).get("cast", {})
     typed = {"model": getattr(arguments, "model", None) or REHEARSE, **cast}
     listed = {seat: [specs] if isinstance(specs, str) else [*specs] for seat, specs in typed.items()}
     return {
-        seat: [_real(spec, seat, filler) for spec in specs] for seat, specs in listed.items() if specs != [REHEARSE]
+        seat: [_real(spec, seat, default_model) for spec in specs]
+        for seat, specs in listed.items()
+        if specs != [REHEARSE]
     }
 
 
-def _real(spec: str, seat: str, filler: _Filler) -> str:
+def _real(spec: str, seat: str, default_model: _DefaultModel) -> str:
     """The model that a spec stands in for."""
-    return filler(JUDGE if seat == RAPPORTEUR else seat) if spec == REHEARSE else real(spec)
+    return default_model(JUDGE if seat == RAPPORTEUR else seat) if spec == REHEARSE else unrehearsed(spec)
 
 
-def _settings(words: list[str], arguments: argparse.Namespace, filler: _Filler) -> Settings:
+def _settings(words: list[str], arguments: argparse.Namespace, default_model: _DefaultModel) -> Settings:
     """The settings that a command with these words gives."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     flags.add_answers(parser)
     if hasattr(arguments, "piped"):
         parser.set_defaults(piped=arguments.piped)
-    return settings_of(parser.parse_args(words), filler)
+    return settings_of(parser.parse_args(words), default_model)
 
 
 def _words(arguments: argparse.Namespace, cast: dict[str, list[str]]) -> list[str]:

@@ -12,7 +12,7 @@ from debate_orchestrator.cli.driving import finished, write_reports
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
 from debate_orchestrator.cli.output import next_step, print_errors, print_json, remark, say
-from debate_orchestrator.core import decision
+from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _changed_list(state: DebateState, arguments: argparse.Namespace) -> list[str]:
     """The list of issues as it is now, where this step changed it, so that the user sees what was understood."""
-    listed = decision.issue_list(state) if arguments.issues else None
+    listed = rapporteur.issue_list(state) if arguments.issues else None
     if listed is None:
         return []
     return [ISSUES_CHANGED, *(f"{name}. {one_line(question)}" for name, question in listed.issues.items())]

@@ -1,5 +1,8 @@
 """What has happened, as frozen past-tense values. No clock and no ids are made in here.
 
+Some kinds have older names in journals than their classes have here: `spoiled` is Rejected, `unanswered` CallFailed,
+`recast` Reassigned, `capped` BudgetChanged, `raised` QuestionAsked, `closed` EndedEarly.
+
 An event names its turn by the turn's derived id (`2.rebuttal.a`). The union is closed: do not
 subclass an event, and do not add one that `fold` does not know.
 """
@@ -12,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
-from debate_orchestrator.core.format import Format, calendar
+from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import (
     JUDGE,
     LARGEST_SCORE,
@@ -162,7 +165,7 @@ class Recording(Value):
     conceded: dict[int, str] = {}
     """Round to the side that its ballots held to have given up, where that ended the debate."""
     closed_after: str | None = None
-    """The place in its calendar after which it was ended early; None if it was not."""
+    """The place among its slots after which it was ended early; None if it was not."""
     speakers: Annotated[dict[str, str], FREE_TEXT] = {}
     """Side to what filled its seat, or to the speaker's name in a transcript."""
     notes: Annotated[tuple[str, ...], FREE_TEXT] = ()
@@ -295,7 +298,7 @@ class Opened(Value):
         """What makes the debate one of more turns than can be held."""
         setup, format = self.setup, self.format
         panel, parts = judges(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
-        for slot in calendar(format, setup.rounds, setup.strictness, setup.options):
+        for slot in slots_of(format, setup.rounds, setup.strictness, setup.options):
             mirror = setup.mirror and format.votes(slot.phase)
             parts[slot.round, slot.closing] += sum(map(len, slot.stages(format.sides, panel, mirror=mirror)))
             if parts[slot.round, slot.closing] > MOST_PART_TURNS:
@@ -422,7 +425,7 @@ class EndedEarly(Value):
 
     kind: Literal["closed"] = "closed"
     after: str | None = None
-    """The place of that phase in the calendar. None, as in journals that do not say: the last phase in which a brief
+    """The place of that phase among the slots. None, as in journals that do not say: the last phase in which a brief
     was put, though nothing may have been said in its round."""
 
 

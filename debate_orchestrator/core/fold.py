@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
-from debate_orchestrator.core import decision, schedule, speech_rules, tally
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import (
     Answer,
     Asked,
@@ -35,7 +35,7 @@ from debate_orchestrator.core.events import (
 )
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import check, names_turns
-from debate_orchestrator.core.state import CalendarPosition, DebateState, JudgedRound, make_plan
+from debate_orchestrator.core.state import DebateState, JudgedRound, SlotPosition, make_plan
 from debate_orchestrator.util.errors import OutOfTurn, short_repr
 
 MOST_REOPENED = 100
@@ -170,7 +170,7 @@ def _admits_issues(debate: DebateState, event: IssuesChanged) -> bool:
     """Whether another list of issues changes anything. Raises OutOfTurn before there is one, and once it is argued."""
     if not schedule.can_change_issues(debate):
         raise OutOfTurn(schedule.ISSUES_SETTLED)
-    listed = decision.issue_list(debate)
+    listed = rapporteur.issue_list(debate)
     return listed is None or event.issues != tuple(listed.issues.values())
 
 
@@ -193,13 +193,13 @@ def _admits_early_end(debate: DebateState, event: EndedEarly) -> bool:
         return False
     if (place := _closes_after(debate, event)) is None:
         raise OutOfTurn("The last round of this debate is under way; there is no round left to skip.")
-    if place not in (schedule.last_place(debate), schedule.last_place(debate, asked=True)):
+    if place not in (schedule.last_slot_id(debate), schedule.last_slot_id(debate, asked=True)):
         raise OutOfTurn(f"This debate can't be ended after {short_repr(place)} now.")
     return True
 
 
 def _closes_after(debate: DebateState, event: EndedEarly) -> str | None:
-    return event.after or schedule.last_place(debate, asked=True)
+    return event.after or schedule.last_slot_id(debate, asked=True)
 
 
 def _admits_reopening(debate: DebateState) -> bool:
@@ -328,7 +328,7 @@ def _reopened(debate: DebateState) -> DebateState:
     turns = schedule.asked_again(debate)
     for turn in turns:
         del _own(debate.answers)[turn.id]
-        _own(debate.votes).pop(schedule.place_of(turn), None)
+        _own(debate.votes).pop(schedule.slot_id_of(turn), None)
     rounds = {turn.round for turn in turns}
     debate = replace(debate, reopened=debate.reopened + 1)
     return _rescheduled(debate, {round: found for round, found in debate.judged.items() if round not in rounds})
@@ -337,7 +337,7 @@ def _reopened(debate: DebateState) -> DebateState:
 def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateState:
     """The stages, worked out again from the answers, and the results of the rounds that are not among `judged`."""
     debate = replace(
-        debate, judged=judged, stages=[], turns={}, position=CalendarPosition(), last_slots=schedule.last_slots(debate)
+        debate, judged=judged, stages=[], turns={}, position=SlotPosition(), last_slots=schedule.last_slots(debate)
     )
     for round, turn_ids in debate.plan.round_votes.items():
         if round not in judged and all(turn_id in debate.answers for turn_id in turn_ids):
@@ -361,7 +361,7 @@ def _settled(debate: DebateState, answer: Answer) -> DebateState:
         _own(debate.speeches)[turn.id] = speech_rules.text_heard(debate, answer.reply.text, turn.phase)
     if isinstance(answer, Spoke) and speech_rules.concedes(debate, turn, answer.reply):
         debate = replace(debate, conceding=debate.conceding | {turn.id})
-    place = schedule.place_of(turn)
+    place = schedule.slot_id_of(turn)
     if place in debate.plan.voting and (cast := tally.votes_in(debate, place)) is not None:
         _own(debate.votes)[place] = tuple(cast)
         if turn.round is not None and all(turn_id in debate.answers for turn_id in debate.plan.round_votes[turn.round]):

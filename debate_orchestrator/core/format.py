@@ -458,7 +458,7 @@ def _alike(field: Field, other: Field) -> bool:
     return all(_alike(inner, other.fields[name]) for name, inner in field.fields.items())
 
 
-def calendar(format: Format, rounds: int, strictness: str, options: Collection[str] = ()) -> Iterator[Slot]:
+def slots_of(format: Format, rounds: int, strictness: str, options: Collection[str] = ()) -> Iterator[Slot]:
     """Every phase of a debate of so many rounds, in order, with those that are optional and asked for; those that
     answer something found (`on`) are in it as if it were found. This is the one place that knows the order of a
     format."""

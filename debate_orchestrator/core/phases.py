@@ -55,7 +55,7 @@ MIRRORED = ".mirrored"
 _MARKS = frozenset("<>[]`*_|\\#~")
 
 
-def _called(name: str) -> str:
+def _display_name(name: str) -> str:
     """What a seat or a phase may be called: it heads speeches in prompts and reports."""
     if not name.isprintable() or len(name) > 80 or _MARKS & set(name):
         raise PydanticCustomError(
@@ -64,7 +64,7 @@ def _called(name: str) -> str:
     return name
 
 
-Called = Annotated[Text, AfterValidator(_called)]
+DisplayName = Annotated[Text, AfterValidator(_display_name)]
 
 
 def _line(text: str) -> str:
@@ -80,10 +80,10 @@ Line = Annotated[Text, AfterValidator(_line)]
 class Seat(Value):
     """What a seat is called in briefs and reports. The name is neutral: no model is named here."""
 
-    name: Called
-    side: Called = ""
+    name: DisplayName
+    side: DisplayName = ""
     """Pro or Con, for a debater."""
-    tag: Called
+    tag: DisplayName
     """How the seat is written in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
 
 
@@ -100,8 +100,8 @@ class Phase(Value):
     """One kind of turn: who takes it, when, who hears it, and what is wanted."""
 
     name: str = Default(pattern=NAME)
-    title: Called
-    tag: Called
+    title: DisplayName
+    tag: DisplayName
     seats: tuple[str, ...]
     """Who takes a turn: `a`, `b`, `judge`."""
     order: Literal["in turn", "at once"] = "in turn"

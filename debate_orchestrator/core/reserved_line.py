@@ -27,7 +27,7 @@ from html import unescape
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
 _CODE = "\0"
-"""Stands for code that is left out; no text that is tame holds it."""
+"""Stands for code that is left out; no sanitized text holds it."""
 _CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)([^`\n]+)\1(?!`)")
 _AROUND = r"^(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*"
 """Marks of quotations and lists before what a line of them holds."""
@@ -132,7 +132,7 @@ class Fence:
 
 
 def ends_with_line(text: str, line: str, tags: Container[str] = ()) -> bool:
-    """Whether a text, tame already, ends with that line in a paragraph of its own, and says it itself.
+    """Whether a sanitized text ends with that line in a paragraph of its own, and says it itself.
 
     `tags` are the format's own.
     """

@@ -11,11 +11,11 @@ from itertools import takewhile
 from types import MappingProxyType
 from typing import NamedTuple
 
-from debate_orchestrator.core import decision, speech_rules, tally
+from debate_orchestrator.core import rapporteur, speech_rules, tally
 from debate_orchestrator.core.events import EndedEarly, Rejected
 from debate_orchestrator.core.phases import ISSUES, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
 from debate_orchestrator.core.schema import ShapeContext
-from debate_orchestrator.core.state import CalendarPosition, DebateState, Stage
+from debate_orchestrator.core.state import DebateState, SlotPosition, Stage
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
 
@@ -32,43 +32,43 @@ class FloorQuestion(NamedTuple):
     """Whether they did not hear it in a turn before."""
 
 
-def next_stage(debate: DebateState) -> tuple[Stage, CalendarPosition]:
+def next_stage(debate: DebateState) -> tuple[Stage, SlotPosition]:
     """The stage after those that were reached, all of which are settled, and the position behind it; an empty stage at
     the end of the debate."""
-    calendar, (n, stage, ended) = debate.plan.calendar, debate.position
-    while n < len(calendar):
-        slot = calendar[n]
+    slots, (n, stage, ended) = debate.plan.slots, debate.position
+    while n < len(slots):
+        slot = slots[n]
         if stage and not slot.closing and tally.gave_up(debate, debate.stages[-1]):
             ended = True
         skipped = ended and not slot.closing
         stages = [] if skipped else _seats(debate, slot)
-        joining = _joining(calendar, n) if stages else ()
+        joining = _joining(slots, n) if stages else ()
         if left := stages[stage:]:
             turns = [_turn(slot, seat) for seat in left[0]]
             if len(left) == 1:
                 turns += [_turn(other, seat) for other in joining for seats in _seats(debate, other) for seat in seats]
-            return tuple(turns), CalendarPosition(n, stage + 1, ended)
+            return tuple(turns), SlotPosition(n, stage + 1, ended)
         after = n + 1 + len(joining)
         ended = ended or any(_ends(debate, place) for place in range(n, after))
         n, stage = after, 0
-    return (), CalendarPosition(n, stage, ended)
+    return (), SlotPosition(n, stage, ended)
 
 
-def _joining(calendar: Sequence[Slot], place: int) -> Sequence[Slot]:
+def _joining(slots: Sequence[Slot], place: int) -> Sequence[Slot]:
     """The slots whose turns are due together with the last ones of the slot at this place."""
-    return tuple(takewhile(lambda slot: slot.joins(calendar[place]), calendar[place + 1 :]))
+    return tuple(takewhile(lambda slot: slot.joins(slots[place]), slots[place + 1 :]))
 
 
 def _ends(debate: DebateState, place: int) -> bool:
     """Whether the rounds are over once the phase at this place is."""
-    closed = debate.plan.calendar[place].turn_id("") == debate.closed_after
+    closed = debate.plan.slots[place].turn_id("") == debate.closed_after
     return closed or _refused(debate, place) or _ran_dry(debate, place)
 
 
 def _ran_dry(debate: DebateState, place: int) -> bool:
     """Whether the debate ends with the phase at this place, the last one of a round in which the judges find no new
     ground. Where a debate is judged again, its recording is settled."""
-    slot, *after = debate.plan.calendar[place : place + 2]
+    slot, *after = debate.plan.slots[place : place + 2]
     if not debate.opened.setup.until_dry or debate.opened.recording is not None or slot.round is None:
         return False
     return (not after or after[0].round != slot.round) and tally.dry(debate, slot.round)
@@ -76,9 +76,9 @@ def _ran_dry(debate: DebateState, place: int) -> bool:
 
 def dry_after(debate: DebateState) -> str | None:
     """The place after which a debate ended because it found no new ground; None if it did not."""
-    calendar = debate.plan.calendar
-    places = [n for n, slot in enumerate(calendar[:-1]) if calendar[n + 1].round and _ran_dry(debate, n)]
-    return calendar[places[0]].turn_id("") if places else None
+    slots = debate.plan.slots
+    places = [n for n, slot in enumerate(slots[:-1]) if slots[n + 1].round and _ran_dry(debate, n)]
+    return slots[places[0]].turn_id("") if places else None
 
 
 def _refused(debate: DebateState, place: int) -> bool:
@@ -86,19 +86,19 @@ def _refused(debate: DebateState, place: int) -> bool:
     before the rounds."""
     if debate.format.after_refusal == "goes on":
         return False
-    slot, *after = debate.plan.calendar[place : place + 2]
+    slot, *after = debate.plan.slots[place : place + 2]
     if after and (after[0].round, after[0].closing) == (slot.round, slot.closing):
         return False
-    part = [other for other in debate.plan.slots[slot.round] if other.closing == slot.closing]
+    part = [other for other in debate.plan.slots_by_round[slot.round] if other.closing == slot.closing]
     return any(speech_rules.declined(debate, other.turn_id(side)) for other in part for side in other.phase.seats)
 
 
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
     """The seats that take a turn in a slot, stage by stage."""
     order = debate.plan.speaking_order
-    if slot.phase.on == "findings" and not decision.findings(debate):
+    if slot.phase.on == "findings" and not rapporteur.findings(debate):
         return []
-    if "findings" in debate.format.shapes.get(slot.phase.reply, {}) and decision.decision_brief(debate) is None:
+    if "findings" in debate.format.shapes.get(slot.phase.reply, {}) and rapporteur.decision_brief(debate) is None:
         return []  # nothing was written that could be checked
     if slot.phase.on == "convergence":
         if not tally.intervened(debate, slot.round or 0):
@@ -122,9 +122,7 @@ def _turn(slot: Slot, seat: str) -> Turn:
 def most_turns(debate: DebateState) -> int:
     """How many turns the debate may have, with those that answer something found."""
     plan = debate.plan
-    stages = (
-        slot.stages(plan.speaking_order, plan.judges, mirror=debate.mirrors(slot.phase)) for slot in plan.calendar
-    )
+    stages = (slot.stages(plan.speaking_order, plan.judges, mirror=debate.mirrors(slot.phase)) for slot in plan.slots)
     return sum(len(seats) for slot in stages for seats in slot)
 
 
@@ -140,16 +138,19 @@ def turn(debate: DebateState, turn_id: str) -> Turn:
     raise OutOfTurn(f"{turn_id}: this turn is not due. Due now: {due_names(debate)}.")
 
 
-def place_of(turn: Turn) -> str:
-    """The place in the calendar of a turn's phase."""
+def slot_id_of(turn: Turn) -> str:
+    """The place in the slots of a turn's phase."""
     return turn.id.removesuffix(turn.seat + (MIRRORED if turn.mirrored else ""))
 
 
-def last_place(debate: DebateState, *, asked: bool = False) -> str | None:
-    """The place of the last phase before what follows the rounds, if the debate is ended early now: the phase that
-    is due where a call was made or an answer was given in it, so that every side has its turn in it, and otherwise the
-    one before it; with the vote on a round whose speeches are all in. A brief that was put without a call counts too
-    where its round has an answer, and with `asked` wherever it was put. None if that leaves nothing out."""
+def last_slot_id(debate: DebateState, *, asked: bool = False) -> str | None:
+    """The slot id of the last phase that would still run if the debate were ended now; None if nothing would be left
+    out.
+
+    That is the phase that is due, if it has begun, so that every side has its turn in it; otherwise the one before it.
+    The vote on a round follows if all speeches of the round are in. A phase has begun if a call was made or an answer
+    was given in it. A brief that was put without a call counts too if its round has an answer, and with `asked`
+    always."""
     rounds = {turn.round for turn in settled(debate)}
 
     def has_begun(turn: Turn) -> bool:
@@ -157,10 +158,10 @@ def last_place(debate: DebateState, *, asked: bool = False) -> str | None:
         wanted = asked or turn.round in rounds or any(brief.called for brief in briefs)
         return turn.id in debate.answers or bool(briefs and wanted)
 
-    begun = {place_of(turn) for turn in debate.turns.values() if has_begun(turn)}
+    begun = {slot_id_of(turn) for turn in debate.turns.values() if has_begun(turn)}
     if not begun:
         return None
-    slots = debate.plan.calendar
+    slots = debate.plan.slots
     last = max(n for n, slot in enumerate(slots) if slot.turn_id("") in begun)
     for n, slot in enumerate(slots[last + 1 :], start=last + 1):
         if slot.round != slots[last].round or slot.phase.on or set(slot.phase.seats) & set(debate.format.sides):
@@ -174,7 +175,7 @@ def early_end(debate: DebateState) -> EndedEarly:
     """The event that ends a debate early now. A phase in which a person writes is under way: what they write would be
     lost otherwise."""
     writing = any(brief.by == model_spec.HUMAN for turn in debate.due for brief in debate.asked.get(turn.id, ()))
-    return EndedEarly(after=last_place(debate, asked=writing))
+    return EndedEarly(after=last_slot_id(debate, asked=writing))
 
 
 def can_change_issues(debate: DebateState) -> bool:
@@ -189,14 +190,12 @@ def can_change_issues(debate: DebateState) -> bool:
     stage = debate.stages[-1]
     called = any(brief.called for turn in stage for brief in debate.asked.get(turn.id, ()))
     begun = called or any(turn.id in debate.answers for turn in stage)
-    return bool(debate.due) and not begun and decision.issue_list(debate) is not None
+    return bool(debate.due) and not begun and rapporteur.issue_list(debate) is not None
 
 
 def last_slots(debate: DebateState) -> Mapping[str, int]:
     """Seat to the number of the last slot in which it has a turn whatever is found."""
-    certain = [
-        (n, slot) for n, slot in enumerate(debate.plan.calendar) if not slot.phase.on and not debate.cut_off(slot)
-    ]
+    certain = [(n, slot) for n, slot in enumerate(debate.plan.slots) if not slot.phase.on and not debate.cut_off(slot)]
     return MappingProxyType({seat: n for n, slot in certain for seat in slot.phase.seats})
 
 
@@ -205,10 +204,10 @@ def will_hear(debate: DebateState, seat: str) -> bool:
     is put now."""
     if not debate.due:
         return False
-    due = debate.plan.places[place_of(debate.due[0])]
+    due = debate.plan.slot_numbers[slot_id_of(debate.due[0])]
     if debate.last_slots.get(seat, -1) > due:
         return True
-    slot, taking = debate.plan.calendar[due], debate.judges if seat == JUDGE else (seat,)
+    slot, taking = debate.plan.slots[due], debate.judges if seat == JUDGE else (seat,)
     return seat in slot.phase.seats and any(slot.turn_id(taker) not in debate.begun for taker in taking)
 
 
@@ -263,7 +262,7 @@ def is_unwritten(debate: DebateState, turn: Turn) -> bool:
     turn could be used. A vote is none of these."""
     if not isinstance(debate.answers.get(turn.id), Rejected):
         return False
-    return turn.role == RAPPORTEUR or (turn.judging and turn.closing and place_of(turn) not in debate.plan.voting)
+    return turn.role == RAPPORTEUR or (turn.judging and turn.closing and slot_id_of(turn) not in debate.plan.voting)
 
 
 def unwritten(debate: DebateState) -> list[Turn]:
@@ -284,7 +283,7 @@ def may_be_absent(debate: DebateState, turn: Turn) -> bool:
     only while enough other judges can vote for the quorum."""
     if turn.speaking or not turn.judging:
         return not turn.speaking
-    if (panel := debate.plan.voting.get(place_of(turn))) is None:
+    if (panel := debate.plan.voting.get(slot_id_of(turn))) is None:
         return True
     absent = {
         voting.judge
@@ -337,7 +336,7 @@ def own_ballots(debate: DebateState, turn: Turn) -> list[Turn]:
 def terms(debate: DebateState, turn: Turn, *, named: bool = True) -> ShapeContext:
     """What the fields of that turn's shape refer to; without the turns where none are `named`."""
     rubric, names = debate.format.rubric, [earlier.id for earlier in heard(debate, turn)] if named else []
-    issues = decision.issue_list(debate)
+    issues = rapporteur.issue_list(debate)
     return ShapeContext(
         sides=debate.format.sides,
         criteria=debate.criteria,
@@ -345,7 +344,7 @@ def terms(debate: DebateState, turn: Turn, *, named: bool = True) -> ShapeContex
         most=rubric.most,
         rounds=debate.rounds,
         strictness=debate.opened.setup.strictness,
-        turns=tuple(map(debate.exchange.turn_id, names) if turn.mirrored else names),
+        turns=tuple(map(debate.side_swap.turn_id, names) if turn.mirrored else names),
         scales={name: rubric.scale(name) for name in debate.criteria},
         issues=tuple(issues.issues) if issues else (),
         options=debate.opened.setup.conditions,

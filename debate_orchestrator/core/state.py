@@ -19,7 +19,7 @@ from debate_orchestrator.core.events import (
     Reply,
     Voted,
 )
-from debate_orchestrator.core.format import Format, calendar
+from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judges
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.side_swap import SideSwap
@@ -45,14 +45,14 @@ class JudgeTurns(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What the opening alone decides, and no later event changes. A place is a slot's turn id without a seat. All
+    """What the opening alone decides, and no later event changes. A slot id is the id of its turns without a seat. All
     states of a debate share one."""
 
-    calendar: tuple[Slot, ...]
+    slots: tuple[Slot, ...]
     """Every phase that the debate may have, in order."""
-    places: Mapping[str, int]
-    """Place to its number in the calendar."""
-    slots: Mapping[int | None, Sequence[Slot]]
+    slot_numbers: Mapping[str, int]
+    """Slot id to its number in `slots`."""
+    slots_by_round: Mapping[int | None, Sequence[Slot]]
     """The phases of each round; under None, those before the first round and after the last."""
     speeches: int
     """How many turns other than judges' votes the debate may have, at least 1."""
@@ -61,19 +61,19 @@ class Plan:
     judges: tuple[str, ...]
     """The judges' seats; empty if the format has none."""
     voting: Mapping[str, tuple[JudgeTurns, ...]]
-    """Place to the turns in which judges vote there."""
+    """Slot id to the turns in which judges vote there."""
     round_votes: Mapping[int, tuple[str, ...]]
     """Round to the turns in which it is voted on; only rounds that are."""
     weights: Mapping[str, Fraction]
     """The criteria that apply, with how much each counts."""
     labels: Mapping[str, str]
     """The winner that each label stands for, where votes are labels; empty where judges name winners or score."""
-    exchange: SideSwap
+    side_swap: SideSwap
     """The exchange of the sides, for what a mirrored judge sees."""
 
 
-class CalendarPosition(NamedTuple):
-    """How far the calendar has been worked through."""
+class SlotPosition(NamedTuple):
+    """How far the slots have been worked through."""
 
     slot: int = 0
     stage: int = 0
@@ -122,8 +122,8 @@ class DebateState:
     """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
     begun: Mapping[str, tuple[int, int]] = field(default_factory=_empty)
     """The turns whose briefs nothing may change any more: those that were put or answered, and those beside them
-    in their stage, so that all who speak at the same time hear the same. Each with the number of questions that were
-    put before the same seat's turn before it had begun, and before it had itself."""
+    in their stage, so that all who speak at the same time hear the same. Each with two counts of
+    questions from the floor: those put before the seat's previous turn began, and those put before this one began."""
     last_begun: Mapping[tuple[str, bool], int] = field(default_factory=_empty)
     """Seat and presentation to the number of questions that were put before its latest turn had begun."""
     speeches: Mapping[str, VisibleText] = field(default_factory=_empty)
@@ -137,7 +137,7 @@ class DebateState:
     """Every settled stage, in order, and the one that is due."""
     turns: Mapping[str, Turn] = field(default_factory=_empty)
     """The turns of those stages, by id."""
-    position: CalendarPosition = field(default_factory=CalendarPosition)
+    position: SlotPosition = field(default_factory=SlotPosition)
     due: Stage = ()
     """The turns that must be taken now; empty when the debate is complete. They are independent."""
     last_slots: Mapping[str, int] = field(default_factory=_empty)
@@ -189,8 +189,8 @@ class DebateState:
         return self.opened.speech_rules > 1
 
     @property
-    def exchange(self) -> SideSwap:
-        return self.plan.exchange
+    def side_swap(self) -> SideSwap:
+        return self.plan.side_swap
 
     def reply(self, turn: Turn) -> Reply:
         """The reply that settled a turn."""
@@ -213,11 +213,11 @@ class DebateState:
         """Whether an early end has left out that phase."""
         if slot.closing or self.closed_after is None:
             return False
-        places = self.plan.places
+        places = self.plan.slot_numbers
         return places[slot.turn_id("")] > places.get(self.closed_after, len(places))
 
 
-def filler(debate: DebateState, seat: str) -> str:
+def spec_in(debate: DebateState, seat: str) -> str:
     """The spec in a seat: `judge-2` is the second of the panel, `judge-2.mirrored` the same."""
     role, _, number = seat.removesuffix(MIRRORED).partition("-")
     return debate.cast[role][int(number) - 1 if number else 0]
@@ -226,7 +226,7 @@ def filler(debate: DebateState, seat: str) -> str:
 def make_plan(opened: Opened) -> Plan:
     """What an opening decides for the whole debate."""
     setup, format = opened.setup, opened.format
-    slots = tuple(calendar(format, setup.rounds, setup.strictness, setup.options))
+    slots = tuple(slots_of(format, setup.rounds, setup.strictness, setup.options))
     by_round: dict[int | None, list[Slot]] = {}
     for slot in slots:
         by_round.setdefault(slot.round, []).append(slot)
@@ -244,9 +244,9 @@ def make_plan(opened: Opened) -> Plan:
     }
     first = (setup.first,) if setup.first in format.sides else ()
     return Plan(
-        calendar=slots,
-        places=MappingProxyType({slot.turn_id(""): n for n, slot in enumerate(slots)}),
-        slots=MappingProxyType({round: tuple(group) for round, group in by_round.items()}),
+        slots=slots,
+        slot_numbers=MappingProxyType({slot.turn_id(""): n for n, slot in enumerate(slots)}),
+        slots_by_round=MappingProxyType({round: tuple(group) for round, group in by_round.items()}),
         speeches=max(1, sum(len(slot.phase.seats) for slot in slots if not format.votes(slot.phase))),
         speaking_order=(*first, *(side for side in format.sides if side not in first)),
         judges=panel,
@@ -254,7 +254,7 @@ def make_plan(opened: Opened) -> Plan:
         round_votes=MappingProxyType(round_votes),
         weights=MappingProxyType(weights),
         labels=MappingProxyType(_labels(format)),
-        exchange=SideSwap(format),
+        side_swap=SideSwap(format),
     )
 
 

@@ -27,8 +27,8 @@ from debate_orchestrator.core.votes import BallotReading, Vote, mean, read_ballo
 
 
 def ballots(debate: DebateState, round: int) -> list[Voted]:
-    """The ballots that count for a round, as judges cast them who saw it straight, in the order of the panel; none
-    before the whole panel has voted."""
+    """The ballots that count for a round, in the order of the panel: those on the debate as it was, not those on the
+    mirrored one. None before the whole panel has voted."""
     return _ballots(debate, votes(debate, round))
 
 
@@ -44,17 +44,17 @@ def _ballots(debate: DebateState, cast: Sequence[Vote]) -> list[Voted]:
 
 def votes(debate: DebateState, round: int) -> list[Vote]:
     """What each judge makes of a round, absent ones among them; none before the whole panel has voted."""
-    return _votes(debate, debate.plan.slots.get(round, ()))
+    return _votes(debate, debate.plan.slots_by_round.get(round, ()))
 
 
 def final_votes(debate: DebateState) -> list[Vote]:
     """What each judge makes of the debate."""
-    return _votes(debate, [slot for slot in debate.plan.slots.get(None, ()) if slot.closing])
+    return _votes(debate, [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.closing])
 
 
 def blind_votes(debate: DebateState) -> list[Vote]:
     """What each judge held before the first word; empty if the format does not ask."""
-    return _votes(debate, [slot for slot in debate.plan.slots.get(None, ()) if slot.phase.option == "blind"])
+    return _votes(debate, [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.phase.option == "blind"])
 
 
 def _votes(debate: DebateState, slots: Sequence[Slot]) -> list[Vote]:
@@ -92,8 +92,8 @@ def _reading(debate: DebateState, shape: Shape, turn_id: str) -> BallotReading |
 
 
 def unmirrored(debate: DebateState, shape: Shape, ballot: Voted) -> dict[str, Any]:
-    """A ballot in the terms of the sides as they are, in whichever presentation it was cast."""
-    return debate.exchange.ballot(shape, ballot.ballot) if ballot.turn.endswith(MIRRORED) else ballot.ballot
+    """A ballot with the sides as they are: one on the mirrored debate has them exchanged back."""
+    return debate.side_swap.ballot(shape, ballot.ballot) if ballot.turn.endswith(MIRRORED) else ballot.ballot
 
 
 def judge_round(debate: DebateState, round: int) -> JudgedRound:
@@ -102,7 +102,7 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
     found = find_convergence(ballots(debate, round), format.sides)
     absent = all(vote.absent for vote in cast)
     result = None if absent else round_result(round, cast, format.sides, debate.opened.setup.quorum, debate.plan.labels)
-    answering = [slot for slot in debate.plan.slots[round] if slot.phase.on == "convergence"]
+    answering = [slot for slot in debate.plan.slots_by_round[round] if slot.phase.on == "convergence"]
     calls = found.detected and any(not debate.cut_off(slot) for slot in answering)
     before = range(round - format.intervention.most_in_a_row, round)
     intervened = (
@@ -197,7 +197,7 @@ def totals(debate: DebateState) -> dict[str, Fraction]:
 def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without any."""
     marks: dict[str, dict[str, list[Fraction]]] = {}
-    slots = [slot for slot in debate.plan.calendar if slot.phase.option != "blind"]
+    slots = [slot for slot in debate.plan.slots if slot.phase.option != "blind"]
     for judge in [judge for slot in slots for judge in debate.plan.voting.get(slot.turn_id(""), ())]:
         cast = [ballot for turn_id in judge.turns if (ballot := debate.ballot(turn_id)) is not None]
         for ballot in cast if "scores" in judge.shape and len(cast) == len(judge.turns) else ():

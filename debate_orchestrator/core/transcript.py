@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
-from debate_orchestrator.core import decision, schedule, speech_rules
+from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.events import FoundPage, Spoke, Voted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape
@@ -57,16 +57,16 @@ def _mirrored(debate: DebateState, turns: Sequence[Turn]) -> list[TranscriptEntr
     left, entries = list(speaking), list[TranscriptEntry]()
     for place in turns:
         turn = left.pop() if place.speaking else place
-        after = debate.exchange.turn_id(before[turn.id].id) if turn.id in before else None
+        after = debate.side_swap.turn_id(before[turn.id].id) if turn.id in before else None
         entries.append(entry(debate, turn, mirrored=True).model_copy(update={"after": after}))
     return entries
 
 
 def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> TranscriptEntry:
     """One settled speech, or what a clerk found."""
-    answer, reply, exchange = debate.answers[turn.id], debate.reply(turn), debate.exchange
+    answer, reply, exchange = debate.answers[turn.id], debate.reply(turn), debate.side_swap
     if isinstance(answer, Voted):
-        heard = _structured(debate, turn, decision.as_settled(debate, turn, answer.ballot), mirrored=mirrored)
+        heard = _structured(debate, turn, rapporteur.as_settled(debate, turn, answer.ballot), mirrored=mirrored)
     else:
         heard = speech_rules.visible(debate, turn)
         heard = heard.model_copy(update={"text": exchange.text(heard.text)}) if mirrored else heard
@@ -91,7 +91,7 @@ def _structured(debate: DebateState, turn: Turn, ballot: Mapping[str, Any], *, m
     """What is heard of a structured reply: of each of its texts what is heard of a speech; of a refusal, its reason."""
     shape = debate.shape(turn) or {}
     fields, quotes = speech_rules.fields_heard(debate, ballot)
-    fields = debate.exchange.ballot(shape, fields) if mirrored else fields
+    fields = debate.side_swap.ballot(shape, fields) if mirrored else fields
     text = str(fields.get("reason") or "") if ballot.get("refused") is True else as_text(shape, fields)
     return VisibleText(text=text, words=len(text.split()), quotes=quotes)
 

@@ -83,8 +83,8 @@ async def run(
         result = await run({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}}, rehearse=True)
         print(result.report.verdict.winner, result.files.report)
     """
-    filler = discovery.best if rehearse else discovery.default
-    with await _create(_settings(settings, filler), rehearse=rehearse) as debate:
+    default_model = discovery.best if rehearse else discovery.default
+    with await _create(_settings(settings, default_model), rehearse=rehearse) as debate:
         return await _run(debate, on_event, on_text)
 
 
@@ -353,7 +353,7 @@ async def _run(debate: OpenDebate, on_event: OnEvent | None, on_text: OnText | N
     return DebateResult(debate.files, debate.state, report)
 
 
-def _settings(settings: Settings | Mapping[str, Any], filler: Callable[[str], str]) -> Settings:
+def _settings(settings: Settings | Mapping[str, Any], default_model: Callable[[str], str]) -> Settings:
     if isinstance(settings, Settings):
         return settings
-    return settings_from(settings, format_check.load(format_of(settings)), REPORT, filler)
+    return settings_from(settings, format_check.load(format_of(settings)), REPORT, default_model)

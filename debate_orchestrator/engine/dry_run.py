@@ -45,42 +45,42 @@ class Scenario(NamedTuple):
     """How a debate goes."""
 
     name: str
-    stormy: bool = False
+    eventful: bool = False
     """Whether both sides converge in every round, the first speaker declines once, two judges vote with every option
     on, and there is material."""
     ends: bool = False
     """Whether the first speaker concedes at once."""
 
 
-_STORMY: Mapping[str, str | bool] = {"detected": True, "side": "both", "findings": True}
-"""What stand-ins find in a stormy debate."""
-CALM = Scenario("a calm debate")
-UNUSUAL = (Scenario("a stormy debate", stormy=True), Scenario("a short debate", ends=True))
+_EVENTFUL: Mapping[str, str | bool] = {"detected": True, "side": "both", "findings": True}
+"""What stand-ins find in an eventful debate."""
+PLAIN = Scenario("a plain debate")
+UNUSUAL = (Scenario("an eventful debate", eventful=True), Scenario("a short debate", ends=True))
 
 
 def opened(
-    format: Format, templates: Mapping[str, str], rounds: int = 1, strictness: str = "", scenario: Scenario = CALM
+    format: Format, templates: Mapping[str, str], rounds: int = 1, strictness: str = "", scenario: Scenario = PLAIN
 ) -> Opened:
     """The opening of a debate by a format, with stand-ins in all seats."""
     sides = format.sides
     cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.seats_taken(format.options), (rehearse.KIND,))
-    cast |= {JUDGE: (rehearse.KIND,) * 2} if scenario.stormy and JUDGE in cast else {}
-    context = (Context(name="material.md", text="Something to draw on."),) if scenario.stormy else ()
+    cast |= {JUDGE: (rehearse.KIND,) * 2} if scenario.eventful and JUDGE in cast else {}
+    context = (Context(name="material.md", text="Something to draw on."),) if scenario.eventful else ()
     setup = Settings(
         topic="Whether a stand-in has a point.",
         positions={side: f"{format.name_of(side)} has a point." for side in sides},
         rounds=rounds,
         strictness=strictness or next(iter(format.rubric.strictness)),
-        first=sides[-1] if scenario.stormy else sides[0],
-        search=scenario.stormy,
+        first=sides[-1] if scenario.eventful else sides[0],
+        search=scenario.eventful,
         context=tuple(file.name for file in context),
         format=format.name,
         cast=cast,
-        mirror=scenario.stormy and format.can_be_mirrored,
-        each_round=scenario.stormy and "each round" in format.options,
+        mirror=scenario.eventful and format.can_be_mirrored,
+        each_round=scenario.eventful and "each round" in format.options,
         issues=ISSUES in format.options,
         brief=BRIEF in format.options,
-        blind=format.decided_by == "swing" or (scenario.stormy and "blind" in format.options),
+        blind=format.decided_by == "swing" or (scenario.eventful and "blind" in format.options),
     )
     return Opened(
         schema_version=SCHEMA,
@@ -119,7 +119,7 @@ def _trials(format: Format, templates: Mapping[str, str], where: Callable[[Keys]
     for rounds in sizes(format):
         whole = rounds <= WHOLE_SIZE or rounds in told_apart
         for strictness in format.rubric.strictness:
-            for scenario in (CALM, *UNUSUAL) if whole else (CALM,):
+            for scenario in (PLAIN, *UNUSUAL) if whole else (PLAIN,):
                 yield _Trial(opened(format, templates, rounds, strictness, scenario), scenario, where, reported=whole)
 
 
@@ -199,8 +199,8 @@ class _Trial:
         text = f"A stand-in speaks in {turn.id}."
         text = " ".join([text] * (1 + (turn.phase.least_words or 0) // len(text.split())))
         if debate.shape(turn) is not None:
-            text = rehearse.reply_for(debate, turn, _STORMY if self.scenario.stormy else {})
-        elif self._quiet and turn.speaking and (self.scenario.stormy or self.scenario.ends):
+            text = rehearse.reply_for(debate, turn, _EVENTFUL if self.scenario.eventful else {})
+        elif self._quiet and turn.speaking and (self.scenario.eventful or self.scenario.ends):
             self._quiet = False
             lines = debate.format.lines
             text = f"{text}\n\n{lines.concede if self.scenario.ends else lines.decline}"

@@ -16,7 +16,7 @@ from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import Event, Opened, Reassigned, Reply, Usage
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, MIRRORED, Turn
-from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
@@ -138,7 +138,7 @@ def expected(spec: str, brief: Brief, *, batch: bool = False) -> float | None:
 
 def price_of(spec: str, sent: int, answered: int, *, batch: bool = False) -> float | None:
     """The same of a call that sends and is answered with so many tokens."""
-    if spec != model_spec.real(spec):
+    if spec != model_spec.unrehearsed(spec):
         return 0.0  # a stand-in answers, not the model
     return pricing.cost(spec, Usage(written=sent, output=answered), batch=batch)
 
@@ -189,10 +189,10 @@ def estimate(opened: Opened, given: Iterable[Event] = (), *, rehearsal: bool | N
 def _with_real_cast(event: Event) -> Event:
     """The event with each stand-in in a cast replaced by the model it stands for."""
     if isinstance(event, Opened):
-        cast = {seat: tuple(map(model_spec.real, specs)) for seat, specs in event.cast.items()}
+        cast = {seat: tuple(map(model_spec.unrehearsed, specs)) for seat, specs in event.cast.items()}
         return event.with_settings(cast=cast)
     if isinstance(event, Reassigned):
-        return event.model_copy(update={"who": tuple(map(model_spec.real, event.who))})
+        return event.model_copy(update={"who": tuple(map(model_spec.unrehearsed, event.who))})
     return event
 
 
@@ -207,7 +207,7 @@ def _play(debate: DebateState) -> tuple[list[_PlannedCall], float]:
         ends = [call.cache.start + seconds(call.spec, call.turn.phase) for call in stage]
         took += max(ends, default=clock) - clock
         # Turns of the host or a person cost no seconds of ours, and yet cache entries expire while they are taken.
-        all_ends = [*ends, *(clock + seconds(filler(debate, turn.seat), turn.phase) for turn in due)]
+        all_ends = [*ends, *(clock + seconds(spec_in(debate, turn.seat), turn.phase) for turn in due)]
         for turn in due:
             text = rehearse.reply_for(debate, turn)
             reply = Reply(text=text, brief="", by=rehearse.KIND)
@@ -224,10 +224,10 @@ def _stage_calls(
     calls: list[_PlannedCall] = []
     leaders: set[tuple[str, str, bool]] = set()
     for turn in due:
-        spec = filler(debate, turn.seat)
+        spec = spec_in(debate, turn.seat)
         if not model_spec.is_called(spec):
             continue
-        code = code_for(debate, turn, model_spec.real(spec), lambda: b"")
+        code = code_for(debate, turn, model_spec.unrehearsed(spec), lambda: b"")
         request, price = brief(debate, turn, code=code), pricing.known(spec)
         blocks = _blocks(request)
         prefix = (spec, turn.phase.reply, turn.mirrored)

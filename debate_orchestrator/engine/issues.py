@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from debate_orchestrator.core import decision, schedule
+from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import IssuesChanged
 from debate_orchestrator.core.settings import MOST_ISSUES, line_problems
 from debate_orchestrator.core.state import DebateState
@@ -18,7 +18,7 @@ _LEAST_WORDS = 3
 
 def current_issues(debate: DebateState) -> list[str]:
     """The questions of the list, the weightiest first. Raises OutOfTurn where it can't be changed now."""
-    listed = decision.issue_list(debate)
+    listed = rapporteur.issue_list(debate)
     if listed is None or not schedule.can_change_issues(debate):
         raise OutOfTurn(schedule.ISSUES_SETTLED, hint="a list of your own, under `issues`, in another debate")
     return [one_line(question) for question in listed.issues.values()]
@@ -42,7 +42,7 @@ def in_new_order(questions: Sequence[str], wanted: Sequence[str]) -> list[str]:
             hint = "ids such as I3 of those that stay, and whole questions"
             errors.append(with_hint(f"issues: {short_repr(argument)} is no id and no question.", hint))
         else:
-            found.append(decision.without_number(argument).strip())
+            found.append(rapporteur.without_number(argument).strip())
     errors += [f"issues: {short_repr(text)} appears twice." for text in found if found.count(text) > 1][:1]
     if errors:
         raise BadSettings(errors)

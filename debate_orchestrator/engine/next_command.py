@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
-from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.messages import command
 
@@ -14,12 +14,12 @@ from debate_orchestrator.util.messages import command
 def next_command(debate: DebateState, journal: str) -> str:
     """The command that takes the turns that are due, for a shell. It is `step` where one of them is the host's: a step
     calls the models beside it too. Since it asks no person, it is `resume` where a person's turn is due as well."""
-    specs = {filler(debate, turn.seat) for turn in debate.due}
+    specs = {spec_in(debate, turn.seat) for turn in debate.due}
     steps = model_spec.HOST in specs and model_spec.HUMAN not in specs
     return command("step" if steps else "resume", journal)
 
 
-def asks_again(debate: DebateState, journal: str) -> str:
+def asking_again(debate: DebateState, journal: str) -> str:
     """The sentence with the command that asks again for what a complete debate lacks because no reply could be used;
     empty where it lacks nothing."""
     if turns := schedule.asked_again(debate):

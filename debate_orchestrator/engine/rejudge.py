@@ -24,7 +24,7 @@ from debate_orchestrator.core.events import (
     Spoke,
 )
 from debate_orchestrator.core.fold import CurrentState, apply, fold
-from debate_orchestrator.core.format import Format, calendar
+from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
 from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import CALLING, MOST_JUDGES, VOTING, Settings, line_problems
@@ -271,7 +271,7 @@ def _strictness_errors(setup: Settings, old: Opened) -> list[str]:
 
 def _speaking(format: Format, rounds: int, strictness: str) -> list[tuple[str, int | None]]:
     """The phases in which a side speaks under that strictness."""
-    slots = calendar(format, rounds, strictness, format.options)
+    slots = slots_of(format, rounds, strictness, format.options)
     return [(slot.phase.name, slot.round) for slot in slots if set(slot.phase.seats) & set(format.sides)]
 
 

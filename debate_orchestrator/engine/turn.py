@@ -17,7 +17,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
 from debate_orchestrator.core.fold import CurrentState, admits
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting import replies
@@ -98,7 +98,7 @@ class TurnRunner:
                 await leader.wait()
             left = SPEECH_ATTEMPTS if self.debate.shape(turn) is None else STRUCTURED_ATTEMPTS
             while turn in self.debate.due and not self.stop.is_set():
-                spec = model_spec.real(filler(self.debate, turn.seat))
+                spec = model_spec.unrehearsed(spec_in(self.debate, turn.seat))
                 code = code_for(self.debate, turn, spec, reply_secret.secret)
                 request = brief(self.debate, turn, self._former(turn, provider), code).redacted()
                 reply = await _Call(self, turn, request, provider, begun).reply()

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from debate_orchestrator.core.format import Format, calendar
+from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import NAME, Phase, judges
 from debate_orchestrator.formats import source
 from debate_orchestrator.util import resources
@@ -91,7 +91,7 @@ def unrolled(format: Format, rounds: int, strictness: str, panel: int = 1) -> li
     """The format unrolled for that many rounds: for each stage its part of the debate, its order or condition, and
     its turn ids."""
     stages: list[tuple[str, str, list[str]]] = []
-    for slot in calendar(format, rounds, strictness, format.options):
+    for slot in slots_of(format, rounds, strictness, format.options):
         part = f"round {slot.round}" if slot.round is not None else "closing" if slot.closing else "before"
         taken = slot.stages(format.sides, judges(panel))
         how = "alone" if sum(len(seats) for seats in taken) < 2 else str(slot.phase.order)

@@ -14,7 +14,7 @@ from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import Answer, Asked, Noted, Rejected, Reply, Voted
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import JUDGE, Turn
-from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine.api import trusting
 from debate_orchestrator.engine.debate import OpenDebate, continue_debate, finish, seat_providers
@@ -133,7 +133,7 @@ def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
     after that many seconds. The journal is not locked meanwhile. Raises BadJournal."""
     debate = fold(read(journal).events)
     folder = TurnsFolder(DebateFiles.of_journal(journal).turns)
-    asked = [turn for turn in debate.due if filler(debate, turn.seat) == model_spec.HOST and turn.id not in given]
+    asked = [turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in given]
     wants = {turn.id: "text" if debate.shape(turn) is None else "json" for turn in asked}
     wait_for_replies([folder.place(turn_id, form) for turn_id, form in wants.items()], seconds)
 
@@ -186,7 +186,7 @@ class _Stepper:
         if reply_secret.is_there():
             return
         for turn in self._due_at_host():
-            coded = self.debate.shape(turn) is not None and needs_code(filler(self.debate, turn.seat))
+            coded = self.debate.shape(turn) is not None and needs_code(spec_in(self.debate, turn.seat))
             if coded and turn.id in self.waiting and os.path.lexists(self.folder.place(turn.id, "json").brief):
                 reply_secret.kept_secret()  # the next step with this state folder lays the brief out again
                 problem = f"{turn.id}: the secret from which the code in its brief follows is not in the state folder."
@@ -200,7 +200,7 @@ class _Stepper:
             return []
         left_out = {
             slot.turn_id(seat)
-            for slot in debate.plan.calendar
+            for slot in debate.plan.slots
             if debate.cut_off(slot)
             for role in slot.phase.seats
             for seat in (debate.judges if role == JUDGE else (role,))
@@ -312,5 +312,5 @@ def _brief_in(debate: DebateState, turn: Turn) -> Brief:
     """The brief of a turn in this state, without the secrets of the environment."""
     rejected = debate.rejected.get(turn.id, ())
     former = rejected[-1] if rejected and rejected[-1].reply.by == model_spec.HOST else None
-    code = code_for(debate, turn, filler(debate, turn.seat), reply_secret.kept_secret)
+    code = code_for(debate, turn, spec_in(debate, turn.seat), reply_secret.kept_secret)
     return brief(debate, turn, former, code).redacted()

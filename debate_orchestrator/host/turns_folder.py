@@ -200,6 +200,6 @@ def earlier_briefs(events: Sequence[Event], turn: Turn, reply_name: str) -> Iter
         if not isinstance(event, Asked) or event.turn != turn.id:
             continue
         then = fold(events[: n + 1])
-        code = code_for(then, turn, model_spec.real(event.by), reply_secret.secret)
+        code = code_for(then, turn, model_spec.unrehearsed(event.by), reply_secret.secret)
         for former in (*reversed(then.rejected.get(turn.id, ())), None):
             yield brief_file(brief(then, turn, former, code).redacted(), then, turn, reply_name)

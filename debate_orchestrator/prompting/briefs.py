@@ -15,7 +15,7 @@ from operator import is_
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from debate_orchestrator.core import decision, schedule, speech_rules, tally, transcript
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript
 from debate_orchestrator.core.events import Answer, Rejected, Voted
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase, Turn
@@ -165,7 +165,7 @@ def _block(debate: DebateState, heard: dict[str, Any], context: dict[str, Any]) 
     """A speech as those who heard it find it in their transcript."""
     blocks = _blocks.setdefault(debate.plan, {})
     key = heard["turn"]["id"], context["mirrored"], debate.issues
-    answer = debate.answers[debate.exchange.turn_id(key[0]) if key[1] else key[0]]
+    answer = debate.answers[debate.side_swap.turn_id(key[0]) if key[1] else key[0]]
     if key not in blocks or blocks[key][0] is not answer:
         blocks[key] = answer, _render("shared/turn.md.j2", context | heard)
     return blocks[key][1]
@@ -251,7 +251,7 @@ def _context(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[
 
 def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     """What every brief has from the setup, the issues and the floor."""
-    format, setup, exchange = debate.format, debate.opened.setup, debate.exchange
+    format, setup, exchange = debate.format, debate.opened.setup, debate.side_swap
     as_they_are = {side: side for side in format.sides}
     real = exchange.keys(as_they_are) if turn.mirrored else as_they_are
     renamed: Callable[[str], str] = exchange.text if turn.mirrored else str
@@ -317,7 +317,7 @@ def _schema(debate: DebateState, turn: Turn, code: Code | None) -> dict[str, Any
 
 def _kept_schema(debate: DebateState, turn: Turn, code: Code | None) -> Any:
     """The JSON Schema of a structured reply, with the places of the code and without its text."""
-    setup, listed, coded = debate.opened.setup, decision.issue_list(debate), code is not None
+    setup, listed, coded = debate.opened.setup, rapporteur.issue_list(debate), code is not None
     issues = tuple(listed.issues) if listed else ()
     key = ("schema", turn.phase.reply, setup.rounds, setup.strictness, setup.conditions, debate.criteria, issues, coded)
 
@@ -330,7 +330,7 @@ def _kept_schema(debate: DebateState, turn: Turn, code: Code | None) -> Any:
 
 def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any]:
     """The list of issues, where there is one, and which of them neither side has dealt with."""
-    listed = decision.issue_list(debate)
+    listed = rapporteur.issue_list(debate)
     if listed is None:
         return {"issues": None, "untouched": ()}
     issues = {
@@ -338,7 +338,7 @@ def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any
         "issues": {name: renamed(question) for name, question in listed.issues.items()},
         "unknowns": [renamed(fact) for fact in listed.unknowns],
     }
-    return {"issues": issues, "untouched": decision.untouched(debate)}
+    return {"issues": issues, "untouched": rapporteur.untouched(debate)}
 
 
 def _turn(debate: DebateState, turn: Turn) -> dict[str, Any]:
@@ -377,7 +377,7 @@ def _for_debater(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -
 
 
 def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
-    exchange = debate.exchange
+    exchange = debate.side_swap
     results = tally.results_of(debate, turn.seat, mirrored=turn.mirrored)
     totals, won = score_totals(results, debate.format.sides), rounds_won(results, debate.format.sides)
     share, conceded = score_gap(totals), tally.conceded(debate)
@@ -399,16 +399,16 @@ def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> 
 
 def _for_rapporteur(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
     """What templates of the rapporteur's turn may name: the result, and no ballot."""
-    verdict, advice = tally.verdict(debate), decision.advice(debate)
+    verdict, advice = tally.verdict(debate), rapporteur.advice(debate)
     return {
         "own_advice": advice.turn if advice else None,
         "declined": [shown["turn"] for shown in heard if shown["declined"]],
         "totals": tally.totals(debate),
         "result": {"winner": verdict.winner, "strength": verdict.strength} if verdict else None,
-        "standings": decision.standings(debate),
-        "dissent": decision.dissent_rows(debate),
-        "findings": decision.findings(debate),
-        "shortcomings": decision.left_standing(debate),
+        "standings": rapporteur.standings(debate),
+        "dissent": rapporteur.dissent_rows(debate),
+        "findings": rapporteur.findings(debate),
+        "shortcomings": rapporteur.left_standing(debate),
     }
 
 

@@ -3,12 +3,12 @@ wrong with a reply, and what handing it in does."""
 
 from __future__ import annotations
 
-from debate_orchestrator.core import decision, speech_rules, transcript
+from debate_orchestrator.core import rapporteur, speech_rules, transcript
 from debate_orchestrator.core.events import Reply, Voted
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR, TIE, Turn
 from debate_orchestrator.core.schema import ShapeContext
-from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.votes import leader, read_ballot
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief
@@ -20,7 +20,7 @@ from debate_orchestrator.util.errors import BadReply
 def human_seats(debate: DebateState) -> list[str]:
     """The seats that people have now, every judge of a panel apart."""
     seats = (seat for role in debate.seated for seat in (debate.judges if role == JUDGE else (role,)))
-    return [seat for seat in seats if filler(debate, seat) == model_spec.HUMAN]
+    return [seat for seat in seats if spec_in(debate, seat) == model_spec.HUMAN]
 
 
 def hides_ballots(debate: DebateState) -> bool:
@@ -63,7 +63,7 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
         return []
     ballot = event.ballot if isinstance(event, Voted) else {}
     if turn.role == RAPPORTEUR:
-        found = decision.quality_problems(debate, turn, ballot)
+        found = rapporteur.quality_problems(debate, turn, ballot)
         return [*found, "What stays as it is stands in the report."] if found else []
     if not turn.judging or "scores" not in ballot or "winner" not in ballot:
         return []

@@ -12,7 +12,7 @@ import json
 import re
 from typing import Any
 
-from debate_orchestrator.core import decision, schedule, speech_rules
+from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Shape, check, fields_asked
@@ -126,15 +126,15 @@ def _may_end_early(text: str, reading: Reading, code: Code | None) -> bool:
 def _check_quality(debate: DebateState, turn: Turn, ballot: dict[str, Any]) -> None:
     """Raises BadReply for a rapporteur's reply that should be better. That is asked once only: what its writer
     leaves as it is has its shape, and the report says what is wrong with it."""
-    first = turn.role == RAPPORTEUR and not decision.was_sent_back(debate, turn)
-    if first and (found := decision.quality_problems(debate, turn, ballot)):
-        raise BadReply(decision.complaints(turn, found))
+    first = turn.role == RAPPORTEUR and not rapporteur.was_sent_back(debate, turn)
+    if first and (found := rapporteur.quality_problems(debate, turn, ballot)):
+        raise BadReply(rapporteur.complaints(turn, found))
 
 
 def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
     """Side to the phrases that mean it in a reply to this turn, and no other side."""
     format, positions = debate.format, debate.opened.setup.positions
-    holders = {side: debate.exchange.side(side) if turn.mirrored else side for side in format.sides}
+    holders = {side: debate.side_swap.side(side) if turn.mirrored else side for side in format.sides}
     phrases = {
         side: side_phrases(side, format.name_of(side), format.seats[holder].side, positions[holder])
         for side, holder in holders.items()

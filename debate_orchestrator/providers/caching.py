@@ -14,7 +14,7 @@ from typing import NamedTuple
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Usage
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase, Slot
-from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.pricing import Caching
 from debate_orchestrator.providers.registry import entry
@@ -86,14 +86,14 @@ def _planned(debate: DebateState) -> tuple[list[_Planned], list[float]]:
     calls: list[_Planned] = []
     starts = [0.0]
     previous: Slot | None = None
-    for slot in debate.plan.calendar:
+    for slot in debate.plan.slots:
         certain = slot.phase.on is None
         joins = previous is not None and slot.joins(previous)
         stages = slot.stages(debate.plan.speaking_order, debate.judges, mirror=debate.mirrors(slot.phase))
         for seats in stages:
             stage = len(starts) - (2 if joins else 1)
             calls += [_Planned(slot.turn_id(seat), family(debate, slot.phase, seat), stage, certain) for seat in seats]
-            duration = max((seconds(filler(debate, seat), slot.phase) for seat in seats), default=0.0)
+            duration = max((seconds(spec_in(debate, seat), slot.phase) for seat in seats), default=0.0)
             ends = starts[stage] + (duration if certain else 0.0)
             starts[stage + 1 :] = [max(ends, *starts[stage + 1 :])] if joins else [ends]
         previous = previous if joins else slot if stages else None
@@ -128,8 +128,9 @@ def placed_marks(plan: CachePlan, debate: DebateState, blocks: int) -> list[int]
 
 
 def marks(blocks: int) -> list[int]:
-    """Which of so many shared blocks a call that writes marks: the last, and earlier ones so close together that a
-    read, which looks back `lookback` blocks from each mark, finds the mark of the family's call before."""
+    """The indexes of the shared blocks, of so many, at which a writing call sets cache breakpoints: the last, and
+    earlier ones so close together that a read, which looks back `lookback` blocks from each breakpoint, finds the one
+    of the family's call before."""
     caching = pricing.table().cache
     places = (blocks - 1 - n * (caching.lookback - 2) for n in range(caching.breakpoints - 1))
     return [place for place in places if place >= 0][::-1]
@@ -143,7 +144,7 @@ def family(debate: DebateState, phase: Phase, seat: str) -> Hashable:
     listener = JUDGE if role == RAPPORTEUR else role
     hears = tuple(listener in other.heard_by or (seat if role in other.seats else "") for other in speeches)
     mirrored = seat.endswith(MIRRORED)
-    return filler(debate, seat), phase.reply, own, listener in debate.format.context_heard_by, hears, mirrored
+    return spec_in(debate, seat), phase.reply, own, listener in debate.format.context_heard_by, hears, mirrored
 
 
 def seconds(spec: str, phase: Phase) -> float:

@@ -138,7 +138,7 @@ def _usual(seat: str) -> str | None:
     return None
 
 
-class Found(NamedTuple):
+class FoundModels(NamedTuple):
     """What can be asked from here."""
 
     ways: tuple[Available, ...]
@@ -184,10 +184,10 @@ class Found(NamedTuple):
         return tuple(dict.fromkeys(names))
 
 
-def look(permissions: Permissions = NO_PERMISSIONS) -> Found:
+def look(permissions: Permissions = NO_PERMISSIONS) -> FoundModels:
     """Looks for models and programs. It takes some seconds where a server is slow to answer."""
     usual = {seat: model for seat in EVERYBODY if (model := _usual(seat))}
-    return Found(tuple(available(permissions)), usual, {seat: best(seat) for seat in EVERYBODY}, permissions)
+    return FoundModels(tuple(available(permissions)), usual, {seat: best(seat) for seat in EVERYBODY}, permissions)
 
 
 def _default_model(seat: str) -> str:
@@ -299,7 +299,7 @@ def misspelt(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     """A question for every model in a cast that is spelt nearly like a known one of the same vendor. A model that
     differs from a known one in its version alone may be newer than the price list, and is not asked about."""
     found = []
-    for spec in dict.fromkeys(model_spec.real(spec) for specs in cast.values() for spec in specs):
+    for spec in dict.fromkeys(model_spec.unrehearsed(spec) for specs in cast.values() for spec in specs):
         kind, (name, address) = model_spec.kind(spec), model_spec.split_address(model_spec.rest(spec))
         if registry.is_api(spec) and address is None and (near := _near(kind, name)):
             found.append(f"{spec} is not among the known models of {kind}. Did you mean {kind}:{near}?")

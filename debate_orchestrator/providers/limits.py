@@ -103,7 +103,7 @@ def thinking(spec: str) -> int:
     if known is not None and known.thinking is not None:
         return known.thinking
     assert provider is not None and provider.api is not None
-    elsewhere = servers.server(model_spec.real(spec)).url is not None and provider.api.other_servers
+    elsewhere = servers.server(model_spec.unrehearsed(spec)).url is not None and provider.api.other_servers
     return provider.api.thinking_elsewhere if elsewhere else provider.api.thinking
 
 

@@ -99,12 +99,12 @@ def declare(spec: str, input: float, output: float) -> None:
     price, before = ModelPrice(input=input, output=output), known(spec)
     if before is not None:
         price = before.model_copy(update={"input": max(before.input, input), "output": max(before.output, output)})
-    _declared[model_spec.real(spec)] = price
+    _declared[model_spec.unrehearsed(spec)] = price
 
 
 def in_table(spec: str) -> bool:
     """Whether the model that a spec names has a price of this installation, or costs nothing."""
-    return free(model_spec.real(spec)) or _listed(spec) is not None
+    return free(model_spec.unrehearsed(spec)) or _listed(spec) is not None
 
 
 def models(kind: str) -> tuple[str, ...]:
@@ -115,13 +115,13 @@ def models(kind: str) -> tuple[str, ...]:
 def known(spec: str) -> ModelPrice | None:
     """The prices of the model that a spec names; None if they are unknown, as for a model that is served from
     elsewhere than its vendor. A rehearsed model is priced as the real one."""
-    spec = model_spec.real(spec)
+    spec = model_spec.unrehearsed(spec)
     return _declared[spec] if spec in _declared else _listed(spec)
 
 
 def _listed(spec: str) -> ModelPrice | None:
     """The prices in the table."""
-    spec = model_spec.real(spec)
+    spec = model_spec.unrehearsed(spec)
     kind, model = model_spec.kind(spec), model_spec.rest(spec)
     provider = entry(spec)
     if provider is None or provider.api is None:

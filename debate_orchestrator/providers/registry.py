@@ -342,11 +342,11 @@ def _seat_problem(seat: str, spec: str) -> str | None:
     if redact(spec) != spec:
         shown = short_repr(redact(spec))
         return f"{shown} contains a key, and a cast is written into journals. Try: set the key in the environment."
-    real, known = entry(model_spec.real(spec)), entry(spec)
+    real, known = entry(model_spec.unrehearsed(spec)), entry(spec)
     if real is not None and real.seats == (CLERK,):
         if seat != CLERK:
             return f"{short_repr(spec)} can only be the clerk: it looks up pages and does not speak."
-        spec, known = model_spec.real(spec), real
+        spec, known = model_spec.unrehearsed(spec), real
     elif real is not None and real.seats and seat not in real.seats:
         return f"{short_repr(spec)} can't fill this seat: a person argues or judges."
     if known is None or not known.module:

@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any
 from zlib import crc32
 
-from debate_orchestrator.core import decision, schedule, tally
+from debate_orchestrator.core import rapporteur, schedule, tally
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, MIRRORED, RAPPORTEUR, Turn
@@ -103,7 +103,7 @@ def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] 
     if turn.role == RAPPORTEUR:
         return json.dumps(_reported(debate, shape, terms, turn, prefer), ensure_ascii=False, indent=1)
     ballot = filled(shape, terms, straight.id, chosen)
-    ballot = debate.exchange.ballot(shape, ballot) if turn.mirrored else ballot
+    ballot = debate.side_swap.ballot(shape, ballot) if turn.mirrored else ballot
     return json.dumps(ballot, ensure_ascii=False, indent=1)
 
 
@@ -120,7 +120,7 @@ def _reported(
         for number, row in enumerate(reply["why"]):
             speech = speeches[number % len(speeches)]
             row |= {"side": speech.seat, "turns": [speech.id]}
-            if decision.mark_problems(debate, row):  # the dissent record says that it was disputed
+            if rapporteur.mark_problems(debate, row):  # the dissent record says that it was disputed
                 row |= {"mark": "weakened", "turns": [found.id for found in speeches]}
     return reply
 

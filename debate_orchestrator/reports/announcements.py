@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
-from debate_orchestrator.core import decision, schedule, speech_rules, tally
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, fill_label
 from debate_orchestrator.core.state import DebateState
@@ -202,7 +202,7 @@ def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         return
     if turn.phase.option == ISSUES and _is_filler(debate, turn.id):
         yield Announcement("issues", "The list of issues is filler.", turn=turn.id)
-    elif turn.phase.option == ISSUES and (listed := decision.issue_list(debate)):
+    elif turn.phase.option == ISSUES and (listed := rapporteur.issue_list(debate)):
         for name, question in listed.issues.items():
             yield Announcement("issues", f"{name}. {one_line(question)}", turn=turn.id)
     if "findings" in reply.ballot:
@@ -219,7 +219,7 @@ def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
 
 def _recommended(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """What the decision brief recommends; nothing where there is none."""
-    written = decision.decision_brief(debate)
+    written = rapporteur.decision_brief(debate)
     if written is not None and (advice := written.ballot.get("recommendation")):
         text = f"Recommendation ({advice['sure']} % sure): {one_line(advice['do'])}"
         if _is_filler(debate, written.turn):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from debate_orchestrator.core import decision, speech_rules, tally
+from debate_orchestrator.core import rapporteur, speech_rules, tally
 from debate_orchestrator.core.phases import BRIEF, CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Part
@@ -19,7 +19,7 @@ MARKED: dict[str, str] = {
     "granted": "granted by the other side",
     "weakened": "weakened by a challenge",
     "not challenged": "not challenged",
-    decision.NOT_ARGUED: "not argued in the debate",
+    rapporteur.NOT_ARGUED: "not argued in the debate",
 }
 """What each mark of a consideration means to a reader."""
 _REASON = re.compile(r"^why\[(\d+)\](?:\.(\w+))?")
@@ -159,12 +159,12 @@ class BriefReport(Part):
 
 def issues_report(debate: DebateState) -> IssuesReport | None:
     """The list of issues; None where there is none (yet)."""
-    listed = decision.issue_list(debate)
+    listed = rapporteur.issue_list(debate)
     if listed is None:
         return None
     given = {"cases": list(listed.cases), "issues": listed.issues, "unknowns": list(listed.unknowns)}
     heard, _ = speech_rules.fields_heard(debate, given)
-    standing = decision.standings(debate)
+    standing = rapporteur.standings(debate)
     return IssuesReport(
         cases=tuple(heard["cases"]),
         issues=tuple(
@@ -179,18 +179,18 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
 
 def brief_turns(debate: DebateState) -> Collection[str]:
     """The turns in which the decision brief is written and checked."""
-    slots = [slot for slot in debate.plan.calendar if slot.phase.option == BRIEF and slot.closing]
+    slots = [slot for slot in debate.plan.slots if slot.phase.option == BRIEF and slot.closing]
     return {slot.turn_id(seat) for slot in slots for seat in slot.phase.seats}
 
 
 def brief_report(debate: DebateState) -> BriefReport | None:
     """The decision brief; None where there is none (yet)."""
-    written = decision.decision_brief(debate)
+    written = rapporteur.decision_brief(debate)
     if written is None:
         return None
     brief, _ = speech_rules.fields_heard(debate, written.ballot)
     advice, verdict = brief["recommendation"], tally.verdict(debate)
-    before, against = decision.advice(debate), _objections(brief)
+    before, against = rapporteur.advice(debate), _objections(brief)
     winner = verdict.winner if verdict and verdict.winner in debate.format.sides else None
     sides_with = advice["sides_with"] if advice["sides_with"] in debate.format.sides else None
     return BriefReport(
@@ -215,8 +215,8 @@ def brief_report(debate: DebateState) -> BriefReport | None:
         trust=brief["trust"],
         changed=brief.get("changed", ""),
         advice=before.turn if before else None,
-        shortcomings=tuple(_by_heading(brief["why"], found) for found in decision.left_standing(debate)),
-        sent_back=tuple(_by_heading(brief["why"], found) for found in decision.sent_back(debate)),
+        shortcomings=tuple(_by_heading(brief["why"], found) for found in rapporteur.left_standing(debate)),
+        sent_back=tuple(_by_heading(brief["why"], found) for found in rapporteur.sent_back(debate)),
     )
 
 
@@ -230,7 +230,7 @@ def _objections(brief: Mapping[str, Any]) -> tuple[ObjectionReport, ...]:
 def _consideration(debate: DebateState, row: Mapping[str, Any]) -> ConsiderationReport:
     """A consideration, with those of its turns that are speeches: the others are not in the transcript."""
     spoken = [turn for turn in row["turns"] if turn in debate.turns and debate.turns[turn].speaking]
-    problems = tuple(decision.mark_problems(debate, row))
+    problems = tuple(rapporteur.mark_problems(debate, row))
     return ConsiderationReport(**{**row, "turns": tuple(spoken), "mark_problems": problems})
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from debate_orchestrator.core import decision, schedule, speech_rules, tally, transcript
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Spoke, Voted
 from debate_orchestrator.core.fold import fold
@@ -166,7 +166,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
     """The report of a journal, and of the reviewers' ballots that lie beside it."""
     debate = fold(entry.event for entry in entries)
     format = debate.format
-    settled = [turn for turn in schedule.settled(debate) if not decision.is_sealed(debate, turn)]
+    settled = [turn for turn in schedule.settled(debate) if not rapporteur.is_sealed(debate, turn)]
     judging, votes = _judging(debate), _votes(debate)
     ballots = {turn: vote for vote in votes for turn in _ballot_turns(vote)}
     turns = {turn.id: _turn(debate, turn, ballots.get(turn.id)) for turn in settled}
@@ -343,7 +343,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
 
 def _judging(debate: DebateState) -> JudgingReport:
     format = debate.format
-    slots = [slot for slot in debate.plan.calendar if JUDGE in slot.phase.seats and slot.phase.reply != "text"]
+    slots = [slot for slot in debate.plan.slots if JUDGE in slot.phase.seats and slot.phase.reply != "text"]
     voting = [slot for slot in slots if format.votes(slot.phase)]
     changed, mirrored = tally.flips(debate)
     return JudgingReport(

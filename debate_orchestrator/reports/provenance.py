@@ -120,7 +120,7 @@ def _half_exchanged(debate: DebateState) -> bool:
     if not mirrored or not debate.opened.version.startswith("0.1."):
         return False
     speeches = [debate.reply(turn).text for turn in schedule.settled(debate) if turn.speaking]
-    return any(debate.exchange.names_by_letter(text) for text in speeches)
+    return any(debate.side_swap.names_by_letter(text) for text in speeches)
 
 
 def _source_notes(debate: DebateState) -> Iterator[Note]:
@@ -157,7 +157,7 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
 
 def arguing_sides(debate: DebateState) -> tuple[str, ...]:
     """The sides that have a turn in this debate."""
-    seats = {seat for slot in debate.plan.calendar for seat in slot.phase.seats}
+    seats = {seat for slot in debate.plan.slots for seat in slot.phase.seats}
     return tuple(side for side in debate.format.sides if side in seats)
 
 
@@ -176,7 +176,7 @@ def _order(debate: DebateState) -> str:
 def _at_once(debate: DebateState) -> bool:
     """Whether both sides speak at once in every phase that they share."""
     sides = set(arguing_sides(debate))
-    together = [slot.phase for slot in debate.plan.calendar if sides <= set(slot.phase.seats)]
+    together = [slot.phase for slot in debate.plan.slots if sides <= set(slot.phase.seats)]
     return bool(together) and all(phase.order == "at once" for phase in together)
 
 
@@ -191,7 +191,7 @@ def _material(debate: DebateState) -> str:
 
 def _advises(debate: DebateState) -> bool:
     """Whether judges advise the debaters in this format."""
-    slots = [slot for slot in debate.plan.calendar if slot.round is not None and debate.format.votes(slot.phase)]
+    slots = [slot for slot in debate.plan.slots if slot.round is not None and debate.format.votes(slot.phase)]
     return any("feedback" in debate.format.shapes[slot.phase.reply] for slot in slots)
 
 
@@ -392,7 +392,7 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
 
 
 def _known(specs: Iterable[str], models: Iterable[str | None] = ()) -> _Speakers:
-    real = (model_spec.real(spec) for spec in specs)
+    real = (model_spec.unrehearsed(spec) for spec in specs)
     # These kinds do not tell which model answers.
     unknown = (model_spec.HOST, model_spec.REPLAY, model_spec.HUMAN)
     named = frozenset(spec for spec in real if ":" in spec and model_spec.kind(spec) not in unknown)

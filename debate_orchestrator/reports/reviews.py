@@ -91,7 +91,7 @@ class ReviewForm:
             scales={name: format.rubric.scale(name) for name in debate.criteria},
         )
         reached = {turn.round for turn in schedule.settled(debate)}
-        slots = [slot for slot in debate.plan.calendar if format.votes(slot.phase)]
+        slots = [slot for slot in debate.plan.slots if format.votes(slot.phase)]
         self.rounds: dict[int, Shape] = {}
         """Round to what is asked about it; only rounds that were held and that judges vote on."""
         for n in sorted(n for n in reached if n is not None):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from debate_orchestrator.core import decision, schedule
+from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import EndedEarly, Event, IssuesChanged, QuestionAsked
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import BRIEF, ISSUES, NO_DECISION, Turn
@@ -230,7 +230,7 @@ def announced(debate: DebateState, event: Event) -> str | None:
 
 def ended_early(debate: DebateState) -> str | None:
     """The sentence that says after what a debate was ended early; None if it was not."""
-    slot = next((slot for slot in debate.plan.calendar if slot.turn_id("") == debate.closed_after), None)
+    slot = next((slot for slot in debate.plan.slots if slot.turn_id("") == debate.closed_after), None)
     if slot is None:
         return None
     where = f" of round {slot.round}" if slot.round else ""
@@ -251,7 +251,7 @@ def unwritten(debate: DebateState, turn: Turn) -> str:
     rejected = debate.rejected[turn.id]
     replies = "the only reply" if len(rejected) == 1 else f"each of the {len(rejected)} replies"
     text = f"{_missing(debate, turn)}: {replies} from {debate.format.name_of(turn.seat)} was unusable"
-    if decision.is_sealed(debate, turn):
+    if rapporteur.is_sealed(debate, turn):
         return f"{text}."
     why, _, _ = one_line(rejected[-1].complaints[0].removeprefix(f"{turn.id}: ")).partition(" Try: ")
     return f"{text} ({why.rstrip('.')})."
@@ -309,7 +309,7 @@ def left_unheard(debate: DebateState) -> Iterator[str]:
 def _unscored(debate: DebateState) -> Iterator[str]:
     """The rounds of an early end in which sides spoke, and which were not voted on."""
     spoken = {turn.round for turn in schedule.settled(debate) if turn.speaking and turn.round}
-    voting = [slot for slot in debate.plan.calendar if debate.format.votes(slot.phase) and slot.round in spoken]
+    voting = [slot for slot in debate.plan.slots if debate.format.votes(slot.phase) and slot.round in spoken]
     for slot in voting:
         if debate.cut_off(slot):
             yield f"What was said in round {slot.round} was not voted on by itself."

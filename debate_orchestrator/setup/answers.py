@@ -139,11 +139,11 @@ def settings_from(
     given: Mapping[str, Any],
     format: Format,
     default_output: str,
-    filler: Callable[[str], str] = lambda seat: HOST,
+    default_model: Callable[[str], str] = lambda seat: HOST,
     where: Callable[[str], str] = lambda key: "answers",
 ) -> Settings:
-    """The settings that answers make, with the defaults of the format. `filler` gives the model of a seat without one;
-    `where` gives the place of a key, for a message. Raises BadSettings with every problem."""
+    """The settings that answers make, with the defaults of the format. `default_model` gives the model of a seat
+    without one; `where` gives the place of a key, for a message. Raises BadSettings with every problem."""
     problems = [_unknown_key(key, where(str(key))) for key in given if key not in KEYS]
     values = {key: value for key, value in given.items() if key in Settings.model_fields}
     if "topic" not in values:
@@ -163,7 +163,7 @@ def settings_from(
         values["issues"] = tuple(values["issues"])
     context = values.get("context")
     values["context"] = [context] if isinstance(context, str) else () if context is None else context
-    values["cast"] = _seated(values.get("cast"), format, filler, problems)
+    values["cast"] = _seated(values.get("cast"), format, default_model, problems)
     _seat_rapporteur(values, format)
     noted = values.get("sources") or {}
     if isinstance(noted, dict):
@@ -207,7 +207,7 @@ def _unknown_key(key: object, where: str) -> str:
     )
 
 
-def _seated(cast: Any, format: Format, filler: Callable[[str], str], problems: list[str]) -> Any:
+def _seated(cast: Any, format: Format, default_model: Callable[[str], str], problems: list[str]) -> Any:
     """The cast with a tuple of models for each seat; anything else is returned as it is. If a seat can't be filled, the
     reason is added to the problems."""
     if isinstance(cast, str):
@@ -223,7 +223,7 @@ def _seated(cast: Any, format: Format, filler: Callable[[str], str], problems: l
             problems += model_problems(seat, seated.pop(seat))
         elif seat not in seated and seat in format.seated:
             try:
-                model = FETCH if seat == CLERK else filler(seat)
+                model = FETCH if seat == CLERK else default_model(seat)
             except BadSettings as error:
                 problems += [problem for problem in error.complaints if problem not in problems]
                 continue

@@ -13,10 +13,10 @@ from fractions import Fraction
 from rich.cells import cell_len
 from rich.text import Text
 
-from debate_orchestrator.core import decision, events, schedule, speech_rules, tally, transcript
+from debate_orchestrator.core import events, rapporteur, schedule, speech_rules, tally, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, fill_label
-from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.core.votes import read_ballot
 from debate_orchestrator.providers import registry
@@ -24,7 +24,7 @@ from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
 from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, Row, packed, paragraph
 from debate_orchestrator.terminal.keys import QuestionPrompt
-from debate_orchestrator.terminal.speeches import INDENT, Speech, Stage, column_width
+from debate_orchestrator.terminal.speeches import INDENT, SpeechView, Stage, column_width
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
 from debate_orchestrator.util.sanitize import count_words, one_line
@@ -56,7 +56,7 @@ class Live:
         """Finished, and not printed yet."""
         self._after_blank = False
         self._stage: Stage | None = None
-        self._speeches: dict[str, Speech] = {}
+        self._speeches: dict[str, SpeechView] = {}
         """By turn id, what is being written. The words of structured replies are counted, and not shown."""
         self._announcer = Announcer()
         self._cost = _cost(debate) if money else []
@@ -161,12 +161,12 @@ class Live:
         typed = self.question.rows(width) if self.question is not None and asking else []
         return [*paragraph("─" * width, width, "dim"), *rows, *notes[:_STATUS_ROWS], *typed]
 
-    def _activity(self, speech: Speech, now: float) -> str:
+    def _activity(self, speech: SpeechView, now: float) -> str:
         name = one_line(self._debate.format.name_of(speech.turn.seat))
         name += ", mirrored," if speech.turn.mirrored else ""
         if speech.until is not None:
             return f"{name}: asked again in {max(0, speech.until - now):.0f} s"
-        if not speech.begun and registry.is_api(filler(self._debate, speech.turn.seat)):
+        if not speech.begun and registry.is_api(spec_in(self._debate, speech.turn.seat)):
             return f"{name}: reading the prompt, {_clock(now - speech.since)}"
         if not speech.words:
             return f"{name} thinks, {_clock(now - speech.since)}"
@@ -180,7 +180,7 @@ class Live:
             banner = fill_label(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds)
             self._banner(Announcement("round", banner))
 
-    def _speech(self, turn_id: str) -> Speech:
+    def _speech(self, turn_id: str) -> SpeechView:
         """The speech of a turn; all that are due beside it come with it."""
         if turn_id not in self._speeches:
             turn = schedule.turn(self._debate, turn_id)
@@ -197,10 +197,10 @@ class Live:
                 self._stage = Stage(speeches)
         return self._speeches[turn_id]
 
-    def _new(self, turn: Turn) -> Speech:
+    def _new(self, turn: Turn) -> SpeechView:
         format, known = self._debate.format, self._debate.knows_marks
         style = _side_style(self._debate, turn.seat) if turn.seat in format.sides else JUDGE
-        return Speech(turn, format.heading_of(turn), style, self._now(), format.private, known=known)
+        return SpeechView(turn, format.heading_of(turn), style, self._now(), format.private, known=known)
 
     def _end_stage(self) -> None:
         """Prints what was heard in the stage under way."""
@@ -219,7 +219,7 @@ class Live:
 
     def _stood_in(self, turn: Turn) -> bool:
         """Whether a stand-in takes a turn, whose words mean nothing."""
-        return model_spec.is_stand_in(filler(self._debate, turn.seat))
+        return model_spec.is_stand_in(spec_in(self._debate, turn.seat))
 
     def _recall(self, event: events.Asked | events.Spoke | events.Declined) -> None:
         self._announce()
@@ -257,7 +257,7 @@ class Live:
             failed.break_off(why, until)
             return
         heading = self._debate.format.heading_of(failed.turn)
-        if decision.is_sealed(self._debate, failed.turn):
+        if rapporteur.is_sealed(self._debate, failed.turn):
             why = _failure(self._debate, event, sealed=True)
         elif self._sealed and failed.turn.judging:
             self._say(f"{heading}: {why}", ALARM, of_ballots=True)

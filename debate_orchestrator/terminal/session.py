@@ -22,7 +22,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine import moderator, start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate
 from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.discovery import Found
+from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.answers import format_of, host_problem, settings_from
 from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
 from debate_orchestrator.setup.questions import Questionnaire
@@ -79,7 +79,7 @@ def filled(format: Format, who: Callable[[str], str]) -> Cast:
     }
 
 
-def stand_ins(found: Found, format: Format) -> Cast:
+def stand_ins(found: FoundModels, format: Format) -> Cast:
     """A cast that rehearses."""
     return filled(format, lambda seat: model_spec.stand_in(found.best[seat]))
 
@@ -160,7 +160,7 @@ class SetupSession:
         self,
         prompter: Prompter,
         questionnaire: Callable[..., Questionnaire],
-        found: Future[Found],
+        found: Future[FoundModels],
         check: Check,
         *,
         rehearse: bool = False,
@@ -237,7 +237,7 @@ class SetupSession:
 
     # Models and costs
 
-    def found(self) -> Found:
+    def found(self) -> FoundModels:
         """What can be asked from here."""
         try:
             return self._coming.result(_SHOWN_LATE)
@@ -376,7 +376,7 @@ class Casting:
             except Back:
                 continue
 
-    def _offered(self, found: Found, standing: Cast | None) -> list[tuple[str, str, Cast | None]]:
+    def _offered(self, found: FoundModels, standing: Cast | None) -> list[tuple[str, str, Cast | None]]:
         """Name, meaning and cast of every choice for all seats at once, what was found first."""
         format = self._session.interview.format
         offered: list[tuple[str, str, Cast | None]] = []
@@ -407,7 +407,7 @@ class Casting:
             self._session.prompter.tell(f"{shown(typed)}: {ways[0].about}.")
         return typed
 
-    def _each(self, found: Found) -> Cast:
+    def _each(self, found: FoundModels) -> Cast:
         """One seat after the other; back returns to the one before."""
         cast: Cast = {}
         interview = self._session.interview
@@ -438,7 +438,7 @@ class Casting:
         who = self._one("rapporteur", RAPPORTEUR, self._session.found(), before)
         return {RAPPORTEUR: who} if who else {}
 
-    def _panel(self, found: Found, before: Cast) -> list[str]:
+    def _panel(self, found: FoundModels, before: Cast) -> list[str]:
         """One judge or several, beside the seats chosen `before`; back takes the last one away."""
         judges: list[str] = []
         while len(judges) < MOST_JUDGES:
@@ -458,7 +458,7 @@ class Casting:
                 judges.pop()
         return judges
 
-    def _one(self, name: str, seat: str, found: Found, before: Cast, **values: str) -> str:
+    def _one(self, name: str, seat: str, found: FoundModels, before: Cast, **values: str) -> str:
         """Who fills one seat, beside those chosen `before`; empty for the first choice of a question that has one."""
         session, wording = self._session, self._words.questions[name]
         choices = dict(wording.choices)

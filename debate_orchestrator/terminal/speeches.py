@@ -94,7 +94,7 @@ def _shown(row: Text) -> Text:
     return Text().join(row.divide(marks)[::2]) if marks else row
 
 
-class Speech:
+class SpeechView:
     """One turn while it is taken: what came of it, attempt after attempt."""
 
     def __init__(self, turn: Turn, heading: str, style: str, since: float, tag: str = "", *, known: bool = True):
@@ -267,7 +267,7 @@ class Stage:
     """The speeches of one stage, in the order in which they are shown: beside each other where there is room, and
     elsewhere one after the other, so that the later ones are kept until the earlier ones have ended."""
 
-    def __init__(self, speeches: Sequence[Speech]):
+    def __init__(self, speeches: Sequence[SpeechView]):
         self.speeches = list(speeches)
         self._at = 0
         """The first speech that is not printed whole."""

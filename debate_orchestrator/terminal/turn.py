@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from debate_orchestrator.core import decision, schedule, speech_rules, transcript
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript
 from debate_orchestrator.core.events import Asked, Event
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
@@ -43,7 +43,7 @@ _EDITORS = ("nano", "vi")
 """Editors for a person who has chosen none and asks for one."""
 
 
-class Shower(Protocol):
+class DebateView(Protocol):
     """What shows the debate at the same terminal."""
 
     def lend(self) -> None:
@@ -78,7 +78,7 @@ class PersonTurn(NamedTuple):
         return reply_problems(self.debate, self.turn, self.brief, text)
 
 
-class Speech:
+class SpeechEditor:
     """The speech of one turn, while it is being written."""
 
     def __init__(self, at: PersonTurn):
@@ -278,8 +278,8 @@ class BallotForm(Form):
 
     def _issues(self) -> list[str]:
         """The list of issues in words, as the brief of this turn has them."""
-        debate, listed = self._at.debate, decision.issue_list(self._at.debate)
-        renamed: Callable[[str], str] = debate.exchange.text if self._at.turn.mirrored else str
+        debate, listed = self._at.debate, rapporteur.issue_list(self._at.debate)
+        renamed: Callable[[str], str] = debate.side_swap.text if self._at.turn.mirrored else str
         return [f"  {name}. {one_line(renamed(text))}" for name, text in listed.issues.items()] if listed else []
 
     def _about(self, step: Step) -> list[str]:
@@ -329,8 +329,8 @@ class Person:
         """Removes drafts that are on record."""
         self._drafts.tidy(debate)
 
-    def attends(self, leave: Callable[[], None], shower: Shower | None, also: Watch) -> Watch:
-        """They are at a debate that runs now: `leave` is called when they want to leave it, and `shower` lends the
+    def attends(self, leave: Callable[[], None], debate_view: DebateView | None, also: Watch) -> Watch:
+        """They are at a debate that runs now: `leave` is called when they want to leave it, and `debate_view` lends the
         terminal as long as a turn of theirs is due. Returns the watch to be told of its events, which tells `also`."""
         self._leave = leave
 
@@ -338,16 +338,16 @@ class Person:
             if isinstance(event, Asked) and not self._awaited:
                 self.tidy(debate)
                 self._awaited = {turn.id for turn in debate.due if turn.seat in human_seats(debate)}
-                if self._awaited and shower is not None:
-                    shower.lend()
+                if self._awaited and debate_view is not None:
+                    debate_view.lend()
             also(debate, event)
             if self._awaited and not (self._awaited - set(debate.answers)):
                 self._awaited = set()
                 if self._private and hides_ballots(debate) and len(human_seats(debate)) > 1:
                     self._prompter.clear()  # another judge may look on now
                 self._private = False
-                if shower is not None:
-                    shower.take_back()
+                if debate_view is not None:
+                    debate_view.take_back()
 
         return on_event
 
@@ -360,7 +360,7 @@ class Person:
             await self._call(at)
             self._show(at)
             self._private = True
-            return await (Speech(at) if debate.shape(turn) is None else BallotForm(at)).take()
+            return await (SpeechEditor(at) if debate.shape(turn) is None else BallotForm(at)).take()
         except Leave:
             if not self.left and any(due.seat not in human_seats(debate) for due in debate.due):
                 waiting = "Waiting for answers that are already paid for; press Ctrl-C again to drop them."

@@ -169,7 +169,7 @@ def _listed(value: Any) -> list[Any]:
 
 def _name(spec: str, names: Mapping[str, str]) -> str:
     """The model behind a spec: of a stand-in, the model that it stands for."""
-    real = model_spec.public_name(model_spec.real(spec))
+    real = model_spec.public_name(model_spec.unrehearsed(spec))
     return names.get(spec, names.get(real, real))
 
 

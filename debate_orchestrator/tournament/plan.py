@@ -288,7 +288,7 @@ def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> It
     panel = cast.get(JUDGE, ())
     seats |= dict(zip(judges(len(panel)), panel, strict=True))
     for line in expected.bill.lines:
-        yield model_spec.real(seats[line.seat]), line
+        yield model_spec.unrehearsed(seats[line.seat]), line
 
 
 def _load(model: str, amounts: Mapping[str, float], *, batch: bool) -> Load:
@@ -316,7 +316,7 @@ def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: Spec) -> tu
     needs = [(0.0, "")]
     names: defaultdict[str, set[str]] = defaultdict(set)
     for model in (*spec.models, *spec.judges.pool):
-        names[model_spec.real(model.spec)].add(model.name)
+        names[model_spec.unrehearsed(model.spec)].add(model.name)
     for key, limit in limits.items():
         # A limit names a provider, the spec of a model or its name.
         own = [load for load in loads if key in {model_spec.kind(load.spec), load.spec, *names[load.spec]}]

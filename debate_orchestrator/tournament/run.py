@@ -16,7 +16,7 @@ from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import CallFailed, Event, Opened, Reassigned, Reopened
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
-from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import SharedBudget
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.start import changed_prompts
@@ -284,7 +284,7 @@ class TournamentRun:
             state = current.state
             failed = _failed_turns(state)
             if isinstance(error, ProviderFailed):
-                self._failures.update({filler(state, turn.seat) for turn in failed})
+                self._failures.update({spec_in(state, turn.seat) for turn in failed})
             seats = {turn.seat for turn in failed if turn.role == JUDGE}
             replaceable = failed and len(seats) <= len(reserve) and all(turn.role == JUDGE for turn in failed)
             if not replaceable or stop.is_set():

@@ -79,7 +79,7 @@ class Topic(Value):
     position_b: Text
 
 
-class StageBudget(Value):
+class PhaseLengths(Value):
     """How long the speeches of one phase may be."""
 
     words: int | None = Field(default=None, ge=1, le=MOST_WORDS, strict=True)
@@ -117,7 +117,7 @@ class Spec(Value):
     max_cost: float | None = Field(default=None, gt=0, lt=LARGEST_COST, strict=True)
     limits: dict[str, Limits] = {}
     """By the kind of provider, or by the name or spec of a model."""
-    budgets: dict[str, StageBudget] = {}
+    budgets: dict[str, PhaseLengths] = {}
     """By phase."""
     settings: dict[str, Any] = {}
     """Settings of every debate."""
@@ -202,7 +202,7 @@ def _problems_of(model: Mapping[str, str]) -> list[str]:
     """What is wrong with a model that has a name and a spec."""
     name, spec = model["name"], model["spec"]
     problems = []
-    if name not in (spec, model_spec.real(spec)) and not _NAME.fullmatch(name):
+    if name not in (spec, model_spec.unrehearsed(spec)) and not _NAME.fullmatch(name):
         problems.append(f"{short_repr(name)} {_NO_NAME}.")
     if model_spec.kind(spec) in (model_spec.HOST, model_spec.HUMAN, model_spec.FETCH, model_spec.OFFLINE):
         return [*problems, f"{short_repr(spec)} can't take part, since a tournament calls its models."]
@@ -239,7 +239,7 @@ def _name_problems(data: Mapping[str, Any]) -> Iterator[str]:
     yield from _unknown("added", data.get("added"), names, "no name in models")
     everyone = [*models, *_pool(data)]
     limited = [*registry.ENTRIES, *(model["name"] for model in everyone)]
-    limited += [model_spec.real(model["spec"]) for model in everyone]
+    limited += [model_spec.unrehearsed(model["spec"]) for model in everyone]
     yield from _unknown("limits", data.get("limits"), limited, "no provider and no model here")
     yield from _unknown("settings", data.get("settings"), DEBATE_SETTINGS, "no setting of a tournament")
 
@@ -293,7 +293,7 @@ def declare_prices(spec: Spec) -> None:
             pricing.declare(model.spec, model.price.input, model.price.output)
 
 
-def with_budgets(rules: Format, budgets: Mapping[str, StageBudget]) -> Format:
+def with_budgets(rules: Format, budgets: Mapping[str, PhaseLengths]) -> Format:
     """A format whose phases have these lengths."""
     if not budgets:
         return rules
@@ -340,7 +340,7 @@ class Pool:
 
 def _identity(spec: str) -> tuple[str, str]:
     """The spec of the model itself, and its vendor."""
-    real = model_spec.real(spec)
+    real = model_spec.unrehearsed(spec)
     return real, model_spec.vendor(real)
 
 
@@ -348,7 +348,7 @@ def unlisted(spec: Spec) -> list[str]:
     """A sentence on each model whose vendor's prices are known and which is not among them: it may be misspelt."""
     found = []
     for model in dict.fromkeys((*spec.models, *spec.judges.pool)):
-        real = model_spec.real(model.spec)
+        real = model_spec.unrehearsed(model.spec)
         known = pricing.models(model_spec.kind(real))
         if known and "@" not in real and pricing.known(real) is None:
             near = suggest(model_spec.rest(real), known)

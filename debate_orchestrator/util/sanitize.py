@@ -1,6 +1,6 @@
 """Makes untrusted text safe to show to people and models.
 
-Speech is kept verbatim in the journal and tamed on its way out: into a prompt, a report, a terminal.
+Speech is kept verbatim in the journal and sanitized on its way out: into a prompt, a report, a terminal.
 Whatever a text contains, after `sanitize` it moves no cursor, hides nothing and reorders nothing; after
 `fence` it can't close the block it stands in.
 """
@@ -113,12 +113,12 @@ def _picture(found: re.Match[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text`, tamed, on a single line with single spaces."""
+    """`text`, sanitized, on a single line with single spaces."""
     return " ".join(sanitize(text).split())
 
 
 def fence(text: str, nonce: str) -> str:
-    """`text`, tamed, and without any trace of the nonce that closes its block: in whatever case, in letters that
+    """`text`, sanitized, and without any trace of the nonce that closes its block: in whatever case, in letters that
     look like its own, and whatever stands between them, visible or not."""
     clean = sanitize(text)
     plain = clean.translate(_PLAIN)

@@ -57,7 +57,7 @@ def numbered(answer: str, most: int) -> int | None:
 
 
 def wrapped(text: str, columns: int) -> str:
-    """`text`, tamed, with its lines broken as `filled` does."""
+    """`text`, sanitized, with its lines broken as `filled` does."""
     width = max(10, min(columns - 1, WIDEST))
     return "\n".join(filled(line, width) for line in sanitize(text).split("\n"))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import decision, schedule, speech_rules, tally, transcript
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import ISSUES, Turn
-from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import brief, wording
 from debate_orchestrator.reports.announcements import Announcement, announced_stages
@@ -35,7 +35,7 @@ def outline(debate: DebateState) -> Iterator[Block]:
         for k, line in enumerate(before):
             yield Block(f"before-{n}-{k}", announcement=line)
         for turn in stage:
-            if turn.id in debate.answers and not held and not decision.is_sealed(debate, turn):
+            if turn.id in debate.answers and not held and not rapporteur.is_sealed(debate, turn):
                 yield Block(f"turn-{turn.id}", turn=turn)
         for k, line in enumerate(() if held else after):
             yield Block(f"after-{n}-{k}", announcement=line)
@@ -44,7 +44,7 @@ def outline(debate: DebateState) -> Iterator[Block]:
 def hides(debate: DebateState, stage: tuple[Turn, ...]) -> bool:
     """Whether a stage is held back: a person still writes in it and must not hear it yet, or its ballots must not be
     seen by a person who is one of several judges."""
-    if any(turn.id not in debate.answers and filler(debate, turn.seat) == model_spec.HUMAN for turn in stage):
+    if any(turn.id not in debate.answers and spec_in(debate, turn.seat) == model_spec.HUMAN for turn in stage):
         return True
     return stage[0].judging and hides_ballots(debate) and not debate.complete
 
@@ -52,7 +52,7 @@ def hides(debate: DebateState, stage: tuple[Turn, ...]) -> bool:
 def held_back(debate: DebateState) -> set[str]:
     """The turns on record that a page may not show yet. A report leaves out the rapporteur's advice by itself."""
     answered = ((turn, stage) for stage in debate.stages for turn in stage if turn.id in debate.answers)
-    return {turn.id for turn, stage in answered if hides(debate, stage) and not decision.is_sealed(debate, turn)}
+    return {turn.id for turn, stage in answered if hides(debate, stage) and not rapporteur.is_sealed(debate, turn)}
 
 
 def must_hide_nothing(debate: DebateState) -> None:
@@ -117,8 +117,8 @@ def status(debate: DebateState, *, running: bool, stopping: bool, complaints: li
     format = debate.format
     parts = [f"Round {stage[0].round} of {debate.rounds}"] if stage[0].round and debate.due else []
     parts += [", ".join(dict.fromkeys(turn.phase.title for turn in stage))] if debate.due else []
-    waiting = [format.name_of(turn.seat) for turn in debate.due if filler(debate, turn.seat) == model_spec.HUMAN]
-    hosted = [turn.id for turn in debate.due if filler(debate, turn.seat) == model_spec.HOST]
+    waiting = [format.name_of(turn.seat) for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HUMAN]
+    hosted = [turn.id for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST]
     parts += [cost] if (cost := pages.money(costs_of(debate).total)) else []
     if debate.complete:
         word = "Writing the report" if running else "Complete"

@@ -22,7 +22,7 @@ from debate_orchestrator.engine.api import find_risks, open_debate, open_judging
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.providers.discovery import Found
+from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.reports import reviews
 from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
@@ -47,7 +47,7 @@ class Desk:
     def __init__(self, tokens: Tokens, runs: Runs):
         self._tokens, self._runs = tokens, runs
         self._address = f"{DESK}{tokens.desk}"
-        self._found: Found | None = None
+        self._found: FoundModels | None = None
         """What was found, once it was looked for."""
 
     def _page(self, template: str, code: int = 200, **values: Any) -> Response:
@@ -126,7 +126,7 @@ class Desk:
             fields=fields,
         )
 
-    def _form(self, found: Found, sent: Mapping[str, str], complaints: list[str]) -> Response:
+    def _form(self, found: FoundModels, sent: Mapping[str, str], complaints: list[str]) -> Response:
         """The form with what was sent, and every problem beside its field."""
         try:
             format = chosen_format(sent)
@@ -306,7 +306,7 @@ def seats_to_fill(format: Format) -> tuple[str, ...]:
     return tuple(seat for seat in format.seats_taken(format.options) if seat != CLERK)
 
 
-def cast_options(seat: str, format: Format, found: Found) -> tuple[tuple[str, str], ...]:
+def cast_options(seat: str, format: Format, found: FoundModels) -> tuple[tuple[str, str], ...]:
     """Who may take a seat, as the values and the words of a list."""
     usual_models = {found.usual[seat]: "the default" for seat in EVERYBODY if seat in found.usual}
     callable_models = found.callable_models(_MOST_LISTED) | usual_models
@@ -316,7 +316,7 @@ def cast_options(seat: str, format: Format, found: Found) -> tuple[tuple[str, st
     return (*usual, *models, stand_in, (model_spec.HUMAN, "a person, in a browser"))
 
 
-def _stand_in(seat: str, found: Found) -> str:
+def _stand_in(seat: str, found: FoundModels) -> str:
     return model_spec.stand_in(found.best[JUDGE if seat in (JUDGE, RAPPORTEUR) else "a"])
 
 
@@ -327,7 +327,7 @@ def who(spec: str) -> str:
     return "a stand-in" if model_spec.is_stand_in(spec) else model_spec.public_name(spec)
 
 
-def default_of(seat: str, format: Format, found: Found) -> str:
+def default_of(seat: str, format: Format, found: FoundModels) -> str:
     """Who takes a seat unless another is chosen; empty for the rapporteur, which is then the first judge's model."""
     return "" if seat == RAPPORTEUR else found.usual.get(seat) or _stand_in(seat, found)
 
@@ -356,7 +356,7 @@ def _kind(name: str) -> str:
     return next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
 
 
-def answers_of(sent: Mapping[str, str], format: Format, found: Found) -> dict[str, Any]:
+def answers_of(sent: Mapping[str, str], format: Format, found: FoundModels) -> dict[str, Any]:
     """What was sent as answers: the keys of an answers file, and values of the types that it would have."""
     answers: dict[str, Any] = {"topic": sent.get("topic", "").strip(), "format": sent.get("format") or DEFAULT_FORMAT}
     positions = {side: text for side in format.sides if (text := sent.get(f"positions.{side}", "").strip())}
@@ -372,7 +372,7 @@ def answers_of(sent: Mapping[str, str], format: Format, found: Found) -> dict[st
     return answers
 
 
-def _cast(sent: Mapping[str, str], seat: str, format: Format, found: Found) -> list[str]:
+def _cast(sent: Mapping[str, str], seat: str, format: Format, found: FoundModels) -> list[str]:
     """Who takes a seat: the models that were typed, else the one that was chosen, as often as the format has judges."""
     typed = [line.strip() for line in sent.get(f"other.{seat}", "").splitlines() if line.strip()]
     chosen = sent.get(f"cast.{seat}") or default_of(seat, format, found)
@@ -390,7 +390,7 @@ class Prepared(NamedTuple):
     """Whether a model is to derive the positions when it starts."""
 
 
-def prepare(sent: Mapping[str, str], found: Found) -> Prepared:
+def prepare(sent: Mapping[str, str], found: FoundModels) -> Prepared:
     """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written."""
     format = chosen_format(sent)
     answers = answers_of(sent, format, found)

@@ -44,7 +44,7 @@ class Listed(NamedTuple):
     """Why the journal can't be read; empty where it can."""
 
 
-class Found(NamedTuple):
+class SearchHit(NamedTuple):
     """A place in a debate where the words stand."""
 
     name: str
@@ -131,10 +131,10 @@ def outcome(debate: DebateState) -> str:
     return one_line(wording.outcome_line(verdict, debate.format)) if verdict else "complete, without a verdict"
 
 
-def search(words: str, most: int = 100) -> list[Found]:
+def search(words: str, most: int = 100) -> list[SearchHit]:
     """Where all of these words stand in a speech or a question from the floor, in all debates here, at most `most`
     places. Words that follow each other there are marked together."""
-    found: list[Found] = []
+    found: list[SearchHit] = []
     for name in names() if words.strip() else ():
         try:
             _, debate = load(f"{name}{JOURNAL}")
@@ -145,7 +145,7 @@ def search(words: str, most: int = 100) -> list[Found]:
             if (place := _place(words, text)) is None:
                 continue
             before, after = text[max(0, place.start() - _AROUND) : place.start()], text[place.end() :][:_AROUND]
-            found.append(Found(name, topic, turn, heading, before, place[0], after, marks))
+            found.append(SearchHit(name, topic, turn, heading, before, place[0], after, marks))
             if len(found) == most:
                 return found
     return found

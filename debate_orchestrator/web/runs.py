@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from debate_orchestrator.core import decision, schedule
+from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import QUESTION, Event, QuestionAsked
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import MIRRORED, Turn
@@ -300,7 +300,7 @@ class Run:
         assert self.current is not None
         stage = next((stage for stage in self.current.state.stages if turn in stage), ())
         state = self.current.state
-        return not blocks.hides(state, stage) and not decision.is_sealed(state, turn)
+        return not blocks.hides(state, stage) and not rapporteur.is_sealed(state, turn)
 
     def _tell_status(self) -> None:
         if self.current is not None:

@@ -35,7 +35,7 @@ from caching import CASTS, opened
 from messages_server import answer
 
 from debate_orchestrator.core.events import CallFailed, Opened, Spoke, Voted
-from debate_orchestrator.core.state import DebateState, filler
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import registry
@@ -110,7 +110,7 @@ def stages_of(begun: Opened, folder: str) -> list[list[Request]]:
     answers = {event.turn: event for event in events if isinstance(event, Spoke | Voted)}
     debate, stages = fold([begun]), []
     while due := debate.due:
-        stages.append([body(brief(debate, turn), filler(debate, turn.seat)) for turn in due])
+        stages.append([body(brief(debate, turn), spec_in(debate, turn.seat)) for turn in due])
         for turn in due:
             debate = apply(debate, answers[turn.id])
     return stages
@@ -251,7 +251,7 @@ def _wrong(begun: Opened, events: list[Any]) -> int:
     for event in events[1:]:
         if isinstance(event, Spoke | Voted):
             turn = schedule.turn(debate, event.turn)
-            meant = answer(body(_brief(debate, event.turn), filler(debate, turn.seat)))
+            meant = answer(body(_brief(debate, event.turn), spec_in(debate, turn.seat)))
             wrong += event.reply.text != meant and event.reply.ended == "whole"
         debate = apply(debate, event)
     return wrong

@@ -28,7 +28,7 @@ from overhead import body, client, line, plainly, server, table, timed
 
 from debate_orchestrator.core.events import Asked, Spoke, Voted
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.state import filler
+from debate_orchestrator.core.state import spec_in
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament.folder import Tournament
@@ -47,7 +47,7 @@ def stages(tournament: Tournament) -> list[list[dict[str, object]]]:
     answers = {event.turn: event for event in events if isinstance(event, Spoke | Voted)}
     state, found = fold(events[:1]), []
     while state.due:
-        found.append([body(brief(state, turn), filler(state, turn.seat)) for turn in state.due])
+        found.append([body(brief(state, turn), spec_in(state, turn.seat)) for turn in state.due])
         for turn in state.due:
             state = fold([*events[:1], *list(answers.values())[: list(answers).index(turn.id) + 1]])
     return found

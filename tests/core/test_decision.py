@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from core.folding import ADVERSARIAL, Script, absent, apply, events, fold, heard, opened, play, voted
 
-from debate_orchestrator.core import decision, schedule, tally, transcript
+from debate_orchestrator.core import rapporteur, schedule, tally, transcript
 from debate_orchestrator.core.schema import check, json_schema
 from debate_orchestrator.core.state import DebateState
 
@@ -94,8 +94,8 @@ def test_the_advice_is_heard_by_the_rapporteur_alone() -> None:
         debate = _step(debate)
     assert seen == {"a": False, "b": False, "judge": False, "rapporteur": True}
     early = at("1.opening.a")
-    assert decision.is_sealed(early, early.turns["start.advice.rapporteur"])
-    assert not decision.is_sealed(debate, debate.turns["start.advice.rapporteur"])
+    assert rapporteur.is_sealed(early, early.turns["start.advice.rapporteur"])
+    assert not rapporteur.is_sealed(debate, debate.turns["start.advice.rapporteur"])
 
 
 def _step(debate: DebateState) -> DebateState:
@@ -110,7 +110,7 @@ def test_all_seats_hear_the_issues_by_number() -> None:
     debate = at("1.opening.a")
     (entry,) = transcript.entries_for(debate, debate.due[0])
     assert "I1. What does it cost?" in entry.text
-    listed = decision.issue_list(debate)
+    listed = rapporteur.issue_list(debate)
     assert listed and listed.issues == {"I1": QUESTIONS[0], "I2": "Who is on call?", "I3": QUESTIONS[2]}
 
 
@@ -140,11 +140,11 @@ def test_the_standing_of_an_issue_is_that_of_the_last_round() -> None:
         for n, side, other in ((1, "a", "a"), (2, "a", "b"), (3, "b", "untouched"))
     }
     debate = at("2.constructive.a", words, judges=3)
-    assert decision.standings(debate) == {"I1": "a", "I2": "untouched", "I3": "even"}
-    assert decision.untouched(debate) == ("I2",)
+    assert rapporteur.standings(debate) == {"I1": "a", "I2": "untouched", "I3": "even"}
+    assert rapporteur.untouched(debate) == ("I2",)
 
     mirrored = at("1.verdict.judge", mirror=True)
-    ballot = debate.exchange.ballot(ADVERSARIAL.shapes["ballot"], {"issues": {"I1": "a", "I2": "even"}})
+    ballot = debate.side_swap.ballot(ADVERSARIAL.shapes["ballot"], {"issues": {"I1": "a", "I2": "even"}})
     assert mirrored.due[1].mirrored and ballot == {"issues": {"I1": "b", "I2": "even"}}
 
 
@@ -192,7 +192,7 @@ def test_without_until_dry_all_rounds_are_played() -> None:
 )
 def test_a_mark_is_held_against_the_record(row: dict[str, Any], problem: str) -> None:
     """A mark must cite a turn of the right side, and no row of the dissent record may say otherwise."""
-    found = decision.mark_problems(at("final.brief.rapporteur"), row)
+    found = rapporteur.mark_problems(at("final.brief.rapporteur"), row)
     assert (problem in " ".join(found)) if problem else found == []
 
 
@@ -201,8 +201,8 @@ def test_turns_that_two_rows_cite_name_neither() -> None:
     debate = at(
         "final.brief.rapporteur", {"final.dissent.judge": {"rows": [ROWS[0], {**ROWS[0], "claim": "It is slow."}]}}
     )
-    assert decision.mark_problems(debate, reason("granted", "1.opening.a", "1.opening.b")) == []
-    assert "row 2" in decision.mark_problems(debate, reason("granted", "1.opening.a", "1.opening.b", row=2))[0]
+    assert rapporteur.mark_problems(debate, reason("granted", "1.opening.a", "1.opening.b")) == []
+    assert "row 2" in rapporteur.mark_problems(debate, reason("granted", "1.opening.a", "1.opening.b", row=2))[0]
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_turns_that_two_rows_cite_name_neither() -> None:
 def test_headline_and_table_say_the_same(changes: dict[str, Any], problem: str) -> None:
     """A row that repeats the recommendation may only be the last, and as sure as the headline."""
     debate = at("final.brief.rapporteur")
-    found = decision.quality_problems(debate, debate.due[0], brief(**changes))
+    found = rapporteur.quality_problems(debate, debate.due[0], brief(**changes))
     assert (problem in " ".join(found)) if problem else found == []
 
 
@@ -232,7 +232,7 @@ def test_a_brief_is_written_again_only_if_its_check_finds_a_fault() -> None:
     script = {"final.brief.rapporteur": brief(), "final.brief-check.rapporteur": {"findings": [fault]}}
     debate = at("final.brief-revised.rapporteur", script)
     debate = apply(debate, voted("final.brief-revised.rapporteur", brief(trust="Now it is right.")))
-    written = decision.decision_brief(debate)
+    written = rapporteur.decision_brief(debate)
     assert written and written.ballot["trust"] == "Now it is right." and debate.complete
 
     assert at("", {**script, "final.brief-check.rapporteur": {"findings": []}}).complete

@@ -322,7 +322,7 @@ def said(name: str) -> list[str]:
 def test_no_side_keeps_its_letter(name: str) -> None:
     """In every speech and ballot of the mirrored debates each letter that names a side is exchanged."""
     journal = EARLIER / f"{name}{JOURNAL}"
-    exchange = fold(read(journal).events).exchange
+    exchange = fold(read(journal).events).side_swap
     letter = re.compile(r"(?<![\w.&/+-])([AB])(?![\w&/+-]|\.\w)")
     exchanged = 0
     for text in said(name):

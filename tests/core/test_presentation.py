@@ -113,7 +113,7 @@ def test_hostile_speech_is_shown_tame(text: str) -> None:
     debate = apply(fold([opened(1, mirror=True)]), spoke("1.opening.a", text))
     straight, mirrored = (entry(debate, schedule.turn(debate, "1.opening.a"), mirrored=one) for one in (False, True))
     assert straight.text == sanitize(text)
-    assert debate.exchange.text(mirrored.text) == sanitize(text)
+    assert debate.side_swap.text(mirrored.text) == sanitize(text)
 
 
 # Structured speeches

@@ -16,7 +16,7 @@ from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.transcript import entry
 from debate_orchestrator.prompting.replies import parse_reply, parse_structured
-from debate_orchestrator.terminal.speeches import Speech
+from debate_orchestrator.terminal.speeches import SpeechView
 from debate_orchestrator.util.errors import BadReply
 from debate_orchestrator.util.sanitize import sanitize
 
@@ -214,10 +214,10 @@ def test_json_that_mentions_a_mark_is_read_whole() -> None:
 # While it streams
 
 
-def streamed(pieces: list[str]) -> tuple[Speech, str]:
+def streamed(pieces: list[str]) -> tuple[SpeechView, str]:
     """A speech that comes in pieces, and all that was ever shown of it."""
     turn = fold([opened()]).due[0]
-    speech, seen = Speech(turn, "Opening", "", 0.0), ""
+    speech, seen = SpeechView(turn, "Opening", "", 0.0), ""
     speech.begin(0.0)
     for piece in pieces:
         speech.hear(piece)

@@ -13,7 +13,7 @@ from conftest import STATED
 from messages_server import Server, schema_of, serving
 from wcwidth import wcswidth
 
-from debate_orchestrator.core import decision, schedule
+from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
@@ -199,7 +199,7 @@ def test_the_list_of_issues_is_changed_by_its_reader(server: Server, tmp_path: P
         window.type("")
         window.see("Debate complete.")
         at_rest(window)
-    listed = decision.issue_list(fold(read(str(tmp_path / J)).events))
+    listed = rapporteur.issue_list(fold(read(str(tmp_path / J)).events))
     assert listed is not None and len(listed.issues) == 8
     assert [*listed.issues.values()][:3] == ["Who is on call?", "Question 1?", "Question 3?"]
     assert "Question 2?" not in str(server.requests[1:])

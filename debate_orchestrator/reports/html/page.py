@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from debate_orchestrator.reports import decision, markdown, sections, verdict_text, wording
+from debate_orchestrator.reports import first_screen, markdown, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, literal_html
 from debate_orchestrator.reports.model import CHALLENGE, REBUTTAL, ReportModel
@@ -46,10 +46,10 @@ def render(report: ReportModel) -> str:
     }
     if not report.bare:
         values |= {
-            "decision": decision.decision(report),
-            "splits": decision.splits(report),
+            "decision": first_screen.decision(report),
+            "splits": first_screen.splits(report),
             "path": partial(_path, report),
-            "settled_by": partial(decision.closest_question, report.questions),
+            "settled_by": partial(first_screen.closest_question, report.questions),
             "unsupported": [
                 turn for turn in report.turns if turn.votes and (turn.fields or {}).get("unsupported_claims")
             ],
@@ -82,7 +82,7 @@ def _description(report: ReportModel) -> str:
     """The page in two lines of plain text, as previews of its address show it."""
     if report.bare:
         return shortened(one_line(" / ".join(report.positions.values())))
-    first = decision.decision(report)
+    first = first_screen.decision(report)
     answer = "".join(run.text for run in first.answer)
     return shortened(one_line(" ".join([answer, *first.sure])), 300)
 

@@ -177,8 +177,8 @@ def _tried(answers: Mapping[str, Any]) -> Settings:
     cast = answers["cast"]
     seats = cast if isinstance(cast, Mapping) else {}
     rehearsed = bool(seats) and all(spec == stand_in for spec in seats.values())
-    filler = stand_in if rehearsed else model_spec.HOST
-    settings = settings_from({**answers, **trial}, rules, "debate.md", lambda seat: filler)
+    default_model = stand_in if rehearsed else model_spec.HOST
+    settings = settings_from({**answers, **trial}, rules, "debate.md", lambda seat: default_model)
     if errors := registry.cast_problems(settings.cast) + registry.missing(settings.cast):
         raise BadSettings(errors)
     return settings
