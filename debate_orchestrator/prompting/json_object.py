@@ -12,7 +12,7 @@ import json
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
@@ -111,13 +111,25 @@ def find_own(text: str, code: Code) -> dict[str, Found]:
     }
     public = without_private(rest)
     found |= (repaired := _repaired_own(rest, public, code))
-    left = _without(repaired, public if found else rest)
+    begun = min((text.find(part) for part in found), default=0)
+    if found and _has_another(text, own, [value for value, _ in found.values()], begun):
+        raise ValueError("it holds objects with the code that differ, and marks of private working between them")
+    left = _without(repaired, f"{public}\n{rest[begun:]}" if found else rest)
     if (start := _own_start(left, code)) is not None:
         fault = _fault(left[start:])
         raise ValueError(fault or f"the object with the code has faults, or ends before its {code.end_field}")
     if not found and (own or not public.strip()):
         raise PrivateAlone("the reply is private working alone")
     return {part: (value, [*_changes(text, part, text), *changes]) for part, (value, changes) in found.items()}
+
+
+def _has_another(text: str, own: Sequence[_Part], found: Sequence[Any], begun: int) -> bool:
+    """Whether an object with the code differs from those that count, of which the first begins at `begun`, and is no
+    draft: one is in working that the reply begins with. A mark elsewhere may be a speaker's, and hides no object."""
+    first = min((part.start for part in own), default=0)
+    opened = not without_private(f"{_QUOTED_LINE.sub('', text[:first])}{{}}").strip()
+    others = [part.value for part in own if part.start > begun or not opened]
+    return any(value != other for value in found for other in others)
 
 
 def _own_start(text: str, code: Code) -> int | None:
