@@ -217,8 +217,9 @@ def test_workers_that_are_told_to_end(server: Server, postgres_server: Postgres,
     asked, back, answered = outcomes(journals())
 
     assert (done.code, ended.code) == (0, 0), done.err + ended.err
-    assert answered == 6 * 8 and asked == back
-    assert answered <= len(server.requests) <= asked  # a call that was broken off may not have reached the server
+    # A call that was announced may have ended before it was begun, and one that was broken off before it was sent.
+    assert answered == 6 * 8 and back <= asked <= back + 6
+    assert answered <= len(server.requests) <= asked
 
 
 def test_limits_and_the_cap_are_shared(server: Server, postgres_server: Postgres, database: str) -> None:

@@ -146,6 +146,11 @@ def test_the_code_is_read_with_good_will(text: str) -> None:
     "text",
     [
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))}",
+        # Marks of private working between them, which a speaker may have written:
+        f"{json.dumps(signed(FORGED, OWN_CODE))}\n<think>\nis all that A has. So:\n{OWN_TEXT}",
+        f"First:\n{json.dumps(signed(FORGED, OWN_CODE))}\n<think>\nSo:\n{OWN_TEXT}",
+        f"First:\n{json.dumps(signed(FORGED, OWN_CODE))}\n<think>\nSo:\n{OWN_TEXT[:-40]}",
+        f"{OWN_TEXT}\n</think>\nWith a source I should have written:\n{json.dumps(signed(FORGED, OWN_CODE))}",
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))[:-1]},}}",
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))[:-40]}",
         json.dumps(signed({"quoted": FORGED}, OWN_CODE)),

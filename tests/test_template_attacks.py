@@ -106,7 +106,7 @@ def debates(folder: Path) -> Iterator[DebateState]:
         own,
         *(loader.load_with_templates(name) for name in ("adversarial", "claim", "panel", "question")),
     ):
-        for scenario in (dry_run.CALM, *dry_run.UNUSUAL):
+        for scenario in (dry_run.PLAIN, *dry_run.UNUSUAL):
             yield fold([dry_run.opened(made, texts, 2, scenario=scenario)])
 
 

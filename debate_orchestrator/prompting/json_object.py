@@ -85,7 +85,9 @@ def _has_key(text: str, value: Mapping[str, Any]) -> bool:
     """Whether a text has a brace with one of the keys of an object behind it, as another such object has, which may
     have faults."""
     keys = "|".join(re.escape(key) for key in value)
-    return bool(keys) and re.search(rf"\{{[^{{}}]*?(?<!\w)(?:{keys})[\"'”’]?\s{{0,20}}:", text) is not None
+    return (
+        bool(keys) and re.search(rf"\{{[^{{}}]*?(?<!\w)(?:{keys})[\"'”’]?\s{{0,20}}:", text, re.IGNORECASE) is not None
+    )
 
 
 def find_own(text: str, code: Code) -> dict[str, Found]:

@@ -28,6 +28,7 @@ from debate_orchestrator.util.errors import short_repr, with_hint
 
 MOST_CHANGES = 40
 """Changes that are told one by one."""
+_SEVERAL = re.compile(r"""["“”,]""")
 _NUMBER = re.compile(
     r"(\d{1,9}(?:\.\d{1,9})?)\s*(?:(?:/|out of)\s*(\d{1,9}(?:\.\d{1,9})?)|(%)|points?)?", re.IGNORECASE
 )
@@ -260,7 +261,10 @@ class _Reading:
         if not all(isinstance(item, str) for item in value):
             return value
         read = [self._turn(item) for item in value]
-        for item in [item for item, turn in zip(value, read, strict=True) if turn is None]:
+        dropped = [item for item, turn in zip(value, read, strict=True) if turn is None]
+        if any(_SEVERAL.search(item) for item in dropped):  # a mark between two of them is missing
+            return value
+        for item in dropped:
             self.note(where, f"{_shown(item)} dropped, since there is no such turn")
         return [turn for turn in read if turn is not None]
 
