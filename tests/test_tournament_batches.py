@@ -180,6 +180,22 @@ def test_a_batch_is_found_that_was_never_confirmed(server: Server) -> None:
     assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
 
 
+def test_a_plain_run_creates_no_batch(server: Server) -> None:
+    """Where a batch of an earlier run was never created, a run without batches of its own makes its calls alone."""
+    held = contests.tournament(topics=1, rehearse=False)
+    stopped(held, server)
+    path = Path(held.folder, "batches.jsonl")
+    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if '"id"' not in line))
+    for records in (server.batches, server.answers_of, server.batch_paid):
+        records.clear()
+    run = contests.ran(held, batches=batches(held, collects=False))
+    failed = [event for events in journals(held) for event in events if isinstance(event, CallFailed)]
+
+    assert set(statuses(run)) == {"complete"} and not server.batches and not server.batch_paid
+    assert len(server.requests) == len(held.schedule) * CALLS == calls_of(held) - len(failed)
+    assert failed and all("No batch of" in event.trouble and not event.unsure for event in failed)
+
+
 def test_a_batch_of_others_holds_up_none(server: Server) -> None:
     """While a batch of another program of the same size is at work, ours is found that has ended, and goes on."""
     held = contests.tournament(topics=1, rehearse=False)
