@@ -25,6 +25,7 @@ The way through the code, from `debate run` to its report:
     cli.answers_and_flags   settings from an answers file and flags; setup.answers makes them of a mapping
     core.settings           the settings
     engine.start            settings into the first event
+    cli.consent             the user's consent, without which no verb gets a debate that takes turns
     engine.debate           the journal is created or continued, the debate driven, the report written
     cli.driving             what the command line shows meanwhile; cli.controls has its keys and interrupts
     engine.loop             the turns that are due, until none is

@@ -43,7 +43,7 @@ def coded(brief: str, reply: str | dict[str, Any]) -> str:
     if not (asked := _ASKED.findall(brief)) or not (text.count("{") and text.count("}")):
         return text
     field, code, end_field = asked[-1]
-    schema = json.JSONDecoder().raw_decode(brief[brief.rindex(_SCHEMA) + len(_SCHEMA) :].lstrip())[0]
+    schema = _schema(brief, code)
     try:
         value = json.loads(text)
     except ValueError:
@@ -58,6 +58,24 @@ def coded(brief: str, reply: str | dict[str, Any]) -> str:
             text = text.replace(f'"{following}":', f'"{name}": "{code}", "{following}":', 1)
     end = text.rindex("}")
     return f'{text[:end].rstrip().removesuffix(",")}, "{end_field}": "{code}"{text[end:]}'
+
+
+def _schema(brief: str, code: str) -> dict[str, Any]:
+    """The schema in a brief, or what the form at its end tells of it where a template shows no schema."""
+    if _SCHEMA in brief:
+        found, _ = json.JSONDecoder().raw_decode(brief[brief.rindex(_SCHEMA) + len(_SCHEMA) :].lstrip())
+        return dict(found)
+    return _schema_of(json.loads(brief[brief.rindex("\n{") : brief.rindex("}") + 1]), code)
+
+
+def _schema_of(form: Any, code: str) -> dict[str, Any]:
+    if isinstance(form, dict):
+        own = {"type": "string", "enum": [code]}
+        return {"properties": {name: own if part == code else _schema_of(part, code) for name, part in form.items()}}
+    if isinstance(form, list):
+        return {"items": _schema_of(form[0], code)} if form else {}
+    begins = isinstance(form, str) and form.startswith(f"{code} ")
+    return {"description": f"begins with {code}"} if begins else {}
 
 
 def _filled(schema: dict[str, Any], value: Any, code: str) -> Any:

@@ -1,8 +1,8 @@
 """The registry of providers: one entry each, and the functions that check a cast and make its providers.
 
 To add an API, write one module with `problem(spec)` and `provider(spec, current, permissions)`, and add one
-`ProviderEntry` to `_ENTRIES`. An agent host is not a provider: it calls us, and its turns stay due until `debate step`
-takes the replies.
+`ProviderEntry` to `_ENTRIES`. One that calls no API is also listed in `util.model_spec`. An agent host is not a
+provider: it calls us, and its turns stay due until `debate step` takes the replies.
 """
 
 from __future__ import annotations

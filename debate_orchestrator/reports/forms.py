@@ -101,7 +101,8 @@ FORMS = {
         (b'\n  "document": "debate report"', b'\n  "digest": "'),
     ),
 }
-"""Every form of report, by the ending of its files."""
+"""Every form of report, by the ending of its files. To add one, write a module with `render(report)` and an entry here:
+`report --to` then writes it. A debate that ends writes markdown and HTML (`write_both`)."""
 
 
 class Checksum(NamedTuple):
