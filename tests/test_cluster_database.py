@@ -132,6 +132,20 @@ def test_a_spec_that_cannot_be_read_is_refused(here: Path, url: str, spec: str) 
     asyncio.run(play())
 
 
+def test_lines_that_are_counted_and_not_there(here: Path, url: str) -> None:
+    """A database that has lost lines of a journal is refused with the debate when a run goes on with it."""
+    held = contests.tournament()
+    standings = contests.ran(held).standings
+
+    async def play() -> None:
+        async with brought(url, held) as (database, _):
+            await database.execute("DELETE FROM lines")
+            with pytest.raises(BadFile, match="counts more lines than it has of the debate"):
+                await Exchange(database, held).bring(standings, retry_failed=False)
+
+    asyncio.run(play())
+
+
 def test_a_job_for_a_debate_that_is_not_scheduled(here: Path, url: str) -> None:
     """A worker passes over a job whose debate the tournament does not have, and says so."""
     held, sentences = contests.tournament(), list[str]()
