@@ -18,7 +18,7 @@ from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament.cluster.database import Database, opened
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, Exchange
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
-from debate_orchestrator.tournament.cluster.queue import enqueue
+from debate_orchestrator.tournament.cluster.queue import Rounds, enqueue
 from debate_orchestrator.tournament.cluster.worker import Worker
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.limits import Admission
@@ -130,6 +130,34 @@ def test_a_spec_that_cannot_be_read_is_refused(here: Path, url: str, spec: str) 
                 await Exchange(database, held).bring({}, retry_failed=False)
 
     asyncio.run(play())
+
+
+def test_lines_that_are_counted_and_not_there(here: Path, url: str) -> None:
+    """A database that has lost lines of a journal is refused with the debate when a run goes on with it."""
+    held = contests.tournament()
+    standings = contests.ran(held).standings
+
+    async def play() -> None:
+        async with brought(url, held) as (database, _):
+            await database.execute("DELETE FROM lines")
+            with pytest.raises(BadFile, match="counts more lines than it has of the debate"):
+                await Exchange(database, held).bring(standings, retry_failed=False)
+
+    asyncio.run(play())
+
+
+def test_limits_that_no_run_wrote_are_told(here: Path, url: str) -> None:
+    """A run that watches a database with a damaged limit ends with one sentence."""
+    held = contests.tournament()
+    damage = "INSERT INTO limiters VALUES (%(key)s, '{\"in_flight\": [1]}')"
+
+    async def play() -> None:
+        async with brought(url, held) as (database, exchange):
+            await database.execute(damage, key=held.spec.models[0].spec)
+            with pytest.raises(BadFile, match="holds values that this program did not write"):
+                await Rounds(exchange, retry_failed=False, on_fetched=lambda debate: None).run()
+
+    asyncio.run(asyncio.wait_for(play(), 10))
 
 
 def test_a_job_for_a_debate_that_is_not_scheduled(here: Path, url: str) -> None:

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode
 
-from debate_orchestrator.util.errors import BadSettings, Paused
+from debate_orchestrator.util.errors import BadFile, BadSettings, Paused
 from debate_orchestrator.util.redact import add_secret, redact
 from debate_orchestrator.util.sanitize import one_line
 
@@ -202,10 +202,17 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
-        """A connection, in a transaction that is committed at the end."""
+        """A connection, in a transaction that is committed at the end. BadFile if the database holds values that a
+        statement can't work with."""
+        from psycopg import DataError
+
         connector: Any = self.app.connector
-        async with connector.pool.connection() as connection:
-            yield connection
+        try:
+            async with connector.pool.connection() as connection:
+                yield connection
+        except DataError as error:
+            problem = f"{self.where} holds values that this program did not write ({_reason(error)})."
+            raise BadFile(problem, hint="restore the database, or name an empty one") from None
 
     async def rows(self, query: str, **values: object) -> list[tuple[Any, ...]]:
         """What one statement returns."""

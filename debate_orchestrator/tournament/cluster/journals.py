@@ -308,6 +308,9 @@ class Exchange:
                 last[debate] = lines[count - 1]
         numbers = [min(self._have[debate], known[debate]) for debate in last]
         theirs = dict(await self.database.rows(_LINE, id=self.id, debates=list(last), numbers=numbers))
+        if lacking := [debate for debate in last if debate not in theirs]:
+            problem = f"{self.database.where} counts more lines than it has of the debate {lacking[0]}."
+            raise BadFile(problem, hint="restore the database, or name an empty one")
         return [debate for debate, line in last.items() if bytes(theirs[debate]) != line]
 
     def _path(self, debate: str) -> str:
