@@ -153,3 +153,9 @@ def test_close_says_what_will_not_be_heard(opened: Run) -> None:
     """An early end after a question names the question that no turn is left to hear."""
     assert opened("floor", J, WHY, "--to", "b").code == 0
     assert f"The question to Researcher B will not be heard: {WHY}" in opened("close", J).out
+
+
+def test_a_journal_is_no_question(debate: Run, here: Path) -> None:
+    """A journal without a question is not put as one to another debate."""
+    asked = debate("floor", "shop.journal.jsonl")
+    assert asked.code == 2 and "shop.journal.jsonl is a journal, and the question is missing" in asked.err

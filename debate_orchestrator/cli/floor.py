@@ -17,6 +17,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import record_alone
 from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.reports import wording
+from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import BadSettings, LockedJournal, short_repr
 
 EXAMPLE = 'debate floor debate-report.journal.jsonl "What would it cost?" --to a --to judge'
@@ -33,6 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.journal is None and arguments.question.endswith(JOURNAL):
+        raise BadSettings(
+            f"{arguments.question} is a journal, and the question is missing.", hint='`debate floor JOURNAL "QUESTION"`'
+        )
+
     def question(debate: DebateState) -> QuestionAsked:
         # If no seat will hear it, it is put to every seat, so that the error names each of them.
         to = arguments.to or schedule.hearers(debate) or debate.askable

@@ -115,12 +115,11 @@ def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], c
 
 def _may_end_early(text: str, reading: Reading, code: Code | None) -> bool:
     """Whether a text of the reply may have ended at a quotation mark that should be escaped: an unknown key stands
-    right behind a text, or only some items of lists have the code."""
+    right behind a text."""
     if code is None:
         return False
     keys = "|".join(re.escape(json.dumps(key, ensure_ascii=False)) for key in reading.unknown[:_MOST_KEYS])
-    behind = bool(keys) and re.search(rf"\w[^\w\s\"]?\"\s*}}?,\s*(?:{keys})\s*:", text) is not None
-    return behind or (bool(reading.complaints) and text.casefold().count(code.text.casefold()) > 2)
+    return bool(keys) and re.search(rf"\w[^\w\s\"]?\"\s*}}?,\s*(?:{keys})\s*:", text) is not None
 
 
 def _check_quality(debate: DebateState, turn: Turn, ballot: dict[str, Any]) -> None:
