@@ -55,6 +55,20 @@ def test_what_the_user_seats_needs_no_consent(here: Path) -> None:
     assert asked == ["tee"]
 
 
+def test_the_rest_of_a_panel_needs_consent(here: Path) -> None:
+    """A change to one judge names the whole panel; the judges that the journal had named still need consent."""
+    judges = {"a": ("host",), "b": ("host",), "judge": ("command:false", "command:tee")}
+    create_debate(opening(cast=judges), FILES).journal.close()
+    asked: list[str] = []
+
+    def agree(journal: JournalWriter, risks: Sequence[Risk]) -> None:
+        asked.extend(risk.what for risk in risks)
+
+    changes: list[Event] = [Reassigned(seat="judge", who=("rehearse", "command:tee"))]
+    continue_debate(J, agree, lambda state: changes).journal.close()
+    assert asked == ["tee"]
+
+
 @pytest.mark.parametrize("resumes", [True, False])
 def test_a_pause(here: Path, resumes: bool) -> None:
     """A debate that is stopped with work left goes on where `paused` says so; otherwise it stays as it is, and can be

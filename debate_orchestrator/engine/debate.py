@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Event, Opened, Reassigned, Reopened
+from debate_orchestrator.core.events import Event, Opened, Reopened
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
@@ -131,9 +131,7 @@ def continue_debate(journal: str | os.PathLike[str], agree: Agree, changes: Chan
         for event in events:
             changed = apply(changed, event)  # all of them, before the first is written: one may allow the next
         if changed.due:
-            named = {event.seat for event in events if isinstance(event, Reassigned)}
-            cast = {seat: specs for seat, specs in changed.cast.items() if seat not in named}
-            agree(debate.journal, risks.of_debate(changed.opened, cast))
+            agree(debate.journal, risks.of_debate(changed.opened, _named_by_journal(debate.state, changed)))
         for event in events:
             debate.record(event)
         if events:
@@ -142,6 +140,14 @@ def continue_debate(journal: str | os.PathLike[str], agree: Agree, changes: Chan
         debate.journal.close()
         raise
     return debate
+
+
+def _named_by_journal(before: DebateState, changed: DebateState) -> dict[str, tuple[str, ...]]:
+    """The specs of a cast that changed which the journal had named for the same seat: a change to one judge of a panel
+    names the others again."""
+    return {
+        seat: tuple(spec for spec in specs if spec in before.cast.get(seat, ())) for seat, specs in changed.cast.items()
+    }
 
 
 def reopening(state: DebateState) -> list[Event]:

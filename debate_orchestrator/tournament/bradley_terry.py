@@ -40,6 +40,9 @@ _MOST_DRAWS, _FEWEST_DRAWS, _WORK = 400, 50, 1_000_000
 _MOST_STEPS, _STEPS_OF_A_DRAW, _EVALUATIONS = 2_000, 300, 60_000
 """Steps of the fit and of a draw, and about how often the likelihood is evaluated for all draws together."""
 CONFIDENCE = 0.95
+_MOST_WORK, _LEAST_DRAWS = 2e8, 20
+"""Evaluations for all draws, times the cells and parameters of one. Where that ends before so many draws are made,
+there are no intervals."""
 _INFORMATION = 0.2
 """What a vote tells of a parameter, about: the curvature of its log likelihood. Measured in standard errors, all
 parameters are alike, and the fit takes few steps."""
@@ -310,17 +313,20 @@ class _Layout(NamedTuple):
 
 def _bootstrap(data: _Votes, layout: _Layout, best: Floats, seed: int, most: int) -> Floats:
     """Parameters by draw, of which there are at most about `most`: NaN for models and judges without a vote in
-    it; no row where there is one cluster."""
+    it; no row where there is one cluster, or where draws take too long."""
     import numpy as np
 
     if data.clusters < 2:
         return np.empty((0, layout.size))
     random = np.random.default_rng(seed)
-    found = []
+    found, work = [], 0
     for _ in range(max(_FEWEST_DRAWS, min(_MOST_DRAWS, most, _WORK // len(data.pro)))):
+        if work > _MOST_WORK:
+            break
         weights = random.multinomial(data.clusters, np.full(data.clusters, 1 / data.clusters)).astype(float)
         counts = data.counts(weights)
-        x, _ = layout.fit(data, counts, best, within=0.01, most=_STEPS_OF_A_DRAW)
+        x, evaluations = layout.fit(data, counts, best, within=0.01, most=_STEPS_OF_A_DRAW)
+        work += evaluations * (len(data.pro) + layout.size)
         x[layout.models : -3] = np.concatenate(layout.centered(x))
         seen = counts.sum(axis=1) > 0
         absent = np.ones(layout.size, dtype=bool)
@@ -328,7 +334,7 @@ def _bootstrap(data: _Votes, layout: _Layout, best: Floats, seed: int, most: int
         absent[data.pro[seen]] = absent[data.con[seen]] = False
         absent[layout.models + data.judge[seen]] = absent[layout.models + layout.judges + data.judge[seen]] = False
         found.append(np.where(absent, np.nan, x))
-    return np.array(found)
+    return np.array(found) if len(found) >= _LEAST_DRAWS else np.empty((0, layout.size))
 
 
 def _summary(data: _Votes, layout: _Layout, counts: Floats, groups: Ints, best: Floats, draws: Floats) -> Fit:

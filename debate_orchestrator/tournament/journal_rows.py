@@ -140,7 +140,7 @@ def _belonging(
     """The debates that were held, and a sentence on each journal that is not of the debate that its name says, as a run
     would find: where there is a spec it opens each debate, and a schedule alone has its motion and seed."""
     held = [debate for debate in found if debate.report.recorded is None]
-    if not schedule:
+    if not schedule and spec is None:
         return held, []
     try:
         tournament = load(folder) if spec is not None else None

@@ -73,7 +73,7 @@ class Topic(Value):
 
     id: str
     motion: Text
-    category: str
+    category: Annotated[str, Field(max_length=100)]
     position_a: Text
     """What the pro side argues."""
     position_b: Text
