@@ -7,27 +7,30 @@ import json
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import chat_batches
 import contests
+import local_http
 import pytest
 from chat_batches import ChatBatches
 from contests import OPUS, runner, statuses
+from core.folding import debated
 from messages_server import Server
 from reply_codes import coded
 from started import started
 
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Asked, CallFailed, Event, Usage
-from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.providers import pricing
+from debate_orchestrator.providers.registry import TakesBatches, make_provider
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.run import TournamentRun
-from debate_orchestrator.util.errors import BadFile, LockedJournal
+from debate_orchestrator.util.errors import BadFile, LockedJournal, TransientError
 
 CALLS = 8
 """Of a debate in the panel format with two judges."""
@@ -180,6 +183,22 @@ def test_a_batch_is_found_that_was_never_confirmed(server: Server) -> None:
     assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
 
 
+def test_a_plain_run_creates_no_batch(server: Server) -> None:
+    """Where a batch of an earlier run was never created, a run without batches of its own makes its calls alone."""
+    held = contests.tournament(topics=1, rehearse=False)
+    stopped(held, server)
+    path = Path(held.folder, "batches.jsonl")
+    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if '"id"' not in line))
+    for records in (server.batches, server.answers_of, server.batch_paid):
+        records.clear()
+    run = contests.ran(held, batches=batches(held, collects=False))
+    failed = [event for events in journals(held) for event in events if isinstance(event, CallFailed)]
+
+    assert set(statuses(run)) == {"complete"} and not server.batches and not server.batch_paid
+    assert len(server.requests) == len(held.schedule) * CALLS == calls_of(held) - len(failed)
+    assert failed and all("No batch of" in event.trouble and not event.unsure for event in failed)
+
+
 def test_a_batch_of_others_holds_up_none(server: Server) -> None:
     """While a batch of another program of the same size is at work, ours is found that has ended, and goes on."""
     held = contests.tournament(topics=1, rehearse=False)
@@ -297,6 +316,30 @@ def test_calls_that_expire_at_openai(here: Path, monkeypatch: pytest.MonkeyPatch
     assert set(statuses(run)) == {"stopped"}
     assert set(server.live) == {"/v1/chat/completions"} and len(server.live) == len(held.schedule)
     assert sum("batch_expired" in trouble for trouble in failed) == len(held.schedule)
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+@pytest.mark.parametrize("answer", [["x"], {"id": None}, {"data": 5}, {"data": ["x"]}], ids=str)
+def test_an_answer_that_is_no_batch(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, answer: Any) -> None:
+    """An answer of another form than a batch is told as an outage, after which a batch is looked for as always."""
+    json_answer = (200, {"content-type": "application/json"}, [json.dumps(answer).encode()])
+    with local_http.answering(lambda asked: json_answer) as url:
+        monkeypatch.setenv(f"{kind.upper()}_BASE_URL", url)
+        monkeypatch.setenv(f"{kind.upper()}_API_KEY", "sk-test")
+        provider = cast(TakesBatches, make_provider(f"{kind}:x", CurrentState(debated())))
+
+        async def ask() -> list[Any]:
+            requests = [
+                provider.create_batch("n", {"c": {}}),
+                provider.find_batches("n", 1, 0),
+                provider.batch_ended("b"),
+            ]
+            return [(await asyncio.gather(request, return_exceptions=True))[0] for request in requests]
+
+        created, found, ended = asyncio.run(ask())
+    assert isinstance(created, TransientError), created
+    assert isinstance(found, TransientError) or found == [], found
+    assert isinstance(ended, TransientError) or ended is False, ended
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -335,3 +336,36 @@ def test_a_record_of_batches_holds_numbers(debate: Run, rehearsed: None, at: str
     ran = debate("tournament", "resume", "out")
 
     assert ran.code == 2 and "line 1 was not written by this program" in ran.err, ran.err
+
+
+def test_numbers_that_no_table_holds_are_refused(debate: Run, rehearsed: None) -> None:
+    """Imported rows with a count that no database holds are refused with the line."""
+    work = {"pro": {"input": int("9" * 400)}}
+    debate_row = {"kind": "debate", "id": "d", "topic": "t", "pro": "x", "con": "y", "winner": "pro", "work": work}
+    Path("out/rows.jsonl").write_text(json.dumps(debate_row, separators=(",", ":")) + "\n", encoding="utf-8")
+    change(Path("out/tournament.json"), imported={"notes": []})
+    ran = debate("tournament", "report", "out")
+
+    assert ran.code == 2 and "rows.jsonl:1: not a row of a tournament" in ran.err, ran.err
+
+
+def test_journals_are_found_at_any_depth(debate: Run, rehearsed: None, here: Path) -> None:
+    """A journal is rated however deep its folder is, below the length that the system takes for a path."""
+    journal = sorted(here.glob("out/debates/*.journal.jsonl"))[0]
+    top = os.open(".", os.O_RDONLY)
+    for name in ("deep", *["d"] * 1_500):
+        os.mkdir(name, dir_fd=top)
+        inner = os.open(name, os.O_RDONLY, dir_fd=top)
+        os.close(top)
+        top = inner
+    copy = os.open("x.journal.jsonl", os.O_WRONLY | os.O_CREAT, 0o600, dir_fd=top)
+    os.write(copy, journal.read_bytes())
+    os.close(copy)
+    os.close(top)
+    ran = debate("tournament", "rate", "deep", "--json")
+    while os.path.isdir("deep/d"):  # pytest can't remove folders that are so deep
+        os.rename("deep/d", "rest")
+        os.rmdir("deep")
+        os.rename("rest", "deep")
+
+    assert ran.code == 0 and sum(row["games"] for row in ran.json["elo"]) == 2, ran.err

@@ -72,8 +72,11 @@ class Messages(api.ApiModel):
 
     async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> str:
         requests = [{"custom_id": call, "params": body} for call, body in bodies.items()]
-        batch = await self.managed(lambda client: client.messages.batches.create(requests=requests))
-        return str(batch.id)
+
+        async def create(client: Any) -> str:
+            return api.batch_id(await client.messages.batches.create(requests=requests))
+
+        return await self.about_batches(create)
 
     async def find_batches(self, name: str, size: int, since: float) -> list[str]:
         """As `TakesBatches` says. The API keeps no name of a batch, so size and time have to do."""
@@ -84,14 +87,16 @@ class Messages(api.ApiModel):
                 if batch.created_at.timestamp() < since:
                     break
                 if sum(batch.request_counts.to_dict().values()) == size:
-                    batches.append(str(batch.id))
+                    batches.append(api.batch_id(batch))
             return batches
 
-        return await self.managed(found)
+        return await self.about_batches(found)
 
     async def batch_ended(self, batch: str) -> bool:
-        found = await self.managed(lambda client: client.messages.batches.retrieve(batch))
-        return bool(found.processing_status == "ended")
+        async def ended(client: Any) -> bool:
+            return bool((await client.messages.batches.retrieve(batch)).processing_status == "ended")
+
+        return await self.about_batches(ended)
 
     async def batch_results(self, batch: str) -> dict[str, Reply | TransientError]:
         path = f"/v1/messages/batches/{quote(batch, safe='')}/results"

@@ -245,6 +245,16 @@ class ApiModel:
         self._reached = True
         return result
 
+    async def about_batches(self, call: Callable[[Any], Awaitable[_Result]]) -> _Result:
+        """As `managed`. The SDKs take any JSON for what they asked for, so `call` finds out what is none of it: its
+        AttributeError and TypeError are an answer that can't be used."""
+        try:
+            return await self.managed(call)
+        except (AttributeError, TypeError) as error:
+            raise faults.broken(
+                self.name, f"an answer that is not about batches ({faults.quote(str(error))})"
+            ) from None
+
     def batch_replies(self, found: Iterable[tuple[str, Answer | str]]) -> dict[str, Reply | TransientError]:
         """The replies of a batch by the id of each call, from the answers, or from why there is none."""
         replies: dict[str, Reply | TransientError] = {}
@@ -375,6 +385,13 @@ def _strip(server: servers.ModelServer) -> _Hook:
         request.headers["authorization"] = f"Bearer {server.key() or servers.NO_KEY}"
 
     return strip
+
+
+def batch_id(batch: Any) -> str:
+    """The id of a batch. Raises AttributeError or TypeError if it is none."""
+    if not isinstance(batch.id, str) or not batch.id:
+        raise TypeError("a batch without an id")
+    return batch.id
 
 
 def batch_lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -62,9 +62,9 @@ class Completions(api.ApiModel):
             batch = await client.batches.create(
                 input_file_id=file.id, endpoint=_ENDPOINT, completion_window="24h", metadata={"name": name}
             )
-            return str(batch.id)
+            return api.batch_id(batch)
 
-        return await self.managed(create)
+        return await self.about_batches(create)
 
     async def find_batches(self, name: str, size: int, since: float) -> list[str]:
         async def found(client: Any) -> list[str]:
@@ -72,14 +72,16 @@ class Completions(api.ApiModel):
                 if batch.created_at < since:
                     break
                 if (batch.metadata or {}).get("name") == name:
-                    return [str(batch.id)]
+                    return [api.batch_id(batch)]
             return []
 
-        return await self.managed(found)
+        return await self.about_batches(found)
 
     async def batch_ended(self, batch: str) -> bool:
-        found = await self.managed(lambda client: client.batches.retrieve(batch))
-        return found.status in _ENDED
+        async def ended(client: Any) -> bool:
+            return (await client.batches.retrieve(batch)).status in _ENDED
+
+        return await self.about_batches(ended)
 
     async def batch_results(self, batch: str) -> dict[str, Reply | TransientError]:
         """As `TakesBatches` says. Calls that failed have a file of their own; a batch that was refused as a whole has
@@ -90,7 +92,7 @@ class Completions(api.ApiModel):
             files = [file for file in (found.output_file_id, found.error_file_id) if file]
             return "\n".join([(await client.files.content(file)).text for file in files])
 
-        text = await self.managed(texts)
+        text = await self.about_batches(texts)
         return self.batch_replies((call, self._batched(line)) for call, line in api.batch_lines(text))
 
     def _batched(self, line: dict[str, Any]) -> CompletionsAnswer | str:

@@ -196,7 +196,7 @@ class Batches:
 
     async def _named(self, api: TakesBatches, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None) -> bool:
         """Records the provider's id of a batch, which is created if `bodies` are given. False if an earlier run did
-        not create it; its calls go into the next batch."""
+        not create it; its calls then go into the next batch, or fail where no new one is created, to be made alone."""
         try:
             id = await (self._found(api, batch) if bodies is None else self._created(api, batch, bodies))
         except TransientError:
@@ -209,6 +209,9 @@ class Batches:
             self._creating.discard(batch.name)
         if id is None:
             self._file.never_created(batch)
+            if not self.collects:
+                self._fail(batch.calls, TransientError(f"No batch of {batch.model} was created for this call."))
+                return False
             for call in batch.calls:
                 if call in self._calls:
                     self._enqueue(batch.model, call)

@@ -78,10 +78,25 @@ def title(folder: str) -> str:
 
 
 def _journals(folder: str) -> list[str]:
-    """The journals of a tournament, or of any folder of debates."""
+    """The journals of a tournament, or of any folder of debates, at any depth. Links to folders are not followed.
+    Raises BadFile where a path is longer than the system takes."""
     inner = os.path.join(folder, DEBATES)
-    place = Path(inner if os.path.isdir(inner) else folder)
-    return sorted(str(path) for path in place.rglob(f"*{JOURNAL}") if not path.name.startswith("."))
+    found: list[str] = []
+    places = [inner if os.path.isdir(inner) else folder]
+    while places:
+        try:
+            with os.scandir(places.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        places.append(entry.path)
+                    elif entry.name.endswith(JOURNAL) and not entry.name.startswith("."):
+                        found.append(entry.path)
+        except PermissionError:
+            continue
+        except OSError as error:
+            problem = f"{name_of(folder)} holds a folder that can't be read ({error.strerror})."
+            raise BadFile(problem, hint="name the folder of the journals itself") from None
+    return sorted(str(Path(path)) for path in found)
 
 
 def _read_all(paths: Sequence[str], home: Path) -> tuple[list[_Debate], list[str]]:

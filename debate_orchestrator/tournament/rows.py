@@ -11,9 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.util.errors import BadFile, short_repr
@@ -29,22 +29,26 @@ their names."""
 ROWS = "rows.jsonl"
 """The file of an imported tournament's rows."""
 
+_Count = Annotated[int, Field(ge=-(10**12), le=10**12)]
+_Amount = Annotated[int, Field(ge=-(10**18), le=10**18)]
+"""What SQLite holds and adds up; an amount is the sum of the counts of many replies."""
+
 
 class Work(Value):
     """What one side, or the panel, took."""
 
-    calls: int = 0
-    input: int | None = None
+    calls: _Count = 0
+    input: _Amount | None = None
     """Tokens of the prompts; None where they were not counted."""
-    output: int | None = None
+    output: _Amount | None = None
     """Tokens of the replies; None where they were not counted."""
     cost: float | None = None
     """US dollars; None where the price of any call is unknown."""
     seconds: float | None = None
     """From each request to its answer, added up; None where it was not measured."""
-    words: int | None = None
+    words: _Amount | None = None
     """Words of the speeches; None where they are not known."""
-    refusals: int = 0
+    refusals: _Count = 0
     """Turns in which the side declined to argue."""
 
 
@@ -88,7 +92,7 @@ class BallotRow(Value):
     """None where the ballot decides nothing."""
     scores: dict[str, tuple[float, float]] = {}
     """Dimension to the points of pro and con; empty where sides are not scored."""
-    turn: int | None = None
+    turn: _Count | None = None
     """The round after which it was cast, from 1; None for a ballot on the whole debate."""
     final: bool = True
     """Whether it judges the whole debate."""
@@ -96,7 +100,7 @@ class BallotRow(Value):
     """Whether the judge saw the sides exchanged."""
     counted: bool = True
     """Whether it counts: False where the judge said something else when the sides were exchanged."""
-    repeat: int = 0
+    repeat: _Count = 0
     """0 for the panel's own ballot; from 1 for the same debate judged again."""
     label: str | None = None
     score: float | None = None
