@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from contests import row, spec, write_rows
+from contests import OPUS, SONNET, row, spec, tournament, write_rows
 from counting import calls
 
-from debate_orchestrator.tournament import plan, spec_file
+from debate_orchestrator.tournament import folder, plan, spec_file
 from debate_orchestrator.tournament.bradley_terry import fit
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow
+from debate_orchestrator.tournament.spec import model_of
 from debate_orchestrator.tournament.tables import Table, to_csv
 from debate_orchestrator.util.errors import BadFile, BadSettings, suggest
 
@@ -167,3 +168,26 @@ def test_no_cell_of_a_table_is_a_formula(begin: str) -> None:
         [f"'{begin}1+1".replace("\r", " "), "-1.5"],
         ["plain", "-2"],
     ]
+
+
+def test_a_full_tournament_takes_no_more_models(here: Path) -> None:
+    """A model beyond the number that is allowed is refused before anything is written, and the folder stays usable."""
+    models = [OPUS, SONNET, *(f"rehearse:openai:gpt-{n}" for n in range(198))]
+    held = tournament(topics=1, models=models, pairs=[[OPUS, SONNET]])
+    with pytest.raises(BadSettings, match="at most 200 are allowed"):
+        folder.add_model(held, model_of({"name": "late", "spec": "rehearse:openai:gpt-late"}))
+
+    assert folder.load(held.folder).schedule == held.schedule
+
+
+def test_a_changed_format_is_told_once(here: Path) -> None:
+    """A format whose rules and templates are both others is named in one sentence."""
+    held = tournament()
+    templates = {"speech.j2": "Other words."}
+    changed = held.spec.model_copy(
+        update={"rules": held.spec.rules.model_copy(update={"title": "Other"}), "templates": templates}
+    )
+    with pytest.raises(BadSettings) as refused:
+        folder.create(held.folder, changed)
+
+    assert "\n".join(refused.value.complaints).count("format: its content has changed.") == 1

@@ -126,7 +126,7 @@ def test_everything_wrong_is_said_at_once() -> None:
 
     for expected in (
         "'modles' is no key of a tournament. Did you mean 'models'?", "'claude' is not a model spec",
-        f"'{OPUS}' stands twice", "'host' can't take part", "Did you mean 'panel'?", "Did you mean 'swapped'?",
+        f"'{OPUS}' is listed twice", "'host' can't take part", "Did you mean 'panel'?", "Did you mean 'swapped'?",
         "Did you mean 'anthropic'?", "Did you mean 'opening'?", "repetitions: 0 should be", "max_cost: -1 should be",
     ):  # fmt: skip
         assert expected in said
@@ -147,7 +147,7 @@ def test_everything_wrong_is_said_at_once() -> None:
         ({"judges": {"from": JUDGES, "panel": 2, "exclude": "vendor"}}, "0 of 3 judges are left without the debaters'"),
         ({"models": [OPUS, "openai:gpt-x"], "max_cost": 1}, "a cap can't be held with openai:gpt-x"),
         ({"rounds": 40}, "rounds: 40 is not a whole number"),
-        ({"pairs": [[OPUS, SONNET], [SONNET, OPUS]]}, "a pair stands twice"),
+        ({"pairs": [[OPUS, SONNET], [SONNET, OPUS]]}, "a pair is listed twice"),
         ({"pairs": [[OPUS, "anthropic:claude-haiku-5"]]}, f"Did you mean '{HAIKU}'?"),
         ({"repetitions": 1000, "topics": [
             {"id": f"x{n}", "motion": f"Y{n}.", "category": "c"} for n in range(50)

@@ -15,7 +15,9 @@ from conftest import Run
 from contests import imported, ratings, row, table, write_rows
 
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.tournament.tables import cohen_kappa, fleiss_kappa
+from debate_orchestrator.tournament.ratings import Ratings
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Work
+from debate_orchestrator.tournament.tables import all_tables, cohen_kappa, fleiss_kappa
 
 
 def test_cohens_kappa_is_worked_as_by_hand() -> None:
@@ -187,6 +189,52 @@ def test_a_folder_without_any_readable_journal_ends_in_a_sentence(debate: Run) -
     ran = debate("tournament", "rate", "t")
 
     assert ran.code == 2 and "None of the 1 journals in t can be read" in ran.err
+
+
+def tables_of(debates: list[DebateRow], ballots: list[BallotRow]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of every table, by its name."""
+    tables = all_tables(Rows(debates, ballots), Ratings([], None, ()))
+    return {made.name: [dict(zip(made.columns, cells, strict=True)) for cells in made.rows] for made in tables}
+
+
+def test_votes_of_unfinished_debates_are_left_out() -> None:
+    """What judges said of a debate that is not finished counts in no table of votes, points or gains."""
+    debates = [
+        DebateRow(id=name, topic="t", pro="x", con="y", first=first, winner=winner, complete=winner is not None)
+        for name, first, winner in (("done", "pro", "pro"), ("begun", "con", None))
+    ]
+    ballots = [
+        BallotRow(debate=row.id, judge=judge, winner=row.winner or "con", scores={"logic": (8, 6)})
+        for row in debates
+        for judge in ("j", "k")
+    ]
+    found = tables_of(debates, ballots)
+
+    assert [(row["pro"], row["con"], row["total"]) for row in found["judge_side_preference"]] == [(1, 0, 1)] * 2
+    assert {row["votes"] for row in found["persuasion"]} == {1}
+    assert {row["samples"] for row in found["dimension_means"]} == {1}
+    assert [row["debate"] for row in found["score_gaps"]] == ["done"]
+    assert [row["total"] for row in found["judge_agreement"]] == [1]
+    assert [row["matched_pairs"] for row in found["second_speaker"]] == [0]
+
+
+def test_unknown_seconds_are_unknown() -> None:
+    """Where any debate of a model was not measured, its seconds for a win are unknown."""
+    debates = [
+        DebateRow(
+            id=name,
+            topic="t",
+            pro="x",
+            con="y",
+            winner="pro",
+            work={"pro": Work(seconds=seconds), "con": Work(seconds=3)},
+        )
+        for name, seconds in (("d1", 10), ("d2", None))
+    ]
+    debates += [row.model_copy(update={"id": f"{row.id}-other", "pro": "z"}) for row in debates[:1]]
+    found = {row["model"]: row["seconds_per_win"] for row in tables_of(debates, [])["cost_per_win"]}
+
+    assert found == {"x": None, "y": None, "z": 10}
 
 
 @pytest.mark.slow

@@ -369,3 +369,20 @@ def test_journals_are_found_at_any_depth(debate: Run, rehearsed: None, here: Pat
         os.rename("rest", "deep")
 
     assert ran.code == 0 and sum(row["games"] for row in ran.json["elo"]) == 2, ran.err
+
+
+@pytest.mark.parametrize(
+    ("debate_fields", "ballot_fields"), [({"work": {"pro": {"input": 10**23}}}, {}), ({}, {"repeat": 10**26})]
+)
+def test_rows_hold_counts_of_a_size(
+    debate: Run, rehearsed: None, debate_fields: dict[str, Any], ballot_fields: dict[str, Any]
+) -> None:
+    """A count beyond what a table holds is refused in a debate's row and in a ballot's."""
+    debate_row = {"kind": "debate", "id": "d", "topic": "t", "pro": "x", "con": "y", "winner": "pro", **debate_fields}
+    ballot_row = {"kind": "ballot", "debate": "d", "judge": "j", "winner": "pro", **ballot_fields}
+    lines = [json.dumps(row, separators=(",", ":")) for row in (debate_row, ballot_row)]
+    Path("out/rows.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    change(Path("out/tournament.json"), imported={"notes": []})
+    ran = debate("tournament", "report", "out")
+
+    assert ran.code == 2 and "not a row of a tournament" in ran.err, ran.err

@@ -19,7 +19,7 @@ from debate_orchestrator.storage.journal import Entry, JournalWriter, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled, topics_by_id
 from debate_orchestrator.tournament.rows import ROWS
-from debate_orchestrator.tournament.spec import Model, Spec, Topic, check, spec_of
+from debate_orchestrator.tournament.spec import MOST_MODELS, Model, Spec, Topic, check, spec_of
 from debate_orchestrator.tournament.spec_file import read_topics
 from debate_orchestrator.util.data import (
     MOST,
@@ -176,10 +176,12 @@ def linked_parts(folder: str) -> list[str]:
 
 def add_model(tournament: Tournament, model: Model) -> Tournament:
     """The tournament with one more model, which meets all others; what was scheduled before stays as it is.
-    BadSettings if the model is there already."""
+    BadSettings if the model is there already, can't take part, or is one too many."""
     spec = tournament.spec
     if model.name in [known.name for known in spec.models]:
         raise BadSettings(f"models: {model.name} takes part already.")
+    if len(spec.models) >= MOST_MODELS:
+        raise BadSettings(f"models: {len(spec.models) + 1:,} are too many; at most {MOST_MODELS} are allowed.")
     models, added = (*spec.models, model), (*spec.added, model.name)
     pairs = tuple((model.name, other.name) for other in spec.models)
     if problems := check(spec.model_copy(update={"models": models, "pairs": pairs})):
@@ -292,13 +294,13 @@ def _differences(known: Spec, spec: Spec) -> Iterator[str]:
     """A sentence for every key that is another than when the tournament began. Other prompts make no other tournament:
     they may come with a newer version of this program, and a run says so."""
     before, now = (version.model_dump(mode="json", by_alias=True) for version in (original(known), spec))
-    for key in before:
-        if key in FREE_TO_CHANGE or key == "prompts" or before[key] == now[key]:
-            continue
-        if key in _OF_THE_FORMAT:
-            yield "format: its content has changed."
-        else:
+    compared = before.keys() - FREE_TO_CHANGE - {"prompts"}
+    changed = [key for key in before if key in compared and before[key] != now[key]]
+    for key in changed:
+        if key not in _OF_THE_FORMAT:
             yield f"{key}: it was {_shown(before[key])} and is {_shown(now[key])}."
+    if _OF_THE_FORMAT.intersection(changed):
+        yield "format: its content has changed."
 
 
 def _shown(value: Any) -> str:

@@ -159,7 +159,7 @@ def _scheduled(
 
 def open_scheduled(spec: Spec, debate: ScheduledDebate, topics: dict[str, Topic] | None = None) -> Opened:
     """The event that opens a scheduled debate."""
-    topic = (topics or {topic.id: topic for topic in spec.topics})[debate.topic]
+    topic = (topics or topics_by_id(spec.topics))[debate.topic]
     pro, con = spec.rules.sides
     seated = {pro: spec.model_named(debate.pro).spec, con: spec.model_named(debate.con).spec}
     panel = [spec.model_named(name).spec for name in debate.judges]
@@ -256,11 +256,11 @@ def forecast(spec: Spec, debates: Sequence[ScheduledDebate], at_once: int, *, ba
     chosen = list(by_cast.values())[:: max(1, -(-len(by_cast) // MOST_CASTS))]
     scale = len(debates) / max(1, sum(map(len, chosen)))
     topics = topics_by_id(spec.topics)
+    openings = [open_scheduled(spec, same[0], topics) for same in chosen]
+    batched = batch and not any(opened.setup.search for opened in openings)  # searches are made alone
     amounts: dict[str, dict[str, float]] = {}
     seconds = 0.0
-    for same in chosen:
-        opened = open_scheduled(spec, same[0], topics)
-        batch = batch and not opened.setup.search  # searches are made alone
+    for same, opened in zip(chosen, openings, strict=True):
         expected, times = estimate(opened), len(same) * scale
         seconds += expected.seconds * times
         for model, line in _by_model(expected, opened.cast):
@@ -268,11 +268,11 @@ def forecast(spec: Spec, debates: Sequence[ScheduledDebate], at_once: int, *, ba
             total = amounts.setdefault(model, {})
             for name, amount in {"calls": line.calls, **usage}.items():
                 total[name] = total.get(name, 0.0) + amount * times
-    loads = tuple(_load(model, total, batch=batch) for model, total in amounts.items())
+    loads = tuple(_load(model, total, batch=batched) for model, total in amounts.items())
     side_by_side = max(1, min(at_once, len(debates)))
     running = seconds / side_by_side, f"{side_by_side} debates at once"
     needed, bound = max(_time(spec.limits, loads, spec), running, key=lambda time: time[0])
-    in_batches = batch and any(takes_batches(load.spec) for load in loads)
+    in_batches = batched and any(takes_batches(load.spec) for load in loads)
     return Forecast(
         debates=len(debates),
         loads=loads,

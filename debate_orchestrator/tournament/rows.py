@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
+from debate_orchestrator.core.settings import LARGEST_COUNT
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.garbage import collection_paused
@@ -29,7 +30,7 @@ their names."""
 ROWS = "rows.jsonl"
 """The file of an imported tournament's rows."""
 
-_Count = Annotated[int, Field(ge=-(10**12), le=10**12)]
+_Count = Annotated[int, Field(ge=-LARGEST_COUNT, le=LARGEST_COUNT)]
 _Amount = Annotated[int, Field(ge=-(10**18), le=10**18)]
 """What SQLite holds and adds up; an amount is the sum of the counts of many replies."""
 

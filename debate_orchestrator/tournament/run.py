@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -62,6 +62,11 @@ class Standing(NamedTuple):
     """What stopped it."""
     for_good: bool = False
     """Whether it would stop again for that, in the same run."""
+
+
+def count_completed(standings: Iterable[Standing]) -> int:
+    """How many debates are complete, those without a decision included."""
+    return sum(standing.status in ("complete", "undecided") for standing in standings)
 
 
 class Numbers(NamedTuple):
@@ -176,17 +181,14 @@ class TournamentRun:
         while not stop.is_set():
             pending = [debate for debate in self.pending() if not self.standings[debate.id].for_good]
             self._capped = False
-            done = self._completed()
+            done = count_completed(self.standings.values())
             queue = iter(pending)
             workers = [self._work(queue, stop) for _ in range(min(self._at_once, len(pending)))]
             for ended in await asyncio.gather(*workers, return_exceptions=True):
                 if isinstance(ended, BaseException):
                     raise ended
-            if self._completed() == done:
+            if count_completed(self.standings.values()) == done:
                 return
-
-    def _completed(self) -> int:
-        return sum(standing.status in ("complete", "undecided") for standing in self.standings.values())
 
     async def _work(self, queue: Iterator[ScheduledDebate], stop: asyncio.Event) -> None:
         """Runs one debate after another."""

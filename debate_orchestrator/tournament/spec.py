@@ -27,7 +27,7 @@ Sample = Literal["balanced", "first"]
 Exclude = Literal["none", "models", "vendor"]
 MOST_MODELS, MOST_REPETITIONS, MOST_TOKENS, LARGEST_SEED = 200, 1_000, 128_000, 2**53
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_NO_NAME = "is no name: letters, digits, dots, - and _, at most 64"
+_NO_NAME = "must be a name of at most 64 letters, digits, dots, - and _, which begins with a letter or digit"
 _OWN = ("topic", "positions", "output", "context", "cast", "sources", "first", "format", "max_cost", "insist",
         "one_agent", "mirror")  # fmt: skip
 DEBATE_SETTINGS = tuple(name for name in DECLARED if name not in _OWN)
@@ -166,7 +166,7 @@ def model_of(given: Any) -> Model:
     """The model that a line of a spec names. BadSettings with every problem."""
     data = as_model(given)
     if not isinstance(data, dict):
-        raise BadSettings(f"models: {short_repr(given)} is no model spec, and no mapping with name and spec.")
+        raise BadSettings(f"models: {short_repr(given)} must be a model spec, or a mapping with name and spec.")
     model, problems = validate(Model, data, lambda keys: f"models: {key_path(keys)}")
     problems += _problems_of(data) if model else []
     if model is None or problems:
@@ -220,7 +220,7 @@ def _model_problems(data: Mapping[str, Any]) -> Iterator[str]:
         for model in models[:MOST_MODELS]:
             yield from (f"{where}: {problem}" for problem in _problems_of(model))
         counts = Counter(model["name"] for model in models)
-        twice = (f"{where}: {short_repr(name)} stands twice." for name, count in counts.items() if count > 1)
+        twice = (f"{where}: {short_repr(name)} is listed twice." for name, count in counts.items() if count > 1)
         yield from first_few(twice, where)
 
 
@@ -231,23 +231,23 @@ def _name_problems(data: Mapping[str, Any]) -> Iterator[str]:
     models, pairs = _models(data.get("models")), data.get("pairs")
     names = [model["name"] for model in models]
     pairs = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2] if isinstance(pairs, list) else []
-    yield from _unknown("pairs", [name for pair in pairs for name in pair], names, "no name in models")
+    yield from _unknown("pairs", [name for pair in pairs for name in pair], names, "a name in models")
     alone = (f"pairs: {short_repr(one)} can't debate itself." for one, other in pairs if one == other)
     yield from first_few(alone, "pairs")
     if len({frozenset(map(str, pair)) for pair in pairs}) < len(pairs):
-        yield "pairs: a pair stands twice. (x, y) and (y, x) are the same pair; `sides` decides who is pro."
-    yield from _unknown("added", data.get("added"), names, "no name in models")
+        yield "pairs: a pair is listed twice. (x, y) and (y, x) are the same pair; `sides` decides who is pro."
+    yield from _unknown("added", data.get("added"), names, "a name in models")
     everyone = [*models, *_pool(data)]
     limited = [*registry.ENTRIES, *(model["name"] for model in everyone)]
     limited += [model_spec.unrehearsed(model["spec"]) for model in everyone]
-    yield from _unknown("limits", data.get("limits"), limited, "no provider and no model here")
-    yield from _unknown("settings", data.get("settings"), DEBATE_SETTINGS, "no setting of a tournament")
+    yield from _unknown("limits", data.get("limits"), limited, "a provider or a model of this tournament")
+    yield from _unknown("settings", data.get("settings"), DEBATE_SETTINGS, "a setting of a tournament")
 
 
 def _format_problems(data: Mapping[str, Any], rules: Format) -> Iterator[str]:
     """What does not fit the format."""
     phases = dict.fromkeys(phase.name for phase in (*rules.before, *rules.round, *rules.after))
-    yield from _unknown("budgets", data.get("budgets"), phases, f"no phase of the format {rules.name}")
+    yield from _unknown("budgets", data.get("budgets"), phases, f"a phase of the format {rules.name}")
     if JUDGE not in rules.seats and _pool(data):
         yield f"judges: the format {rules.name} has no judge. Leave this key out."
     judges = data.get("judges")
@@ -263,7 +263,7 @@ def _unknown(where: str, given: Any, known: Iterable[str], what: str) -> Iterato
         for name in dict.fromkeys(map(str, given)) if isinstance(given, list | dict) else ():
             if name not in names:
                 near = suggest(name, names) or (f"Known: {', '.join([*names][:20])}." if names else "")
-                yield f"{where}: {short_repr(name)} is {what}. {near}".rstrip()
+                yield f"{where}: {short_repr(name)} must be {what}. {near}".rstrip()
 
     return first_few(problems(), where)
 

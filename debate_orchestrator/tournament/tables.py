@@ -119,11 +119,14 @@ FROM (
     UNION ALL SELECT *, 'con' AS side, con AS model, pro AS opponent FROM debates
 );
 
-CREATE VIEW votes AS SELECT debate, judge, winner, lead FROM ballots WHERE is_vote AND winner IS NOT NULL;
+-- Votes and points of debates that are not finished count nowhere.
+CREATE VIEW votes AS SELECT debate, judge, ballots.winner, lead FROM ballots JOIN debates USING (debate)
+WHERE is_vote AND ballots.winner IS NOT NULL AND complete;
 
 -- The means of a panel.
-CREATE VIEW panel_points AS SELECT debate, dimension, avg(pro) AS pro, avg(con) AS con, min(rowid) AS place
-FROM points GROUP BY debate, dimension;
+CREATE VIEW panel_points AS
+SELECT debate, dimension, avg(points.pro) AS pro, avg(points.con) AS con, min(points.rowid) AS place
+FROM points JOIN debates USING (debate) WHERE complete GROUP BY debate, dimension;
 
 -- The panel counts as one model.
 CREATE VIEW worked AS SELECT work.*, complete, winner,

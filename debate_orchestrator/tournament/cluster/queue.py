@@ -22,7 +22,7 @@ from functools import partial
 
 from debate_orchestrator.tournament.cluster.database import LIVE, RETRY, out_of_reach
 from debate_orchestrator.tournament.cluster.journals import Exchange
-from debate_orchestrator.tournament.run import Numbers, Standing
+from debate_orchestrator.tournament.run import Numbers, Standing, count_completed
 
 TASK = "run_debate"
 _BATCH = 1_000
@@ -180,22 +180,19 @@ class Rounds:
         first = True
         while True:
             await self._database.persistent(self._look)
-            done, pending = self._completed(), self._pending(again=first)
+            done, pending = count_completed(self.standings.values()), self._pending(again=first)
             if not pending:
                 return
             await self._database.persistent(partial(self._enqueue, pending))
             await self._until_run()
             await self._database.persistent(self._look)
-            if self._completed() == done:
+            if count_completed(self.standings.values()) == done:
                 return
             first = False
 
     async def _enqueue(self, pending: list[tuple[str, bool]]) -> None:
         await self._exchange.register(retry_failed=self._retry_failed)
         await enqueue(self._database, self._exchange.id, pending)
-
-    def _completed(self) -> int:
-        return sum(standing.status in ("complete", "undecided") for standing in self.standings.values())
 
     def _pending(self, *, again: bool) -> list[tuple[str, bool]]:
         """The debates that are left, and whether each has begun; with `again` those too that stopped for good."""
