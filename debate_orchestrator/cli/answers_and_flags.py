@@ -122,9 +122,14 @@ def _near_file(path: str) -> str:
 
 
 def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The content of the file that --answers names; empty without the flag. Standard input is read once and kept in
-    the arguments. Raises BadFile."""
-    path = arguments.answers
+    """The content of the file that --answers names; empty without the flag. It is read once and kept in the arguments:
+    the user consents to what was read then. Raises BadFile."""
+    if not hasattr(arguments, "answers_read"):
+        arguments.answers_read = _read_answers(arguments.answers)
+    return dict(arguments.answers_read)
+
+
+def _read_answers(path: str | None) -> dict[str, Any]:
     if path != STANDARD_INPUT:
         if path and os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
             hint = "Try: `--answers -` to read standard input."
@@ -132,11 +137,10 @@ def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
         if path and not os.path.lexists(path) and (near := _near_file(path)):
             raise BadFile(f"{name_of(path)}: there is no such file. Did you mean {near}?")
         return read_mapping(path) if path else {}
-    if not hasattr(arguments, "piped"):
-        arguments.piped = read_standard_input()
-        if "setup" in arguments.piped:
-            raise BadFile(f"{STDIN} holds a setup conversation, which needs a file. Try: `debate ask FILE`.")
-    return dict(arguments.piped)
+    piped = read_standard_input()
+    if "setup" in piped:
+        raise BadFile(f"{STDIN} holds a setup conversation, which needs a file. Try: `debate ask FILE`.")
+    return piped
 
 
 def read_standard_input() -> dict[str, Any]:

@@ -97,8 +97,7 @@ def _settings(words: list[str], arguments: argparse.Namespace, default_model: _D
     """The settings that a command with these words gives."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     flags.add_answers(parser)
-    if hasattr(arguments, "piped"):
-        parser.set_defaults(piped=arguments.piped)
+    parser.set_defaults(answers_read=read_answers(arguments))
     return settings_of(parser.parse_args(words), default_model)
 
 

@@ -150,8 +150,7 @@ def read_checksum(data: bytes, ending: str) -> Checksum | None:
 
 
 def _place(data: bytes, ending: str) -> re.Match[bytes] | None:
-    places = list(FORMS[ending].checksum.finditer(data))
-    return places[-1] if places else None
+    return FORMS[ending].checksum.search(data)
 
 
 def without_checksum(data: bytes, ending: str) -> bytes:
