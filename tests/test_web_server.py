@@ -245,6 +245,18 @@ def test_what_waits_for_a_viewer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(waiting) == 11 and waiting[-1] is None
 
 
+def test_a_full_viewer_ends_no_other_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the viewers who read gets every message, also the one with which another viewer has too many."""
+    monkeypatch.setattr(live, "_MOST_WAITING", 1)
+    audience = live.Audience()
+    viewers = [audience.join() for _ in range(20)]
+    full, quick = viewers[7], viewers[:7] + viewers[8:]
+    for number in range(3):
+        audience.tell("text", number)
+        assert [viewer.get_nowait() for viewer in quick] == [live.message("text", number)] * 19
+    assert [full.get_nowait(), full.get_nowait()] == [live.message("text", 0), None] and full.empty()
+
+
 def site(folder: Path) -> dict[str, Any]:
     """Rules of a site in which a program speaks for seconds."""
     (folder / "speaker.py").write_text(SPEAKER, encoding="utf-8")

@@ -51,10 +51,10 @@ class Audience:
 
     def _put(self, sent: bytes | None) -> None:
         for viewer in list(self._viewers):
-            if sent is not None and viewer.qsize() >= _MOST_WAITING:
+            full = viewer.qsize() >= _MOST_WAITING
+            if full:
                 self._viewers.discard(viewer)
-                sent = None
-            viewer.put_nowait(sent)
+            viewer.put_nowait(None if full else sent)
 
     def join(self) -> asyncio.Queue[bytes | None]:
         viewer: asyncio.Queue[bytes | None] = asyncio.Queue()
