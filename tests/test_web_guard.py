@@ -8,6 +8,7 @@ import hashlib
 import html
 import os
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ import pytest
 from starlette.testclient import TestClient
 from web_visitor import HOST, TOKENS, Visitor, visiting
 
-from debate_orchestrator.web import guard
+from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.web import guard, server
 from debate_orchestrator.web.guard import load_tokens
 from debate_orchestrator.web.server import create_app
 
@@ -160,3 +162,25 @@ def test_the_secret_is_never_readable_by_others(here: Path, monkeypatch: pytest.
     load_tokens()
 
     assert modes == [0o600, 0o600]
+
+
+def test_links_of_one_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where the desk's address is of one start, so are the links of seats: who takes the address learns nothing that
+    opens the next desk. The keys of reviewers last, since their files do."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    first, second = load_tokens(lasting=False), load_tokens(lasting=False)
+    assert first.seat("x", "a") != second.seat("x", "a") and first.review("x") != second.review("x")
+    assert first.reviewer("x", "ada") == second.reviewer("x", "ada")
+
+
+def test_both_loopbacks_are_taken(here: Path) -> None:
+    """A desk for `localhost` does not start where another program has its port at ::1, which browsers ask first."""
+    with socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as other:
+        try:
+            other.bind(("::1", 0))
+        except OSError:
+            pytest.skip("this machine has no ::1")
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(BadSettings, match="can't be used at ::1"):
+            server.serve(port, [f"localhost:{port}"], lambda address: pytest.fail("the desk was served"))

@@ -192,12 +192,13 @@ _BYTES = 32
 
 
 class Tokens:
-    """The tokens of one server. Those of seats are worked out from the secret of its user, so that links to seats stay
-    the same after a restart. Those of the desk are made anew each time: pages that are still open when a server ends
-    send them to any program that takes its port."""
+    """The tokens of one server. Those of seats and reviews are worked out from the secret of its user, so that links
+    to them stay the same after a restart, if they are `lasting`. Others, and always those of the desk, are made anew
+    each time: pages that are still open when a server ends send them to any program that takes its address."""
 
-    def __init__(self, secret: bytes):
+    def __init__(self, secret: bytes, *, lasting: bool = True):
         self._secret = secret
+        self._links = secret if lasting else secrets.token_bytes(_BYTES)
         self.desk = secrets.token_hex(16)
         """Opens the desk. It stands in the addresses of its pages, since a browser sends cookies to every port of a
         host, and so to the servers of other users."""
@@ -206,22 +207,19 @@ class Tokens:
 
     def seat(self, debate: str, seat: str) -> str:
         """The token of a seat in the debate whose journal begins with the hash `debate`."""
-        return self._of(f"seat {debate} {seat}")
+        return _digest(self._links, f"seat {debate} {seat}")
 
     def review(self, debate: str) -> str:
         """The token with which the debate whose journal begins with that hash is reviewed."""
-        return self._of(f"review {debate}")
+        return _digest(self._links, f"review {debate}")
 
     def reviewer(self, debate: str, stem: str) -> str:
         """The key of one reviewer of that debate. `stem` is the name of the reviewer's files without the ending."""
-        return self._of(f"reviewer {debate} {stem}")
+        return _digest(self._secret, f"reviewer {debate} {stem}")
 
     def tournament(self, name: str) -> str:
         """The token of the page that lies in the folder of a tournament, for as long as the key of the desk holds."""
         return _digest(self.desk.encode(), f"tournament {name}")
-
-    def _of(self, purpose: str) -> str:
-        return _digest(self._secret, purpose)
 
 
 def _digest(secret: bytes, purpose: str) -> str:
@@ -233,18 +231,18 @@ def same(token: str, given: str) -> bool:
     return hmac.compare_digest(token.encode(), given.encode("utf-8", "replace"))
 
 
-def load_tokens() -> Tokens:
+def load_tokens(*, lasting: bool = True) -> Tokens:
     """Tokens by the secret of this user, which is made on first use. Where it can't be kept, all links end with the
-    server."""
+    server. `lasting` is that of `Tokens`."""
     folder = state_folder()
     if folder is None:
-        return Tokens(secrets.token_bytes(_BYTES))
+        return Tokens(secrets.token_bytes(_BYTES), lasting=lasting)
     path = folder / "serve.key"
     with suppress(OSError, ValueError):
         if len(secret := bytes.fromhex(path.read_text(encoding="ascii"))) == _BYTES:
-            return Tokens(secret)
+            return Tokens(secret, lasting=lasting)
     secret = secrets.token_bytes(_BYTES)
     with suppress(OSError, BadFile):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomic(path, secret.hex(), mode=0o600)
-    return Tokens(secret)
+    return Tokens(secret, lasting=lasting)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import html
 import secrets
 import socket
@@ -89,10 +90,10 @@ def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) ->
     """Serves the debates of the working folder on this machine alone, until Ctrl-C or SIGTERM. `more_hosts` are names
     under which a proxy passes requests on to 127.0.0.1; without any, the desk has an origin that no earlier server had.
     `ready` gets the address of the desk with its key, once it is served. Raises BadSettings where the port is taken."""
-    runs, tokens = Runs(), load_tokens()
+    runs, tokens = Runs(), load_tokens(lasting=bool(more_hosts))
     address, name = (LOOPBACK, LOOPBACK) if more_hosts else _new_origin()
     with _listening(address, port) as listening:
-        port = listening.getsockname()[1]
+        port = listening[0].getsockname()[1]
         hosts = _hosts(port, more_hosts) if more_hosts else [f"{name}:{port}"]
         app = create_app(tokens, hosts, runs)
         ready(f"http://{name}:{port}{DESK}{tokens.desk}/")
@@ -107,7 +108,10 @@ def _new_origin() -> tuple[str, str]:
     with socket.socket() as probe:
         try:
             probe.bind((address, 0))
-        except OSError:  # only 127.0.0.1 is the loopback here, as on macOS; browsers take names below localhost to it
+        except OSError as error:
+            if error.errno != errno.EADDRNOTAVAIL:
+                raise BadSettings(f"No address of this machine can be used: {error.strerror}.") from None
+            # Only 127.0.0.1 is the loopback here, as on macOS. Browsers take names below localhost to it.
             return LOOPBACK, f"{secrets.token_hex(16)}.localhost"
     return address, address
 
@@ -120,7 +124,7 @@ def serve_public(
     limits = PostgresLimits(rules.limits) if rules.limits else MemoryLimits(spent_before())
     site = Site(rules, limits, log)
     with _listening(LOOPBACK, port) as listening:
-        port = listening.getsockname()[1]
+        port = listening[0].getsockname()[1]
         app = views.create_app(site, _hosts(port, more_hosts))
         ready(f"http://{LOOPBACK}:{port}/")
         _run(app, listening, site.shutdown)
@@ -131,22 +135,43 @@ def _hosts(port: int, more: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def _listening(address: str, port: int) -> Iterator[socket.socket]:
-    """A socket of this machine."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def _listening(address: str, port: int) -> Iterator[list[socket.socket]]:
+    """Sockets of this machine. Beside 127.0.0.1 there is one for ::1, which browsers may take for `localhost` first:
+    another user's server there would get what is meant for this one."""
+    with contextlib.ExitStack() as opened:
+        listening = [opened.enter_context(_bound(socket.AF_INET, address, port))]
+        if address == LOOPBACK and _has_ipv6():
+            port = listening[0].getsockname()[1]
+            listening.append(opened.enter_context(_bound(socket.AF_INET6, "::1", port)))
+        yield listening
+
+
+def _bound(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
+    listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
+        if family == socket.AF_INET6:
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listening.bind((address, port))
         listening.listen(512)  # before the address is printed: a browser that is quick waits in the queue
     except (OSError, OverflowError):
         listening.close()
         hint = "another --port, or 0 for any that is free"
-        raise BadSettings(f"port: {port} can't be used here.", hint=hint) from None
-    with listening:
-        yield listening
+        raise BadSettings(f"port: {port} can't be used at {address}.", hint=hint) from None
+    return listening
 
 
-def _run(app: App, listening: socket.socket, shutdown: Callable[[], Awaitable[None]]) -> None:
+def _has_ipv6() -> bool:
+    """Whether this machine has the address ::1."""
+    try:
+        with socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as probe:
+            probe.bind(("::1", 0))
+    except OSError as error:
+        return error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+    return True
+
+
+def _run(app: App, listening: list[socket.socket], shutdown: Callable[[], Awaitable[None]]) -> None:
     """Serves until it is interrupted."""
     config = uvicorn.Config(
         app,
@@ -162,7 +187,7 @@ def _run(app: App, listening: socket.socket, shutdown: Callable[[], Awaitable[No
         timeout_keep_alive=10,
         timeout_graceful_shutdown=1,
     )
-    Server(config, shutdown).run(sockets=[listening])
+    Server(config, shutdown).run(sockets=listening)
 
 
 HEAD_SECONDS = 10.0
