@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from waiting import ended
 
 import debate_orchestrator
 from debate_orchestrator.cli.answers_and_flags import questionnaire as interview
-from debate_orchestrator.cli.answers_and_flags import read_answers
 from debate_orchestrator.core.events import Context, Reassigned
 from debate_orchestrator.setup import session
 from debate_orchestrator.setup.session import SetupProgress, SetupState
@@ -467,14 +465,6 @@ def test_consent_given_at_a_terminal(debate: Run, here: Path) -> None:
     assert debate("open", "--answers", "a.yaml", "--output=s.md").code == 3
     answers('cast: "command:sh -c false"\n')
     assert debate("open", "--answers", "a.yaml", "--output=t.md").code == 2
-
-
-def test_a_file_that_is_swapped_while_the_question_stands(here: Path) -> None:
-    """The file is read once, so the debate is made of what the user agreed to."""
-    arguments = Namespace(answers=answers(f'cast: "{MARKS}"\n'))
-    shown = read_answers(arguments)
-    answers('cast: "command:touch swapped"\n')
-    assert read_answers(arguments) == shown and shown["cast"] == MARKS
 
 
 def test_a_question_can_not_be_forged(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

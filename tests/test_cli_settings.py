@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from types import SimpleNamespace
 import pytest
 from conftest import Run, finish
 
+from debate_orchestrator.cli.answers_and_flags import read_answers
 from debate_orchestrator.core.settings import DECLARED
 from debate_orchestrator.setup.answers import SETTING_TEXTS
 from debate_orchestrator.util.data import LARGEST, read_mapping
@@ -359,3 +361,13 @@ def test_a_journal_holds_bare_names(debate: Run, here: Path, answers: Path) -> N
 
     assert ran.code == 0 and str(here) not in journal
     assert (setup["context"], setup["output"], setup["format"]) == (["notes.md"], "r.md", "adversarial")
+
+
+def test_answers_are_read_once(here: Path) -> None:
+    """A file that is swapped while the user is asked changes nothing: the debate is made of what was agreed to."""
+    Path("a.yaml").write_text("topic: T\ncast: 'command:first'\n", encoding="utf-8")
+    arguments = Namespace(answers="a.yaml")
+    shown = read_answers(arguments)
+    Path("a.yaml").write_text("topic: T\ncast: 'command:second'\n", encoding="utf-8")
+
+    assert read_answers(arguments) == shown and shown["cast"] == "command:first"
