@@ -48,6 +48,35 @@ def test_a_visitor_who_asks_for_many_holds_up_no_other() -> None:
     asyncio.run(run())
 
 
+def test_a_page_that_two_want_waits_for_neither_of_them() -> None:
+    """A page that stands behind another of the visitor who asked first is made for the one who has nothing else made,
+    and once."""
+    gate, made = threading.Event(), list[str]()
+
+    def slow() -> str:
+        assert gate.wait(60)
+        return "slow"
+
+    async def run() -> None:
+        renderings = Renderings()
+        first = asyncio.ensure_future(renderings.get("theirs", slow, "one visitor"))
+        shared = asyncio.ensure_future(renderings.get("shared", lambda: made.append("once") or "A", "one visitor"))
+        await asyncio.sleep(0.05)
+        assert not shared.done()
+        try:
+            async with asyncio.timeout(5):
+                assert await renderings.get("shared", lambda: "other", "another visitor") == "A"
+                assert await shared == "A"
+                assert await renderings.get("next", lambda: "B", "another visitor") == "B"
+            assert not first.done()
+        finally:
+            gate.set()
+        assert await first == "slow" and made == ["once"]
+        renderings.close()
+
+    asyncio.run(run())
+
+
 def test_a_rendering_that_fails_is_tried_again() -> None:
     """What it raises reaches everyone who waits for it, and the next request starts anew."""
 

@@ -36,19 +36,26 @@ LARGE = 32_000_000
 """Bytes of an answer that fits into no buffer of the system."""
 
 
-async def large(scope: Any, receive: Any, send: Any) -> None:
-    """An app that answers every request with many bytes at once."""
-    if scope["type"] == "http":
-        headers = [(b"content-length", str(LARGE).encode())]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": b"x" * LARGE})
+def answering(size: int) -> Any:
+    """An app that answers every request with so many bytes at once."""
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            headers = [(b"content-length", str(size).encode())]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": b"x" * size})
+
+    return answer
 
 
-def serving(visit: Callable[[int], Awaitable[None]], app: Any = None) -> None:
-    """Visits a server of the working folder, or of another app, at its port."""
+def serving(visit: Callable[[int], Awaitable[None]], app: Any = None, send_buffer: int = 0) -> None:
+    """Visits a server of the working folder, or of another app, at its port. `send_buffer` is what the system keeps of
+    an answer, in bytes; 0 for as much as it likes."""
 
     async def serve() -> None:
         listening = socket.create_server(("127.0.0.1", 0))
+        if send_buffer:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
         port = listening.getsockname()[1]
         served = app or create_app(TOKENS, [f"127.0.0.1:{port}"])
         config = uvicorn.Config(
@@ -135,7 +142,7 @@ def test_an_answer_that_is_not_read_holds_no_connection(here: Path, monkeypatch:
             await reader.readuntil(b"\r\n\r\n")
             await reader.readexactly(LARGE)
 
-    serving(visit, large)
+    serving(visit, answering(LARGE))
 
 
 @pytest.mark.parametrize("requests", [1, 2])
@@ -150,7 +157,34 @@ def test_an_answer_has_to_be_read_in_time(here: Path, monkeypatch: pytest.Monkey
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
             await reader.readexactly(LARGE)
 
-    serving(visit, large)
+    serving(visit, answering(LARGE))
+
+
+def test_the_rest_of_an_answer_has_to_be_read_in_time(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader who stops shortly before the end holds no connection that the server has closed."""
+    monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.3)
+
+    async def visit(port: int) -> None:
+        loop = asyncio.get_running_loop()
+        with socket.socket() as reader:
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            reader.setblocking(False)
+            await loop.sock_connect(reader, ("127.0.0.1", port))
+            await loop.sock_sendall(reader, b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            await loop.sock_recv(reader, 1000)
+            (connection,) = web_server._unfinished
+            for _ in range(8):
+                await asyncio.sleep(0.1)
+                await loop.sock_recv(reader, 2000)
+            while connection.transport.get_write_buffer_size() >= 16_000:
+                await loop.sock_recv(reader, 2000)
+                await asyncio.sleep(0)
+            assert connection.transport.get_write_buffer_size() > 0
+            async with asyncio.timeout(5):
+                while web_server._unfinished:
+                    await asyncio.sleep(0.05)
+
+    serving(visit, answering(400_000), send_buffer=4096)
 
 
 def test_an_answer_may_be_read_slowly(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +198,7 @@ def test_an_answer_may_be_read_slowly(here: Path, monkeypatch: pytest.MonkeyPatc
             assert len(await reader.readexactly(LARGE // 16)) == LARGE // 16
             await asyncio.sleep(0.1)
 
-    serving(visit, large)
+    serving(visit, answering(LARGE))
 
 
 def test_a_connection_serves_more_than_one_request(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

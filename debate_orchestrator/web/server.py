@@ -241,7 +241,8 @@ class Connection(H11Protocol):
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._stop_unread()
+        if not self.transport.is_closing():  # a closing one is held until the rest is read too, and pauses no more
+            self._stop_unread()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()

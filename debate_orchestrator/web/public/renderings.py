@@ -6,56 +6,76 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 _AT_ONCE = 2
-"""Renderings that are made at once in the whole site."""
-_OF_A_VISITOR = 1
-"""Those of them that one visitor may have; the others of this visitor wait, and hold up nobody else's."""
+"""How many renderings the whole site makes at once."""
 _KEPT = 100_000_000
-"""Bytes, or characters, that are kept; with more the one that was not asked for the longest time goes."""
+"""How many bytes or characters are kept. Above this, the rendering that was last asked for longest ago is dropped."""
 
 Rendering = str | bytes
 
 
+class _Request(NamedTuple):
+    """A rendering that is asked for and not made yet."""
+
+    visitors: set[str]
+    """All who wait for it."""
+    turn: asyncio.Future[str]
+    """The visitor under whom it is made, as soon as one of them has nothing else made."""
+    rendering: asyncio.Task[Rendering]
+
+
 class Renderings:
-    """The renderings of one site. They have threads of their own: other requests wait for none of them."""
+    """The renderings of one site. They have threads of their own, so other requests don't wait for them. A visitor has
+    one made at a time; the visitor's others wait, and delay no other visitor."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(_AT_ONCE, "rendering")
         self._kept: OrderedDict[Hashable, Rendering] = OrderedDict()
         self._size = 0
-        self._making: dict[Hashable, asyncio.Future[Rendering]] = {}
-        self._visitors: dict[str, tuple[asyncio.Semaphore, int]] = {}
+        self._requests: dict[Hashable, _Request] = {}
+        self._busy: set[str] = set()
+        """Visitors who have a rendering made."""
 
     async def get(self, key: Hashable, make: Callable[[], Rendering], visitor: str) -> Rendering:
         """What `make` returns for a key, which changes with what is rendered. Raises what it raises."""
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
-        if key not in self._making:
-            self._making[key] = asyncio.ensure_future(self._made(key, make, visitor))
-            self._making[key].add_done_callback(lambda _: self._making.pop(key))
-        return await asyncio.shield(self._making[key])
+        if key not in self._requests:
+            turn: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+            self._requests[key] = _Request(set(), turn, asyncio.ensure_future(self._make(key, make, turn)))
+        request = self._requests[key]
+        request.visitors.add(visitor)
+        if visitor not in self._busy:
+            self._start(request, visitor)
+        return await asyncio.shield(request.rendering)
 
     def close(self) -> None:
         """Starts nothing more."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    async def _made(self, key: Hashable, make: Callable[[], Rendering], visitor: str) -> Rendering:
-        turn, count = self._visitors.get(visitor, (asyncio.Semaphore(_OF_A_VISITOR), 0))
-        self._visitors[visitor] = turn, count + 1
-        try:
-            async with turn:
-                made = await asyncio.get_running_loop().run_in_executor(self._pool, make)
-        finally:
-            turn, count = self._visitors.pop(visitor)
-            if count > 1:
-                self._visitors[visitor] = turn, count - 1
-        self._keep(key, made)
-        return made
+    def _start(self, request: _Request, visitor: str) -> None:
+        if not request.turn.done():
+            self._busy.add(visitor)
+            request.turn.set_result(visitor)
 
-    def _keep(self, key: Hashable, made: Rendering) -> None:
-        self._kept[key] = made
-        self._size += len(made)
+    async def _make(self, key: Hashable, make: Callable[[], Rendering], turn: asyncio.Future[str]) -> Rendering:
+        visitor = await turn
+        try:
+            rendering = await asyncio.get_running_loop().run_in_executor(self._pool, make)
+            self._keep(key, rendering)
+            return rendering
+        finally:
+            del self._requests[key]
+            self._busy.discard(visitor)
+            waiting = (r for r in self._requests.values() if visitor in r.visitors and not r.turn.done())
+            if (oldest := next(waiting, None)) is not None:
+                self._start(oldest, visitor)
+
+    def _keep(self, key: Hashable, rendering: Rendering) -> None:
+        self._kept[key] = rendering
+        self._size += len(rendering)
         while self._size > _KEPT:
             self._size -= len(self._kept.popitem(last=False)[1])
