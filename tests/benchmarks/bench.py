@@ -24,7 +24,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import puppets
 
-ANSWERS = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 8\ninsist: true\noutput: report.md\n"
+ANSWERS = (
+    "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 8\ninsist: true\noutput: report.md\n"
+    "issues: false\nbrief: false\n"
+)
 WORDS = 1_500
 JOURNAL = "report.journal.jsonl"
 ALONE = "alone.journal.jsonl"
@@ -101,7 +104,7 @@ def folding(rows: list[tuple[str, str]]) -> None:
         (f"read and verify a journal ({size:.1f} MB, {len(entries)} lines)", milliseconds(lambda: read(JOURNAL)))
     )
     rows.append(("fold it", milliseconds(lambda: fold(entry.event for entry in entries).complete)))
-    rows.append(("story and markdown report", milliseconds(lambda: render(build_report(entries)))))
+    rows.append(("report model and markdown report", milliseconds(lambda: render(build_report(entries)))))
 
 
 def milliseconds(work: Callable[[], object]) -> str:
