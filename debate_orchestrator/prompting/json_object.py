@@ -1,9 +1,9 @@
 """Finds the JSON object in what a model said, and mends its punctuation where that can't change what it says.
 
 A repair guesses, and a guess must never decide a debate. So a repaired object counts only if its words are those of the
-reply, in the same order, and if it has no bracket that the reply lacks: only the punctuation may be mended. Which of
-these words decide something, the codes in the object say. A truncated object or a key that stands twice is no reply,
-and neither is a `!a` read as `a`.
+reply, in the same order, and if it has no bracket that the reply lacks: only the punctuation may be mended. The
+codes in the object show which of its fields its writer wrote (`reply_code`). A truncated object or a key that stands
+twice is no reply, and neither is a `!a` read as `a`.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class Guard:
 
 
 def desk_alone(tokens: Tokens) -> Admit:
-    """Admits requests whose path has the key of the desk; to seats, reviews and static files also others."""
+    """Admits requests whose path has the key of the desk. Paths of `_OPEN` need none."""
 
     def admit(scope: Scope, headers: Headers) -> None:
         path = scope["path"]
