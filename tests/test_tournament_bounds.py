@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sqlite3
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,12 @@ from conftest import Run
 from contests import OPUS, SONNET, row, spec, tournament, write_rows
 from counting import calls
 
-from debate_orchestrator.tournament import folder, plan, spec_file
+from debate_orchestrator.tournament import folder, plan, rows, spec_file
 from debate_orchestrator.tournament.bradley_terry import fit
-from debate_orchestrator.tournament.rows import BallotRow, DebateRow
+from debate_orchestrator.tournament.ratings import Ratings
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
 from debate_orchestrator.tournament.spec import model_of
-from debate_orchestrator.tournament.tables import Table, to_csv
+from debate_orchestrator.tournament.tables import Table, all_tables, to_csv
 from debate_orchestrator.util.errors import BadFile, BadSettings, suggest
 
 
@@ -144,6 +147,62 @@ def test_a_schedule_draws_so_many_judges(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(plan.make_schedule(spec(topics=1))) * 3 == 18
     with pytest.raises(BadSettings, match="12 debates with 3 judges to draw from, 36 in all, and at most 35"):
         plan.make_schedule(spec(topics=2))
+
+
+def test_a_schedule_has_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A schedule repeats names and motions in the line of each debate, so it is measured before any line is made."""
+    largest = len(folder.schedule_text(plan.make_schedule(spec(topics=1))))
+    monkeypatch.setattr(plan, "MOST_BYTES", 2 * largest)
+
+    assert len(plan.make_schedule(spec(topics=1))) == 6
+    monkeypatch.setattr(plan, "_scheduled", None)
+    with pytest.raises(BadSettings, match=r"The schedule would take [\d,]+ bytes, and at most [\d,]+ are allowed"):
+        plan.make_schedule(spec(topics=3))
+
+
+def test_pairs_of_many_judges_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of pairs of judges would be far larger than the rows; it is left out, and a note says so."""
+    debates = [DebateRow(id=f"d{n}", topic="t", pro="x", con="y", winner="pro") for n in range(2)]
+    panels = [BallotRow(debate=f"d{n % 2}", judge=f"j{n}", winner="pro") for n in range(8)]
+    compared, note = Rows(debates, panels), "12 pairs of judges voted on the same debates, and at most 11 are compared"
+    monkeypatch.setattr(rows, "MOST_PAIRS", 12)
+    assert len(judge_agreement(compared)) == 12 and not any(note in said for said in compared.all_notes())
+
+    monkeypatch.setattr(rows, "MOST_PAIRS", 11)
+    assert judge_agreement(compared) == () and any(note in said for said in compared.all_notes())
+
+
+def judge_agreement(compared: Rows) -> tuple[tuple[Any, ...], ...]:
+    """The rows of the table that compares judges pair by pair."""
+    tables = all_tables(compared, Ratings([], None, ()))
+    return next(table.rows for table in tables if table.name == "judge_agreement")
+
+
+def test_scores_of_many_rounds_are_compared_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each score is compared with that of the round before, and no other is looked at."""
+    debate, steps = DebateRow(id="d", topic="t", pro="x", con="y", winner="pro"), 0
+
+    class Counted(sqlite3.Connection):
+        """Counts each 1,000 steps of SQLite's virtual machine."""
+
+        def __init__(self, *arguments: Any, **options: Any):
+            super().__init__(*arguments, **options)
+            self.set_progress_handler(self.count, 1_000)
+
+        def count(self) -> None:
+            nonlocal steps
+            steps += 1
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Counted))
+
+    def taken(rounds: int) -> int:
+        nonlocal steps
+        steps = 0
+        ballots = (BallotRow(debate="d", judge="j", winner=None, turn=n, score=1.0) for n in range(rounds))
+        all_tables(Rows([debate], ballots), Ratings([], None, ()))
+        return steps
+
+    assert 0 < taken(2_000) < 3 * taken(1_000)
 
 
 def test_who_may_judge_is_looked_up_once_for_each_model(monkeypatch: pytest.MonkeyPatch) -> None:

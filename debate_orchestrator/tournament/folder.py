@@ -17,7 +17,13 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
 from debate_orchestrator.storage.journal import Entry, JournalWriter, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
-from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, open_scheduled, topics_by_id
+from debate_orchestrator.tournament.plan import (
+    ScheduledDebate,
+    make_schedule,
+    open_scheduled,
+    schedule_line,
+    topics_by_id,
+)
 from debate_orchestrator.tournament.rows import ROWS
 from debate_orchestrator.tournament.spec import MOST_MODELS, Model, Spec, Topic, check, spec_of
 from debate_orchestrator.tournament.spec_file import read_topics
@@ -266,7 +272,7 @@ def _spec_text(spec: Spec) -> str:
 
 def schedule_text(schedule: Sequence[ScheduledDebate]) -> str:
     """A schedule as JSON, with a debate in each line."""
-    lines = ",\n".join(json.dumps(line, ensure_ascii=False) for line in _plain(schedule))
+    lines = ",\n".join(map(schedule_line, schedule))
     return f"[\n{lines}\n]\n"
 
 

@@ -4,6 +4,7 @@ calls, tokens, cost and time that they will take. Nothing is called."""
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ from debate_orchestrator.util.errors import BadSettings
 MOST_DEBATES = 200_000
 MOST_DRAWN = 2_000_000
 """Judges of all debates of a schedule, those of the reserves included."""
+MOST_BYTES = 100_000_000
+"""Bytes of a schedule as JSON: the line of each debate repeats its motion and the names of models and judges."""
 
 
 class ScheduledDebate(Value):
@@ -62,6 +65,9 @@ def make_schedule(spec: Spec) -> tuple[ScheduledDebate, ...]:
             )
             problem += f"all, and at most {MOST_DRAWN:,} are allowed."
             raise BadSettings(problem, hint="fewer judges, topics or repetitions")
+        if (size := _most_bytes(spec, total)) > MOST_BYTES:
+            problem = f"The schedule would take {size:,} bytes, and at most {MOST_BYTES:,} are allowed."
+            raise BadSettings(problem, hint="shorter motions or names, or fewer judges, topics or repetitions")
         for repetition in range(1, spec.repetitions + 1):
             for place, topic in enumerate(spec.topics):
                 for pair in pairs:
@@ -69,6 +75,25 @@ def make_schedule(spec: Spec) -> tuple[ScheduledDebate, ...]:
                         for first in first_speakers(spec, pro, con, topic, place, repetition):
                             debates.append(_scheduled(spec, draw, topic, pro, con, first, repetition))
     return tuple(debates)
+
+
+def schedule_line(debate: ScheduledDebate) -> str:
+    """A debate as a schedule has it in JSON, without the end of the line."""
+    return json.dumps(debate.model_dump(mode="json"), ensure_ascii=False)
+
+
+def _most_bytes(spec: Spec, debates: int) -> int:
+    """The bytes of a schedule of so many debates, the same number on each topic, if each has the longest names."""
+    name = max((model.name for model in spec.models), key=len)
+    reserve = tuple(judge.name for judge in spec.judges.pool)
+    longest = ScheduledDebate(
+        id="x" * 57, topic="", motion="", category="", pro=name, con=name, first="pro",
+        repetition=spec.repetitions, seed=2**63, judges=(), reserve=reserve,
+    )  # fmt: skip
+    parts = ((topic.id, topic.motion, topic.category) for topic in spec.topics)
+    texts = sum(len(json.dumps(part, ensure_ascii=False).encode("utf-8", "replace")) for part in parts)
+    line = len(schedule_line(longest).encode("utf-8", "replace")) + len(",\n")
+    return debates * line + debates * texts // max(len(spec.topics), 1)
 
 
 def generations(spec: Spec) -> Iterator[tuple[tuple[str, str], ...]]:

@@ -27,6 +27,8 @@ WINNERS: tuple[Winner, ...] = ("pro", "con", "tie")
 MOST_VOTES, MOST_DIMENSIONS, LONGEST_DIMENSION = 200, 100, 100
 """Votes on one debate, since each is compared with each other; dimensions of one ballot's scores, and the characters of
 their names."""
+MOST_PAIRS = 100_000
+"""Pairs of judges that are compared: panels of 200 have a hundred times more pairs than votes."""
 ROWS = "rows.jsonl"
 """The file of an imported tournament's rows."""
 
@@ -143,9 +145,27 @@ class Rows:
     def by_id(self) -> dict[str, DebateRow]:
         return {debate.id: debate for debate in self.debates}
 
+    @cached_property
+    def judge_pairs(self) -> int:
+        """How many pairs of judges voted on the same debates, or a few more: one that did so often counts each time,
+        as long as there are not more than all pairs of judges."""
+        judges = {ballot.judge for panel in self.votes.values() for ballot in panel}
+        return min(math.comb(len(judges), 2), sum(math.comb(len(panel), 2) for panel in self.votes.values()))
+
+    @property
+    def compares_too_many(self) -> bool:
+        """Whether judges are not compared pair by pair, because there are too many pairs."""
+        return self.judge_pairs > MOST_PAIRS
+
     def all_notes(self) -> list[str]:
         """`notes`, and what the rows themselves say of how far their verdicts carry."""
-        return [*self.notes, *_completeness_notes(self.debates), *_mirror_notes(self.ballots)]
+        notes = [*self.notes, *_completeness_notes(self.debates), *_mirror_notes(self.ballots)]
+        if self.compares_too_many:
+            notes.append(
+                f"Judges are not compared pair by pair: up to {self.judge_pairs:,} pairs of judges voted on the same "
+                f"debates, and at most {MOST_PAIRS:,} are compared."
+            )
+        return notes
 
 
 def check_sizes(ballots: Iterable[BallotRow], where: str) -> None:
