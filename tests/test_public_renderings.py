@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 
+import pytest
+
+from debate_orchestrator.web.public import renderings as kept_renderings
 from debate_orchestrator.web.public.renderings import Renderings
 
 
@@ -92,3 +95,24 @@ def test_a_rendering_that_fails_is_tried_again() -> None:
         renderings.close()
 
     asyncio.run(run())
+
+
+def test_renderings_are_kept_by_the_bytes_that_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page with one character beyond the first 65,536 takes four bytes for each of its characters."""
+    monkeypatch.setattr(kept_renderings, "_KEPT", 10_000)
+
+    def made_again(page: str) -> list[int]:
+        """Which of two such pages are made anew when they are asked for again."""
+        made: list[int] = []
+
+        async def run() -> None:
+            renderings = Renderings()
+            for number in (0, 1, 0):
+                await renderings.get(number, lambda number=number: made.append(number) or page, "visitor")
+            renderings.close()
+
+        asyncio.run(run())
+        return made
+
+    assert made_again("x" * 4_000) == [0, 1]
+    assert made_again("x" * 3_999 + "\N{OWL}") == [0, 1, 0]

@@ -217,6 +217,10 @@ VERSIONS = [
     b"",
     b"0.2.0.",
     b"0.2.0.1.1",
+    b"0.2.00",
+    b"00.2.0",
+    b"0.2",
+    b"0.2.0.0",
     b"20000.1",
 ]
 
@@ -224,7 +228,8 @@ VERSIONS = [
 @pytest.mark.parametrize("ending", forms.FORMS)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_version_has_no_room_for_words(ending: str, version: bytes, short: list[Entry]) -> None:
-    """What stands in place of the version can't tell a reader anything: then it is no checksum."""
+    """What stands in place of the version can't tell a reader anything, nor spell the same version otherwise: then
+    it is no checksum."""
     data = report(short, ending)
     mark = b'"version": "' if ending == ".json" else b"debate-orchestrator "
     before, after = data[: data.rindex(mark)] + mark, data[data.rindex(mark) + len(mark) :]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +13,10 @@ import pytest
 from web_visitor import Visitor, plain, visiting
 
 from debate_orchestrator import fold, read_journal, render
+from debate_orchestrator.engine.api import find_risks
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.web import folder
+from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.web import desk, folder
 
 SETUP = {"topic": "Should we move to gRPC?", "rounds": "1"}
 NAME = "should-we-move-to-grpc.rehearsed"
@@ -167,6 +170,33 @@ def test_a_strangers_journal_needs_consent(visitor: Visitor) -> None:
 
     assert asked.status_code == 200 and "the program false" in asked.text
     assert len(Path("should-we-move-to-grpc.journal.jsonl").read_text(encoding="utf-8").splitlines()) == lines
+
+
+def test_what_was_agreed_to_is_what_runs(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A journal that names another program by the time that it is opened is not gone on with, and the page says why."""
+    program = {"positions.a": "Yes.", "positions.b": "No.", "action": "start", "agree": "yes"}
+    journals = []
+    for name in ("one", "other"):
+        fields = {**SETUP, "topic": name, "other.a": f"command:sh -c 'touch {name}; exit 1'", **program}
+        shown = visitor.send("/new", {**fields, "action": "cost"}).text
+        risks = re.findall(r'name="risk" value="(\w+)"', shown)
+        address = visitor.send("/new", {**fields, "risk": risks}).headers["location"]
+        visitor.until(address, "Paused")
+        Path(name).unlink()
+        journals.append((address, risks, Path(f"{address.rpartition('/')[2]}.journal.jsonl")))
+    (address, risks, journal), (_, _, other) = journals
+
+    def look_and_swap(path: str) -> tuple[Risk, ...]:
+        found = find_risks(path)
+        shutil.copy(other, journal)
+        return found
+
+    monkeypatch.setattr(desk, "find_risks", look_and_swap)
+    sent = visitor.send(f"{address}/continue", {"agree": "yes", "risk": risks})
+    said = visitor.until(address, "Paused") if sent.status_code == 303 else plain(sent.text)
+
+    assert "has changed since you agreed" in said and not Path("other").exists()
+    assert journal.read_bytes() == other.read_bytes()
 
 
 def test_compare_search_and_judge_again(visitor: Visitor) -> None:

@@ -20,7 +20,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import LARGEST
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.web import form_fields, runs, seats
+from debate_orchestrator.web import form_fields, live, runs, seats
 
 SETUP = {
     "topic": "Is a reason better than a claim?",
@@ -286,7 +286,12 @@ def test_a_seat_reads_a_list_line_by_line(visitor: Visitor, stranger: Visitor) -
     assert re.search(r"<p>I1\. [^<]+</p>\s*<p>I2\. ", page)
 
 
-def test_a_paused_seat_keeps_its_link(visitor: Visitor, stranger: Visitor, here: Path) -> None:  # noqa: F811
+def test_a_paused_seat_keeps_its_link(
+    visitor: Visitor,  # noqa: F811
+    stranger: Visitor,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """After a pause, and after a restart of the server, the same link leads to the same turn when it goes on."""
     address, links = begun(visitor, **{"cast.a": "human"})
     (link,) = links.values()
@@ -301,6 +306,10 @@ def test_a_paused_seat_keeps_its_link(visitor: Visitor, stranger: Visitor, here:
         # The page of a paused seat still looks for changes, and no oftener than the stream tells the browser.
         assert f'data-changes="{link}/stream" data-turn="paused"' in again.get(link).text
         assert again.get(f"{link}/stream").text.startswith("retry: 5000\n")
+        # One link can't take up all streams of the server: they are limited in number, as those of a visitor are.
+        with monkeypatch.context() as patched:
+            patched.setattr(live, "MOST_OF_A_VISITOR", 0)
+            assert again.get(f"{link}/stream").status_code == 503
         assert again.send(f"{address}/continue").status_code == 303
         assert turn_of(again, link) == turn
         assert hand_in(again, link, text=SPEECH).status_code == 303

@@ -34,7 +34,8 @@ from debate_orchestrator.util.numbers import plural
 
 BLANK = "0" * 64
 """In place of a report's checksum while that is taken."""
-_VERSION, _SHA = r"(?P<version>\d{1,4}(?:\.\d{1,4}){1,3})", "[0-9a-f]{64}"  # no room for words
+_NUMBER = r"(?:0|[1-9]\d{0,3})"  # one spelling of each version, and no room for words
+_VERSION, _SHA = rf"(?P<version>{_NUMBER}\.{_NUMBER}\.{_NUMBER})", "[0-9a-f]{64}"
 _LINES, _FORM = r"(?P<lines>[1-9]\d{0,11})", r"(?P<form>[1-9]\d{0,5})"
 SENTENCE = (
     rf"Made by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, form {_FORM}, "

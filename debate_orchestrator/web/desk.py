@@ -38,7 +38,7 @@ from debate_orchestrator.web import blocks, folder, reviewing
 from debate_orchestrator.web.guard import DESK, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
-from debate_orchestrator.web.runs import Runs, question
+from debate_orchestrator.web.runs import Runs, agreed_to, question
 
 
 class Desk:
@@ -230,7 +230,7 @@ class Desk:
                 risks = await asyncio.to_thread(find_risks, path)
                 if not _agreed(sent, risks):
                     return self._consent(f"{here}/continue", risks, sent)
-                self._runs.start(path)
+                self._runs.start(path, agreed_to(risks))
             case "question":
                 text, to = sent.get("question", "").strip(), sent.get("to", "")
                 self._runs.record(path, lambda debate: question(debate, text, to))

@@ -14,7 +14,7 @@ from debate_orchestrator.web.guard import Receive, Scope, Send
 MOST_VIEWERS = 1_000
 """Streams that are open at once in the whole server."""
 MOST_OF_A_VISITOR = 10
-"""Streams that one visitor of a public site may have open at once."""
+"""Streams that one visitor of a public site, or the link of one seat, may have open at once."""
 _MOST_WAITING = 2_000
 """Messages that wait for a viewer who reads slowly; with more the stream ends, and the browser opens another."""
 _BEAT_SECONDS = 15.0
@@ -22,7 +22,7 @@ _BEAT_SECONDS = 15.0
 _SEND_SECONDS = 20.0
 """Seconds that a viewer may take to read what was sent."""
 _open = Counter[str]()
-"""Visitor to the streams that are open; under an empty name those of people whom no limit of their own holds."""
+"""Visitor to the streams that are open; under an empty name those of the desk, which no limit of its own holds."""
 
 
 AGAIN = b"retry: 5000\n\n"
@@ -70,7 +70,7 @@ class EventStream:
 
     def __init__(self, audience: Audience | None, first: Callable[[], Iterable[bytes]], visitor: str = ""):
         """`first` makes the events that tell how things stand; without an audience nothing follows them. The streams
-        of a `visitor` are limited in number."""
+        of a `visitor`, or of a link by its token, are limited in number."""
         self._audience, self._first, self._visitor = audience, first, visitor
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

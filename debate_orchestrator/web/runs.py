@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -22,11 +22,13 @@ from debate_orchestrator.core.phases import MIRRORED, Turn
 from debate_orchestrator.core.private_text import PrivateFilter
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.api import find_risks
-from debate_orchestrator.engine.debate import OpenDebate, continue_debate, drive, finish, record_alone, reopening
+from debate_orchestrator.engine.debate import Agree, OpenDebate, continue_debate, drive, finish, record_alone, reopening
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.prompting.person_turns import reply_problems
+from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import JOURNAL, state_folder
 from debate_orchestrator.util.errors import (
@@ -57,6 +59,18 @@ def said(error: Exception) -> list[str]:
         return error.complaints
     traceback.print_exception(error)
     return ["The server failed here. Everything up to now is saved."]
+
+
+def agreed_to(risks: Iterable[Risk]) -> Agree:
+    """Consent to these risks, which the user has seen, and to no others; BadSettings for more."""
+    digests = {risk.digest for risk in risks}
+
+    def agree(journal: JournalWriter, found: Sequence[Risk]) -> None:
+        if any(risk.digest not in digests for risk in found):
+            problem = "The journal has changed since you agreed to what it does beyond the debate."
+            raise BadSettings(problem, hint="go on again: the page then shows what it does now")
+
+    return agree
 
 
 class Writing:
@@ -162,12 +176,12 @@ class Run:
     """A debate that runs in this process. It ends when nothing is left that can be asked from here, when it is paused,
     or when a provider fails; `complaints` then says why."""
 
-    def __init__(self, path: str, people: People, explain: Explain):
+    def __init__(self, path: str, people: People, explain: Explain, agree: Agree = ignore):
         self.path, self.people, self.audience = path, people, Audience()
         self.complaints: list[str] = []
         self.failure: Exception | None = None
         """Why it ended before its debate was complete, unless it was paused on purpose."""
-        self._explain = explain
+        self._explain, self._agree = explain, agree
         self.debate: OpenDebate | None = None
         """The debate while it runs."""
         self.current: CurrentState | None = None
@@ -245,8 +259,7 @@ class Run:
 
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
-        # The user agreed to its risks on the page that started it.
-        with continue_debate(self.path, ignore, reopening) as debate:
+        with continue_debate(self.path, self._agree, reopening) as debate:
             self.debate, self.current = debate, debate.current
             self._shown = {block.id for block in blocks.outline(debate.state)}
             if debate.state.due:
@@ -327,10 +340,11 @@ class Runs:
         run = self._runs.get(path)
         return run if run is not None and run.running else None
 
-    def start(self, path: str) -> Run:
-        """Goes on with a debate to whose risks the user has agreed, unless it runs already."""
+    def start(self, path: str, agree: Agree = ignore) -> Run:
+        """Goes on with a debate, unless it runs already. `agree` is asked about the risks of its journal as it is when
+        it is opened; one that this program has just written does what the user has agreed to."""
         if (run := self.running(path)) is None:
-            run = self._runs[path] = Run(path, People(), self._explain)
+            run = self._runs[path] = Run(path, People(), self._explain, agree)
             self._complaints.pop(path, None)
             run.task.add_done_callback(lambda _: self._ended(run))
             self._remember()
@@ -347,7 +361,7 @@ class Runs:
     def go_on(self) -> None:
         """Goes on with the debates that ran when the last server of this folder ended."""
         for path in remembered():
-            self.start(path)
+            self.start(path, agreed_to(()))
 
     def _remember(self) -> None:
         if self._remembered and not self._leaving:

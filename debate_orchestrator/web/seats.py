@@ -161,7 +161,8 @@ class Seats:
         """Says when the page of the seat has changed. While the debate is paused the stream ends at once, and the
         browser looks again after some seconds."""
         _, _, run = await self._debate(request)
-        return EventStream(run.people.audience if run else None, lambda: [AGAIN, message("here", {})])
+        audience = run.people.audience if run else None
+        return EventStream(audience, lambda: [AGAIN, message("here", {})], request.path_params["token"])
 
     async def report(self, request: Request) -> Response:
         """The finished page, once the debate is complete."""

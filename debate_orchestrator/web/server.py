@@ -148,7 +148,9 @@ def _listening(address: str, port: int) -> Iterator[list[socket.socket]]:
 
 def _bound(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
     listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # On Windows, SO_REUSEADDR would let another process take the same address, and this option keeps it out.
+    option = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+    listening.setsockopt(socket.SOL_SOCKET, option, 1)
     try:
         if family == socket.AF_INET6:
             listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
@@ -179,7 +181,8 @@ def _run(app: App, listening: list[socket.socket], shutdown: Callable[[], Awaita
         http=Connection,
         backlog=BACKLOG,
         ws="none",
-        log_level="warning",
+        # What clients send brings about warnings. Where these are not read, a full pipe would stop the server.
+        log_level="error",
         access_log=False,
         server_header=False,
         proxy_headers=False,

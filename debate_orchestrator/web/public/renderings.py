@@ -6,12 +6,14 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from sys import getsizeof
 from typing import NamedTuple
 
 _AT_ONCE = 2
 """How many renderings the whole site makes at once."""
 _KEPT = 100_000_000
-"""How many bytes or characters are kept. Above this, the rendering that was last asked for longest ago is dropped."""
+"""Bytes of memory that the renderings that are kept may take. Above this, the one that was last asked for longest ago
+is dropped."""
 
 Rendering = str | bytes
 
@@ -76,6 +78,6 @@ class Renderings:
 
     def _keep(self, key: Hashable, rendering: Rendering) -> None:
         self._kept[key] = rendering
-        self._size += len(rendering)
+        self._size += getsizeof(rendering)
         while self._size > _KEPT:
-            self._size -= len(self._kept.popitem(last=False)[1])
+            self._size -= getsizeof(self._kept.popitem(last=False)[1])
