@@ -199,6 +199,27 @@ def test_what_was_agreed_to_is_what_runs(visitor: Visitor, monkeypatch: pytest.M
     assert journal.read_bytes() == other.read_bytes()
 
 
+def test_what_was_agreed_to_is_what_is_judged(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A journal that brings prompts of its own by the time that it is opened is not judged again."""
+    Path("own").mkdir()
+    Path("own/format.yaml").write_text("extends: panel\ntitle: Another\n", encoding="utf-8")
+    address = started(visitor)
+    fields = {**SETUP, "format": "./own"}
+    risks = re.findall(r'name="risk" value="(\w+)"', visitor.send("/new", {**fields, "action": "cost"}).text)
+    other = started(visitor, format="./own", agree="yes", risk=",".join(risks)).rpartition("/")[2]
+
+    def look_and_swap(settings: dict[str, str]) -> tuple[Risk, ...]:
+        shutil.copy(f"{other}.journal.jsonl", f"{NAME}.journal.jsonl")
+        return find_risks(settings)
+
+    monkeypatch.setattr(desk, "find_risks", look_and_swap)
+    there = os.listdir()
+    sent = visitor.send(f"{address}/judge", {"judges": "rehearse"})
+
+    assert sent.status_code == 409 and "has changed since you agreed" in plain(sent.text)
+    assert sorted(os.listdir()) == sorted(there)
+
+
 def test_compare_search_and_judge_again(visitor: Visitor) -> None:
     """Debates are compared side by side, found by what was said, and judged again by others. A second debate of a topic
     has a name of its own."""

@@ -9,9 +9,12 @@ import html
 import os
 import re
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from starlette.testclient import TestClient
@@ -184,3 +187,23 @@ def test_both_loopbacks_are_taken(here: Path) -> None:
         port = other.getsockname()[1]
         with pytest.raises(BadSettings, match="can't be used at ::1"):
             server.serve(port, [f"localhost:{port}"], lambda address: pytest.fail("the desk was served"))
+
+
+def test_what_clients_send_fills_no_pipe(here: Path) -> None:
+    """The server answers however many requests are no HTTP, where what it writes to standard error is not read."""
+    command = [sys.executable, "-m", "debate_orchestrator", "serve", "--no-browser", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pipesize=4096, text=True) as process:
+        try:
+            assert process.stdout is not None
+            parts = urlsplit(process.stdout.readline().strip())
+            assert parts.hostname and parts.port
+
+            def answer(request: bytes) -> bytes:
+                with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10) as connection:
+                    connection.sendall(request)
+                    return connection.recv(100)
+
+            for _ in range(200):
+                assert answer(b"no HTTP\r\n\r\n").startswith(b"HTTP/1.1 400 ")
+        finally:
+            process.terminate()

@@ -6,7 +6,6 @@ import asyncio
 import errno
 import io
 import socket
-import subprocess
 import sys
 import time
 import webbrowser
@@ -401,26 +400,6 @@ def test_no_other_process_can_take_the_address(here: Path, monkeypatch: pytest.M
     monkeypatch.setattr(socket.socket, "setsockopt", lambda listening, level, option, value: chosen.append(option))
     address_of_start()
     assert chosen == [socket.SO_KEEPALIVE]
-
-
-def test_what_clients_send_fills_no_pipe(here: Path) -> None:
-    """The server answers however many requests are no HTTP, where what it writes to standard error is not read."""
-    command = [sys.executable, "-m", "debate_orchestrator", "serve", "--no-browser", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pipesize=4096, text=True) as process:
-        try:
-            assert process.stdout is not None
-            parts = urlsplit(process.stdout.readline().strip())
-            assert parts.hostname and parts.port
-
-            def answer(request: bytes) -> bytes:
-                with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10) as connection:
-                    connection.sendall(request)
-                    return connection.recv(100)
-
-            for _ in range(200):
-                assert answer(b"no HTTP\r\n\r\n").startswith(b"HTTP/1.1 400 ")
-        finally:
-            process.terminate()
 
 
 def test_a_desk_with_names_listens_where_its_proxy_asks(here: Path) -> None:

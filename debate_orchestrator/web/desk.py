@@ -17,8 +17,9 @@ from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import DEFAULT_FORMAT, SOURCED, Settings
-from debate_orchestrator.engine import format_check, start
-from debate_orchestrator.engine.api import find_risks, open_debate, open_judging
+from debate_orchestrator.engine import format_check, rejudge, start
+from debate_orchestrator.engine.api import find_risks, open_debate
+from debate_orchestrator.engine.debate import create_debate
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.providers import discovery
@@ -38,7 +39,7 @@ from debate_orchestrator.web import blocks, folder, reviewing
 from debate_orchestrator.web.guard import DESK, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
-from debate_orchestrator.web.runs import Runs, agreed_to, question
+from debate_orchestrator.web.runs import Runs, must_be_among, question
 
 
 class Desk:
@@ -230,7 +231,7 @@ class Desk:
                 risks = await asyncio.to_thread(find_risks, path)
                 if not _agreed(sent, risks):
                     return self._consent(f"{here}/continue", risks, sent)
-                self._runs.start(path, agreed_to(risks))
+                self._runs.start(path, lambda _, found: must_be_among(risks, found))
             case "question":
                 text, to = sent.get("question", "").strip(), sent.get("to", "")
                 self._runs.record(path, lambda debate: question(debate, text, to))
@@ -262,7 +263,16 @@ class Desk:
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
         if not _agreed(sent, risks):
             return self._consent(f"{self._address_of(path)}/judge", risks, sent, {"judges": "\n".join(judges)})
-        files = await asyncio.to_thread(open_judging, path, judges, trust=True)
+
+        def write_journal() -> DebateFiles:
+            start.must_be_callable({JUDGE: tuple(judges)})
+            files = DebateFiles.of_output(rejudge.output_path(path))
+            judging = rejudge.of_source(path, judges)
+            opening = rejudge.placed(judging, files, lambda found: must_be_among(risks, found)).opening
+            with create_debate(opening, files, judging.speeches):
+                return files
+
+        files = await asyncio.to_thread(write_journal)
         self._runs.start(files.journal)
         return go_to(self._address_of(files.journal))
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +28,6 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.prompting.person_turns import reply_problems
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import JOURNAL, state_folder
 from debate_orchestrator.util.errors import (
@@ -61,16 +60,11 @@ def said(error: Exception) -> list[str]:
     return ["The server failed here. Everything up to now is saved."]
 
 
-def agreed_to(risks: Iterable[Risk]) -> Agree:
-    """Consent to these risks, which the user has seen, and to no others; BadSettings for more."""
-    digests = {risk.digest for risk in risks}
-
-    def agree(journal: JournalWriter, found: Sequence[Risk]) -> None:
-        if any(risk.digest not in digests for risk in found):
-            problem = "The journal has changed since you agreed to what it does beyond the debate."
-            raise BadSettings(problem, hint="go on again: the page then shows what it does now")
-
-    return agree
+def must_be_among(shown: Iterable[Risk], found: Iterable[Risk]) -> None:
+    """BadSettings if any of the risks of a journal, as it is when it is opened, was not shown to the user."""
+    if not {risk.digest for risk in found} <= {risk.digest for risk in shown}:
+        problem = "The journal has changed since you agreed to what it does beyond the debate."
+        raise BadSettings(problem, hint="do it again: the page then shows what the journal does now")
 
 
 class Writing:
@@ -361,7 +355,7 @@ class Runs:
     def go_on(self) -> None:
         """Goes on with the debates that ran when the last server of this folder ended."""
         for path in remembered():
-            self.start(path, agreed_to(()))
+            self.start(path, lambda _, found: must_be_among((), found))
 
     def _remember(self) -> None:
         if self._remembered and not self._leaving:
