@@ -160,6 +160,50 @@ def test_limits_that_no_run_wrote_are_told(here: Path, url: str) -> None:
     asyncio.run(asyncio.wait_for(play(), 10))
 
 
+@pytest.mark.parametrize("lease", ["NaN", "Infinity", "-Infinity", "0", "1e300"])
+def test_a_lease_that_no_run_wrote_is_refused(here: Path, url: str, lease: str) -> None:
+    """A worker takes no debate of a tournament with such a lease; other workers are alive by a usual one."""
+    held = contests.tournament()
+
+    async def play() -> None:
+        async with brought(url, held) as (database, exchange):
+            await enqueue(database, exchange.id, [(held.schedule[0].id, False)])
+            await database.execute(f"UPDATE tournaments SET lease = '{lease}'")
+            await DatabaseJournals(database, exchange.id, await registered(database)).take("debate")
+            with pytest.raises(BadSettings, match=r"has a lease of .* seconds, and one of 1 to 3,600 is allowed"):
+                await Worker(database, lambda tournament: [], at_once=1).work(until_done=True)
+
+    asyncio.run(asyncio.wait_for(play(), 20))
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "5",
+        '{"in_flight": [1]}',
+        '{"in_flight": {"1": "many"}}',
+        '{"limiter": [1]}',
+        '{"limiter": {"allowed": "x"}}',
+        '{"limiter": {"allowed": 1, "grown_at": 1, "careful": false, "paused_until": 1, "refusals": 1, "throttled": 1, '
+        '"buckets": {"requests": [0, 0, 0]}}}',
+        '{"limiter": {"allowed": 1e999, "grown_at": 1, "careful": false, "paused_until": 1, "refusals": 1, '
+        '"throttled": 1, "buckets": {}}}',
+    ],
+)
+def test_a_limiter_that_no_worker_wrote_is_told(here: Path, url: str, state: str) -> None:
+    """No call is admitted by a damaged row of limits, and one sentence says which it is."""
+    held = contests.tournament(rehearse=False)
+
+    async def play() -> None:
+        async with brought(url, held) as (database, exchange):
+            await database.execute("INSERT INTO limiters VALUES (%(key)s, %(state)s)", key=contests.OPUS, state=state)
+            limiters = SharedLimiters(held.spec, database, exchange.id, await registered(database), Counter())
+            with pytest.raises(BadFile, match=f"holds limits of {contests.OPUS} that this program did not write"):
+                await limiters.gate(contests.OPUS).admitted(CALL, "1", asyncio.Event())
+
+    asyncio.run(asyncio.wait_for(play(), 20))
+
+
 def test_a_job_for_a_debate_that_is_not_scheduled(here: Path, url: str) -> None:
     """A worker passes over a job whose debate the tournament does not have, and says so."""
     held, sentences = contests.tournament(), list[str]()

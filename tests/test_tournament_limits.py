@@ -171,7 +171,7 @@ def test_a_pause_lasts_an_hour_at_most() -> None:
     clock = Clock()
     limiter, other = Limiter(Limits(), clock), Limiter(Limits(), clock)
     limiter.on_response(429, {"retry-after": "1000000000"})
-    other.restore({**limiter.state(), "paused_until": 1e12})
+    other.restore(limiter.state().model_copy(update={"paused_until": 1e12}))
 
     assert limiter.wait() == other.wait() == LONGEST_PAUSE <= 3600
 

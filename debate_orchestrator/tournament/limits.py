@@ -11,9 +11,13 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Annotated, Literal, NamedTuple, get_args
+
+from pydantic import Field
 
 from debate_orchestrator.core.events import Reply, Usage
+from debate_orchestrator.core.settings import LARGEST_COUNT
+from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine.estimate import price_of, sizes
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import faults, rates
@@ -35,8 +39,10 @@ LONGEST_PAUSE = 3600.0
 _REFUSALS = (429, 503, 529)
 _LOOK = 0.25
 """Seconds after which a waiting call looks again whether it was told to stop."""
-_STATE = ("allowed", "grown_at", "careful", "paused_until", "refusals", "throttled")
-_KINDS = ("requests", "input_tokens", "output_tokens", "tokens")
+_Kind = Literal["requests", "input_tokens", "output_tokens", "tokens"]
+_KINDS: tuple[_Kind, ...] = get_args(_Kind)
+_Figure = Annotated[float, Field(ge=-1e15, le=1e15)]
+_Count = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
 
 
 class Bucket:
@@ -69,6 +75,21 @@ class Bucket:
         return self.a_minute, self._level, self._at
 
 
+class LimiterState(Value):
+    """What a limiter knows, as plain data. Times are those of its clock, in seconds."""
+
+    allowed: Annotated[_Figure, Field(ge=0)]
+    """Calls that may be under way."""
+    grown_at: _Figure
+    careful: bool
+    paused_until: _Figure
+    refusals: _Count
+    """Those since the last call that was answered."""
+    throttled: _Count
+    buckets: dict[_Kind, tuple[Annotated[_Figure, Field(gt=0)], _Figure, _Figure]]
+    """As `Bucket.state`."""
+
+
 class Limiter:
     """The limits of one model, or of one provider for all its models."""
 
@@ -77,7 +98,9 @@ class Limiter:
         self._given = limits
         now = clock()
         given = {name: getattr(limits, name) for name in _KINDS}
-        self.buckets = {name: Bucket(amount, now) for name, amount in given.items() if amount is not None}
+        self.buckets: dict[str, Bucket] = {
+            name: Bucket(amount, now) for name, amount in given.items() if amount is not None
+        }
         self.in_flight = 0
         self.most = limits.at_once or MOST_AT_ONCE
         self.allowed, self.grown_at, self.careful = float(min(FIRST_AT_ONCE, self.most)), now, False
@@ -138,18 +161,26 @@ class Limiter:
         self.allowed, self.careful = max(1.0, self.in_flight / 2), True
         self.grown_at = self.paused_until
 
-    def state(self) -> dict[str, Any]:
-        """What is known of the limits, as plain data, without the calls under way."""
-        state: dict[str, Any] = {name: getattr(self, name) for name in _STATE}
-        return state | {"buckets": {name: bucket.state() for name, bucket in self.buckets.items()}}
+    def state(self) -> LimiterState:
+        """What is known of the limits, without the calls under way."""
+        buckets = {name: self.buckets[name].state() for name in _KINDS if name in self.buckets}
+        return LimiterState(
+            allowed=self.allowed,
+            grown_at=self.grown_at,
+            careful=self.careful,
+            paused_until=self.paused_until,
+            refusals=self.refusals,
+            throttled=self.throttled,
+            buckets=buckets,
+        )
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: LimiterState) -> None:
         """Takes over what another limiter of the same clock knew. Limits that were given stay as they are."""
-        for name in _STATE:
-            setattr(self, name, state[name])
-        self.paused_until = min(self.paused_until, self._clock() + LONGEST_PAUSE)
-        self.allowed = min(self.allowed, float(self.most))
-        for name, (a_minute, level, at) in state["buckets"].items():
+        self.grown_at, self.careful, self.refusals = state.grown_at, state.careful, state.refusals
+        self.throttled = state.throttled
+        self.paused_until = min(state.paused_until, self._clock() + LONGEST_PAUSE)
+        self.allowed = min(state.allowed, float(self.most))
+        for name, (a_minute, level, at) in state.buckets.items():
             given = getattr(self._given, name)
             self.buckets[name] = Bucket(a_minute if given is None else given, at, level)
 

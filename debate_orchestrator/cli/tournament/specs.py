@@ -151,10 +151,13 @@ def _origin(tournament: Tournament) -> consent.Origin:
 
 def lease(text: str) -> float:
     """The value of --lease, in seconds."""
+    from debate_orchestrator.tournament.cluster.database import LONGEST_LEASE, SHORTEST_LEASE
+
     with suppress(ValueError):
-        if 1 <= (seconds := float(text)) <= 3_600:
+        if SHORTEST_LEASE <= (seconds := float(text)) <= LONGEST_LEASE:
             return seconds
-    raise BadSettings(f"--lease must be a number of seconds from 1 to 3,600, and not {text!r}.")
+    allowed = f"{SHORTEST_LEASE:,.0f} to {LONGEST_LEASE:,.0f}"
+    raise BadSettings(f"--lease must be a number of seconds from {allowed}, and not {text!r}.")
 
 
 def at_once(text: str) -> int:

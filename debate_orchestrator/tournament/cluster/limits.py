@@ -9,16 +9,20 @@ transaction.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.events import Usage
+from debate_orchestrator.core.settings import LARGEST_COUNT
+from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine.budget import RUN_AGAIN, check_cap
 from debate_orchestrator.tournament.cluster.database import LIVE_ANYWHERE, RETRY, Database, fetched, out_of_reach
-from debate_orchestrator.tournament.limits import Admission, Gate, Limiter, Limiters, until_next_look
+from debate_orchestrator.tournament.limits import Admission, Gate, Limiter, Limiters, LimiterState, until_next_look
 from debate_orchestrator.tournament.spec import Spec
+from debate_orchestrator.util.errors import BadFile
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -27,7 +31,7 @@ _SOON = 0.1
 """Seconds until limiters are looked at again where calls under way leave no room."""
 
 _BEGIN = "INSERT INTO limiters (key) SELECT unnest(%(keys)s::text[]) ON CONFLICT DO NOTHING"
-_LOCK = "SELECT key, state FROM limiters WHERE key = ANY(%(keys)s::text[]) ORDER BY key FOR UPDATE"
+_LOCK = "SELECT key, state::text FROM limiters WHERE key = ANY(%(keys)s::text[]) ORDER BY key FOR UPDATE"
 _NOW = f"SELECT extract(epoch FROM clock_timestamp()), ARRAY({LIVE_ANYWHERE})"
 _SAVE = """
 UPDATE limiters SET state = new.state::jsonb FROM unnest(%(keys)s::text[], %(states)s::text[]) AS new (key, state)
@@ -40,6 +44,14 @@ UPDATE tournaments SET committed = committed + %(price)s, calls = calls + %(call
 WHERE id = %(id)s AND (max_cost IS NULL OR committed + %(price)s <= max_cost OR %(calls)s = 0)
 RETURNING id
 """
+
+
+class _Row(Value):
+    """The state of one model or provider in the database; empty at first."""
+
+    limiter: LimiterState | None = None
+    in_flight: dict[str, Annotated[int, Field(ge=-LARGEST_COUNT, le=LARGEST_COUNT)]] = {}
+    """The number of a worker to its calls under way."""
 
 
 class SharedLimiters(Limiters):
@@ -154,12 +166,12 @@ class SharedGate(Gate):
         # Both are read together: a call that ends between them would leave its room, and not the refusal that it met.
         written.add(self._unreported)
         self._unreported, own = _Unreported(), Counter(self._shared.under_way)
-        limiters = {}
+        limiters, in_flight = dict[str, Limiter](), dict[str, dict[str, int]]()
         for key, limits in self._limits.items():
             limiter = limiters[key] = Limiter(limits, lambda: now)
-            if state := states[key].get("limiter"):
+            if (state := states[key].limiter) is not None:
                 limiter.restore(state)
-            others = states[key]["in_flight"] = _of(live, states[key].get("in_flight", {}))
+            others = in_flight[key] = _of(live, states[key].in_flight)
             limiter.in_flight = own[key] + sum(others.values())
             limiter.correct(written.amounts)
         throttled = limiters[self._model].throttled
@@ -183,23 +195,34 @@ class SharedGate(Gate):
         await self._commit(connection, price, counts, call, turn)
         texts = []
         for key, limiter in limiters.items():
-            in_flight = {**states[key]["in_flight"], str(self._shared.worker): own[key]}
-            texts.append(json.dumps({"limiter": limiter.state(), "in_flight": in_flight}))
+            counts_by_worker = {**in_flight[key], str(self._shared.worker): own[key]}
+            texts.append(_Row(limiter=limiter.state(), in_flight=counts_by_worker).model_dump_json())
         await connection.execute(_SAVE, {"keys": list(limiters), "states": texts})
         if call is None:  # if the database crashes, calls that have ended count a little longer
             await connection.execute(_UNSYNCED)
         return seconds
 
-    async def _locked(self, connection: AsyncConnection) -> tuple[dict[str, dict[str, Any]], set[str], float]:
+    async def _locked(self, connection: AsyncConnection) -> tuple[dict[str, _Row], set[str], float]:
         """The states of the limits, which no other worker can change until the transaction ends; the workers that are
-        alive, without this one; and the time."""
+        alive, without this one; and the time. BadFile for a state that no worker wrote."""
         keys = sorted(self._limits)
         states = dict(await fetched(connection, _LOCK, keys=keys))
         if len(states) < len(keys):
             await connection.execute(_BEGIN, {"keys": keys})
             states = dict(await fetched(connection, _LOCK, keys=keys))
         ((now, alive),) = await fetched(connection, _NOW)
-        return states, {*map(str, alive)} - {str(self._shared.worker)}, float(now)
+        return (
+            {key: self._row(key, states[key]) for key in keys},
+            {*map(str, alive)} - {str(self._shared.worker)},
+            float(now),
+        )
+
+    def _row(self, key: str, state: str) -> _Row:
+        try:
+            return _Row.model_validate_json(state)
+        except ValidationError:
+            problem = f"{self._shared.database.where} holds limits of {key} that this program did not write."
+            raise BadFile(problem, hint="restore the database, or name an empty one") from None
 
     async def _commit(
         self, connection: AsyncConnection, price: float, counts: dict[str, int], call: Admission | None, turn: str

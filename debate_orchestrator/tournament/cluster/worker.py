@@ -16,7 +16,13 @@ from typing import Any, NamedTuple
 from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.tournament.cluster import queue
-from debate_orchestrator.tournament.cluster.database import HAS_JOBS, Database, out_of_reach
+from debate_orchestrator.tournament.cluster.database import (
+    HAS_JOBS,
+    LONGEST_LEASE,
+    SHORTEST_LEASE,
+    Database,
+    out_of_reach,
+)
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import Requeue
@@ -135,16 +141,22 @@ class Worker:
         """Begins with the tournaments that have debates left, and ends with those that have none; what speaks against
         each of the former."""
         found = await self._database.rows(_OPEN)
-        self._leases = {tournament: lease for tournament, _, _, lease in found}
+        self._leases = {tournament: lease for tournament, _, _, lease in found if _may_be_lease(lease)}
         for tournament in self._taking.keys() - self._leases.keys():
             self._leave(tournament)
-        return [await self._begin(tournament, tag, latest) for tournament, tag, latest, _ in found]
+        return [await self._begin(*tournament) for tournament in found]
 
-    async def _begin(self, tournament: str, tag: str, latest: int) -> list[str]:
+    async def _begin(self, tournament: str, tag: str, latest: int, lease: float) -> list[str]:
         """Takes debates of a tournament from now on, if it may and can; what speaks against it otherwise."""
         if tournament in self._taking or self._refused.get(tournament) == latest:
             return []
         _, problems = await self._loaded(tournament)
+        if not _may_be_lease(lease):
+            allowed = f"one of {SHORTEST_LEASE:,.0f} to {LONGEST_LEASE:,.0f} is allowed"
+            problems = [
+                *problems,
+                f"The tournament {tournament} in {self._database.where} has a lease of {lease} seconds, and {allowed}.",
+            ]
         if problems:
             self._refuse(tournament, tag, latest, problems)
             return problems
@@ -226,6 +238,7 @@ class Worker:
         ((latest, lease, retry_failed, begun),) = await self._database.persistent(
             lambda: self._database.rows(_DEBATE, **names)
         )
+        lease = lease if _may_be_lease(lease) else LONGEST_LEASE
         known = await self._round(tournament, latest, worker, retry_failed=retry_failed)
         if known is None:
             raise Requeue(round(lease))
@@ -282,9 +295,14 @@ class Worker:
         name = f"The tournament {tournament} in {self._database.where}"
         try:
             spec = thawed(strict_json(text), name).model_copy(update={"max_cost": None})
+            held = Tournament(name, spec, make_schedule(spec), topics_by_id(spec.topics))
         except UserError as error:
             return None, error.complaints
         except ValueError as error:
             return None, [f"{name}: its spec is not JSON ({error})."]
-        held = Tournament(name, spec, make_schedule(spec), topics_by_id(spec.topics))
         return held, self._refusal(held)
+
+
+def _may_be_lease(lease: object) -> bool:
+    """Whether that is a number of seconds that a run can have written."""
+    return isinstance(lease, float) and SHORTEST_LEASE <= lease <= LONGEST_LEASE
