@@ -23,7 +23,7 @@ Answer = tuple[int, Mapping[str, str], Iterable[bytes]]
 
 
 @contextmanager
-def answering(answer: Callable[[Asked], Answer]) -> Iterator[str]:
+def answering(answer: Callable[[Asked], Answer], host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
     """The address of a server that answers from threads of its own."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -44,10 +44,10 @@ def answering(answer: Callable[[Asked], Answer]) -> Iterator[str]:
         def log_message(self, *told: Any) -> None:
             """Prints nothing."""
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http = ThreadingHTTPServer((host, port), Handler)
     Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{http.server_address[1]}"
+        yield f"http://{host}:{http.server_address[1]}"
     finally:
         http.shutdown()
         http.server_close()

@@ -62,7 +62,9 @@ def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
     standing = visitor.get(address).text.partition('id="status"')[2].partition("</div>")[0]
     assert folder.outcome(fold(read_journal(f"{NAME}.journal.jsonl").events)) in plain(standing)
     late = visitor.get(f"{address}/stream")
-    assert late.headers["content-type"].startswith("text/event-stream") and late.text == "event: over\ndata: {}\n\n"
+    assert late.headers["content-type"].startswith("text/event-stream") and late.text.endswith(
+        "\n\nevent: over\ndata: {}\n\n"
+    )
 
 
 def test_positions_are_worked_out_without_a_model(visitor: Visitor) -> None:

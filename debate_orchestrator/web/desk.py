@@ -177,6 +177,7 @@ class Desk:
         return self._page(
             "debate.html.j2",
             name=name,
+            proof=self._tokens.proof("desk"),
             local=of_this_machine(request.headers["host"]),
             setup=state.opened.setup,
             sides={side: format.name_of(side) for side in format.sides},
@@ -206,9 +207,10 @@ class Desk:
     async def stream(self, request: Request) -> Any:
         """What happens in a debate, as it happens."""
         run = self._runs.running(folder.journal_of(request.path_params["name"]))
+        proof = self._tokens.proof("desk")
         if run is None:
-            return EventStream(None, lambda: [message("over", {})])
-        return EventStream(run.audience, run.first)
+            return EventStream(None, lambda: [message("over", {})], proof=proof)
+        return EventStream(run.audience, run.first, proof=proof)
 
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""

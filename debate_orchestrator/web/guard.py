@@ -217,6 +217,11 @@ class Tokens:
         """The key of one reviewer of that debate. `stem` is the name of the reviewer's files without the ending."""
         return _digest(self._secret, f"reviewer {debate} {stem}")
 
+    def proof(self, page: str) -> str:
+        """What the page of a seat, or `desk`, holds since it was loaded, and what this server repeats when that page
+        asks again. The page never sends it, so a program that takes the address later does not know it."""
+        return _digest(self._links, f"proof {page}")
+
     def tournament(self, name: str) -> str:
         """The token of the page that lies in the folder of a tournament, for as long as the key of the desk holds."""
         return _digest(self.desk.encode(), f"tournament {name}")

@@ -68,10 +68,13 @@ class Audience:
 class EventStream:
     """The answer to a request for a stream: first how things stand, then what happens."""
 
-    def __init__(self, audience: Audience | None, first: Callable[[], Iterable[bytes]], visitor: str = ""):
+    def __init__(
+        self, audience: Audience | None, first: Callable[[], Iterable[bytes]], visitor: str = "", proof: str = ""
+    ):
         """`first` makes the events that tell how things stand; without an audience nothing follows them. The streams
-        of a `visitor`, or of a link by its token, are limited in number."""
-        self._audience, self._first, self._visitor = audience, first, visitor
+        of a `visitor`, or of a link by its token, are limited in number. A `proof` is sent before anything else: by it
+        a page knows the server that made it."""
+        self._audience, self._first, self._visitor, self._proof = audience, first, visitor, proof
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visitor = self._visitor
@@ -103,6 +106,8 @@ class EventStream:
 
         viewer = self._audience.join() if self._audience else None
         try:
+            if self._proof:
+                await write(message("server", self._proof))
             for body in self._first():
                 await write(body)
             while viewer is not None:

@@ -206,6 +206,7 @@ class Run:
     def leave(self) -> None:
         """Does the same because the server ends."""
         self._leaving = True
+        self.people.audience.close()  # pages of seats are not to load anew what another program may answer by then
         self.pause()
 
     def record(self, event: Event) -> None:

@@ -136,6 +136,7 @@ class Seats:
             422 if problems or remarks else 200,
             form_token=request.path_params["token"],
             here=request.url.path,
+            proof=self._tokens.proof(request.path_params["token"]),
             setup=state.opened.setup,
             name=format.name_of(seat),
             side=side,

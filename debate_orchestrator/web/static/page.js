@@ -1,10 +1,23 @@
 "use strict";
 
+// Another program may take the address of a server that has ended. What a page holds as proof never leaves it, so only
+// the server that made the page can repeat it. Without it nothing is put into the page, loaded or sent.
+const proof = document.querySelector("[data-proof]")?.dataset.proof;
+const endWith = (place, stream) => {
+  stream.close();
+  for (const button of document.querySelectorAll("form button")) { button.disabled = true; }
+  place.textContent = "The server of this page has ended, and another program answers at its address. What you typed stays here: copy it, and open the link of the new start.";
+};
+
 // The live page of a debate: blocks as they come, and speeches while they are written.
 const debate = document.querySelector("[data-stream]");
 if (debate) {
   const writing = new Map();
   const stream = new EventSource(debate.dataset.stream);
+  const status = document.getElementById("status");
+  let proven = !proof; // a public site has none
+  stream.addEventListener("server", (event) => { proven = JSON.parse(event.data) === proof; });
+  const listen = (kind, take) => stream.addEventListener(kind, (event) => { if (proven) { take(event); } else { endWith(status, stream); } });
   const place = (html) => {
     const holder = document.createElement("template");
     holder.innerHTML = html; // made by this server, where everything that was said is escaped
@@ -15,15 +28,14 @@ if (debate) {
       if (before) { before.replaceWith(block); } else { debate.append(block); }
     }
   };
-  stream.addEventListener("page", (event) => { debate.replaceChildren(); writing.clear(); place(JSON.parse(event.data)); });
-  stream.addEventListener("block", (event) => place(JSON.parse(event.data)));
-  const status = document.getElementById("status");
+  listen("page", (event) => { debate.replaceChildren(); writing.clear(); place(JSON.parse(event.data)); });
+  listen("block", (event) => place(JSON.parse(event.data)));
   const close = document.querySelector("[data-close]");
-  stream.addEventListener("status", (event) => {
+  listen("status", (event) => {
     status.innerHTML = JSON.parse(event.data);
     if (close) { close.hidden = !status.querySelector("[data-closable]"); }
   });
-  stream.addEventListener("text", (event) => {
+  listen("text", (event) => {
     const { turn, heading, side, start, text } = JSON.parse(event.data);
     if (!writing.has(turn)) {
       const article = document.createElement("article");
@@ -39,7 +51,7 @@ if (debate) {
     words.textContent = words.textContent.slice(0, start) + text;
   });
   let lost = false; // after that another program may answer at this address, and its page is loaded by the reader alone
-  stream.addEventListener("over", () => {
+  listen("over", () => {
     stream.close();
     if (!lost) { location.reload(); return; }
     const link = document.createElement("a");
@@ -49,6 +61,7 @@ if (debate) {
   });
   stream.addEventListener("error", () => {
     lost = true;
+    proven = !proof;
     const again = stream.readyState !== EventSource.CLOSED; // then it connects again by itself
     status.textContent = again ? "Connection lost, trying again." : "This page no longer follows the debate. Load it anew.";
   });
@@ -62,11 +75,13 @@ if (changes) {
     const answer = await fetch(location.pathname, { headers: { accept: "text/html" } }).catch(() => null);
     if (!answer || !answer.ok) { return; }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (page.querySelector("[data-proof]")?.dataset.proof !== proof) { endWith(changes, stream); return; }
     const there = page.querySelector("[data-changes]");
     if (!there || there.dataset.turn !== changes.dataset.turn) { stream.close(); location.replace(location.pathname); }
   };
   let failures = 0; // the stream of a paused debate ends at once, and is opened again: that is no failure
-  stream.addEventListener("error", () => { failures += 1; if (failures > 1) { changes.textContent = "Connection lost, trying again."; } });
+  stream.addEventListener("error", () => { failures += 1; if (failures > 1) { changes.textContent = "Connection lost, trying again."; }
+    if (stream.readyState === EventSource.CLOSED) { changes.textContent = "This page no longer follows the debate. Load it anew."; } });
   stream.addEventListener("open", () => { failures = 0; changes.textContent = ""; });
   stream.addEventListener("change", look);
   stream.addEventListener("here", look);
