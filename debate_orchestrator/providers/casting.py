@@ -8,7 +8,7 @@ from typing import Any
 
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, JUDGE, judges
-from debate_orchestrator.providers import discovery, servers
+from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Archiving, Permissions, Provider
 from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, entry
 from debate_orchestrator.util import model_spec
@@ -40,6 +40,8 @@ def _seat_problem(seat: str, spec: str) -> str | None:
     elif real is not None and real.seats and seat not in real.seats:
         return f"{short_repr(spec)} can't fill this seat: a person argues or judges."
     if known is None or not known.module:
+        from debate_orchestrator.providers import discovery  # late: most casts are spelt right
+
         usable = ", ".join(_usable(seat))
         return f"{short_repr(spec)} is not a model spec; use one of {usable}. Try: {discovery.meant(spec)}."
     problem: str | None = _module(known).problem(spec)
