@@ -56,7 +56,7 @@ def stranger(debate: Run, seat: str, cast: tuple[str, ...], *, held: bool) -> No
     ran = debate("run", *STATED[:3], "--rounds=1", "--no-issues", "--output=r.md", *flags)
     assert ran.code == 3, ran.err
     with JournalWriter(J) as journal:
-        journal.append(Reassigned(seat=seat.split()[-1], who=cast))
+        journal.append(Reassigned(seat=seat.rsplit(maxsplit=1)[-1], who=cast))
 
 
 @pytest.mark.parametrize("held", [False, True], ids=["at the start", "before the verdict"])
