@@ -437,10 +437,10 @@ def test_no_verb_can_forget_consent() -> None:
     def users(text: str, folder: str = "") -> set[str]:
         return {name for name, source in sources.items() if name.startswith(folder) and text in source}
 
-    assert users("OpenDebate(") == {"engine/debate.py"}
+    assert users("OpenDebate(") == users("TurnRunner(") == {"engine/debate.py"}
     assert users("JournalWriter(", "cli/") | users("JournalWriter.create(", "cli/") == set()
     assert users("continue_debate(", "cli/") == users("create_paid_debate(", "cli/") == {"cli/consent.py"}
-    assert users("create_debate(", "cli/") == users("run_loop(", "cli/") == set()
+    assert users("create_debate(", "cli/") | users("open_journal(", "cli/") == set()
 
 
 def test_consent_is_asked_for_at_a_terminal(here: Path) -> None:

@@ -13,7 +13,7 @@ from core.folding import play
 from dealing import for_each
 from debates import CONCEDE, DECLINE, answers, entries, one_agent, opening, played, saying
 from journals import START, line, written
-from speakers import Speaker
+from speakers import Speaker, take_turns
 
 from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.costs import costs_of
@@ -21,7 +21,6 @@ from debate_orchestrator.core.events import Event, Opened, Rejected, Spoke
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.transcript_file import parse
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import brief
@@ -42,7 +41,7 @@ def judged(path: Path, opened: Opened, speaker: Speaker) -> DebateState:
         debate = fold(journal.events)
         sides = fold([opened.with_settings(cast=opened.cast | {"judge": ("host",) * len(debate.judges)})])
         seats = registry.make_providers(CurrentState(sides)) | dict.fromkeys(debate.judges, speaker)
-        return asyncio.run(run_loop(journal, CurrentState(debate), seats))
+        return asyncio.run(take_turns(journal, CurrentState(debate), seats))
 
 
 def speeches(debate: DebateState) -> list[tuple[str, str]]:

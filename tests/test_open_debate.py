@@ -12,7 +12,14 @@ from debates import opening
 
 from debate_orchestrator.core.events import BudgetChanged, Event, Opened, Reassigned, Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import continue_debate, create_debate, create_paid_debate, drive, finish
+from debate_orchestrator.engine.debate import (
+    continue_debate,
+    create_debate,
+    create_paid_debate,
+    drive,
+    finish,
+    seat_providers,
+)
 from debate_orchestrator.providers import registry
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage import journal_retry
@@ -85,13 +92,13 @@ def test_a_pause(here: Path, resumes: bool) -> None:
         return resumes
 
     with create_debate(opening(rounds=1, cast=dict.fromkeys(("a", "b", "judge"), ("rehearse",))), FILES) as debate:
-        asyncio.run(drive(debate, on_event=on_event, stop=stop, paused=paused))
+        asyncio.run(drive(debate, seat_providers(debate), on_event=on_event, stop=stop, paused=paused))
         assert debate.state.complete is resumes and pauses == [1]
         if not resumes:
             with pytest.raises(Paused, match="turns wait"):
                 finish(debate)
     with continue_debate(J, ignore) as debate:
-        asyncio.run(drive(debate))
+        asyncio.run(drive(debate, seat_providers(debate)))
         report, problems = finish(debate)
     assert debate.state.complete and problems == [] and report.status == "complete"
     assert len({event.turn for event in read(J).events if event.kind == "spoke"}) == 2

@@ -55,7 +55,7 @@ OnBrief = Callable[[DebateState, Turn, Brief], None]
 
 @dataclass(frozen=True)
 class TurnRunner:
-    """Runs the turns of one debate; `engine.loop.run_loop` says what its fields mean."""
+    """Runs the turns of one debate; `engine.debate.drive` says what its fields mean."""
 
     journal: JournalWriter
     current: CurrentState
