@@ -16,8 +16,8 @@ from speakers import Speaker, begun, take_turns
 from debate_orchestrator.core.events import Asked
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util.errors import ProviderFailed
 
 CUTS = 12

@@ -12,6 +12,7 @@ from debates import opening
 
 from debate_orchestrator.core.events import BudgetChanged, Event, Opened, Reassigned, Reply
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import retry
 from debate_orchestrator.engine.debate import (
     continue_debate,
     create_debate,
@@ -20,11 +21,10 @@ from debate_orchestrator.engine.debate import (
     finish,
     seat_providers,
 )
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.providers import registry
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.storage import journal_retry
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadSettings, JournalWriteError, Paused
 from debate_orchestrator.util.messages import ignore
@@ -117,7 +117,7 @@ def test_what_was_paid_for_waits_for_room(here: Path, monkeypatch: pytest.Monkey
         return create(path, opened)
 
     monkeypatch.setattr(JournalWriter, "create", full_twice)
-    monkeypatch.setattr(journal_retry, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(retry, "WRITE_AGAIN", 0.0)
     asyncio.run(create_paid_debate(paid, FILES, unsaved=UnsavedEvents(told.append))).journal.close()
     assert len(tried) == 3 and read(J).events == [paid]
     assert [sentence.split(":")[0].split(" can't")[0] for sentence in told] == [

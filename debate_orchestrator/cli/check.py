@@ -11,7 +11,7 @@ from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.next_command import asking_again, next_command
+from debate_orchestrator.engine.debate import asking_again, next_command
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins

@@ -8,7 +8,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.floor import record, status
 from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core import schedule
-from debate_orchestrator.engine.next_command import next_command
+from debate_orchestrator.engine.debate import next_command
 from debate_orchestrator.reports import wording
 
 EXAMPLE = "debate close debate-report.journal.jsonl"

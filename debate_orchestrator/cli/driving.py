@@ -17,9 +17,8 @@ from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLin
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import OpenDebate, drive, finish, seat_providers
+from debate_orchestrator.engine.debate import OpenDebate, asking_again, drive, finish, seat_providers
 from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.engine.next_command import asking_again
 from debate_orchestrator.engine.turn import OnEvent, OnText
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import wording

@@ -14,7 +14,7 @@ from debate_orchestrator.core import schedule, transcript
 from debate_orchestrator.core.events import Answer, Event
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.next_command import next_command
+from debate_orchestrator.engine.debate import next_command
 from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import build_report, closing_line

@@ -26,13 +26,13 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine import estimate, rejudge, turn
 from debate_orchestrator.engine.budget import SharedBudget
 from debate_orchestrator.engine.debate import continue_debate, create_debate, drive
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, Data, Probe, Side, other, outcome, summary
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.files import make_folder
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.data import read_mapping

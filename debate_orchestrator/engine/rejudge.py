@@ -30,7 +30,7 @@ from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import CALLING, MOST_JUDGES, VOTING, Settings, line_problems
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import transcript_file
-from debate_orchestrator.engine.next_command import next_command
+from debate_orchestrator.engine.debate import next_command
 from debate_orchestrator.engine.start import new_opening
 from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader

@@ -18,6 +18,7 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine.api import trusting
 from debate_orchestrator.engine.debate import OpenDebate, continue_debate, drive, finish, seat_providers
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, earlier_briefs, wait_for_replies
 from debate_orchestrator.prompting import replies
@@ -28,7 +29,6 @@ from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.errors import BadFile, BadReply, OutOfTurn, short_repr

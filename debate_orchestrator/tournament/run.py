@@ -19,10 +19,10 @@ from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import SharedBudget
 from debate_orchestrator.engine.debate import OpenDebate, drive, open_journal
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.providers import registry
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.tournament.batches import Batches, in_batches
 from debate_orchestrator.tournament.folder import FileJournals, Tournament, read_begun

@@ -31,11 +31,11 @@ from debate_orchestrator.engine.debate import (
     reopening,
     seat_providers,
 )
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.prompting.person_turns import reply_problems
 from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import JOURNAL, state_folder
 from debate_orchestrator.util.errors import (
     BadFile,
