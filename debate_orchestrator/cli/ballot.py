@@ -21,10 +21,10 @@ from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import at_terminal, page, print_json, remark, say
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import Field, Shape, json_schema
-from debate_orchestrator.engine.debate import next_command
 from debate_orchestrator.reports import markdown, reviews
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm
+from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.terminal import prompt

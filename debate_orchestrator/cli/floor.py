@@ -14,7 +14,7 @@ from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import QUESTION, Event, QuestionAsked
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import next_command, record_alone
+from debate_orchestrator.engine.debate import record_alone
 from debate_orchestrator.reports import wording
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import BadSettings, LockedJournal, short_repr
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     say(wording.announced(debate, asked) or "")
     if before:
         say(f"These turns were briefed before the question and will not see it: {', '.join(before)}.")
-    say(f"Go on with `{next_command(debate, arguments.journal)}`.")
+    say(f"Go on with `{wording.next_command(debate, arguments.journal)}`.")
     return 0
 
 

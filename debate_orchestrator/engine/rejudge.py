@@ -30,12 +30,12 @@ from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import CALLING, MOST_JUDGES, VOTING, Settings, line_problems
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import transcript_file
-from debate_orchestrator.engine.debate import next_command
 from debate_orchestrator.engine.start import new_opening
 from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import registry
 from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
+from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files

@@ -3,7 +3,6 @@ lets nothing else in."""
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Iterator
 from functools import cache, partial
@@ -162,7 +161,6 @@ LONGEST = 200
 """Characters of a line, for as many whole sentences as fit."""
 _SLACK = 80
 """Characters by which a whole text may be longer, rather than be cut for a few words."""
-_SENTENCE = re.compile(r"\S.*?(?:(?<!\s\d)(?<!^\d)[.!?…][\"”’')\]]*(?=\s+(?:\d+\.\s|[\"“‘'(\[]*[^\W\d_a-z]))|$)")
 
 
 def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales, quotes: tuple[str, str] | None = None) -> str:
@@ -210,7 +208,7 @@ def opening(text: str, most: int = LONGEST) -> tuple[str, int]:
     line, end = sanitize.one_line(text), 0
     if len(line) <= most + _SLACK:
         return line, 0
-    for sentence in _SENTENCE.finditer(line):
+    for sentence in wording.sentences(line):
         if sentence.end() > most:
             break
         end = sentence.end()
