@@ -30,7 +30,7 @@ from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import BadJournal, BadSettings, OutOfTurn
+from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, OutOfTurn
 
 NEW = ("speaker",)
 
@@ -154,6 +154,16 @@ def of_before(path: Path, say: puppets.Say) -> Path:
             file.write(made := line(n, before, event))
             before = json.loads(made)["hash"]
     return path
+
+
+def test_a_journal_is_known_by_how_it_begins(tmp_path: Path) -> None:
+    """Whatever a journal is called, it is judged as one, and a transcript in JSON as a transcript."""
+    written(tmp_path / "talk.txt", played(rounds=1))
+    (tmp_path / "talk.json").write_text('{"topic": "T"}', encoding="utf-8")
+
+    assert rejudge.of_source(str(tmp_path / "talk.txt"), NEW).opening.recording is not None
+    with pytest.raises(BadFile, match=r"talk\.json"):
+        rejudge.of_source(str(tmp_path / "talk.json"), NEW)
 
 
 def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
