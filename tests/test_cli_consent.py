@@ -30,14 +30,6 @@ KEY = "sk-a-users-own-key"
 
 
 @pytest.fixture
-def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that is not below the working folder, with a file in it."""
-    folder = tmp_path_factory.mktemp("outside")
-    (folder / "private.md").write_text("private words")
-    return folder
-
-
-@pytest.fixture
 def server(here: Path) -> Iterator[Server]:
     with serving(Server()) as made:
         yield made

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 from core.folding import opened
 from debates import opening
-from evidence_site import ARTICLE, Site, answer, serving
+from evidence_site import ARTICLE, Site
 from human_turns import PEOPLE
 from hypothesis import given
 from hypothesis import strategies as st
@@ -330,13 +329,6 @@ def test_what_a_person_costs() -> None:
 
 
 QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serving() as site:
-        site.says["/"] = answer(ARTICLE)
-        yield site
 
 
 def cited(*urls: str | None, quote: str = QUOTE) -> DebateState:
