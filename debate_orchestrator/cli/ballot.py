@@ -39,7 +39,7 @@ EXAMPLE = "debate ballot debate-report.journal.jsonl --as ada"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="the newest debate of the folder by default")
+    flags.add_journal(parser)
     parser.add_argument("--as", dest="name", metavar="NAME", help="the name you sign with")
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--form", action="store_true", help="print an empty form to fill in elsewhere; asks nothing")

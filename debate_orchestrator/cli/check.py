@@ -24,7 +24,7 @@ EXAMPLE = "debate check debate-report.journal.jsonl debate-report.md"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="the newest debate of the folder by default")
+    flags.add_journal(parser)
     about = "a report of it; by default those beside the journal"
     parser.add_argument("given", nargs="*", default=[], metavar="REPORT", help=about)
     flags.add_json(parser)

@@ -14,9 +14,7 @@ EXAMPLE = "debate close debate-report.journal.jsonl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "journal", metavar="JOURNAL", nargs="?", help="by default the newest of the folder that is not finished"
-    )
+    flags.add_journal(parser, "is not finished")
     flags.add_json(parser)
 
 

@@ -23,9 +23,7 @@ EXAMPLE = 'debate floor debate-report.journal.jsonl "What would it cost?" --to a
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "journal", metavar="JOURNAL", nargs="?", help="by default the newest of the folder that is not finished"
-    )
+    flags.add_journal(parser, "is not finished")
     parser.add_argument("question", metavar="QUESTION")
     about = "a, b or judge; may be repeated; all with turns left by default"
     parser.add_argument("--to", metavar="SEAT", action="append", help=about)

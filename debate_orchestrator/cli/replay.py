@@ -34,7 +34,7 @@ _FASTEST = 100_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="the newest debate of the folder by default")
+    flags.add_journal(parser)
     flags.add_replay(parser)
     flags.add_json(parser)
 

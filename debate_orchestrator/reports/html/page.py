@@ -163,7 +163,7 @@ _SLACK = 80
 """Characters by which a whole text may be longer, rather than be cut for a few words."""
 
 
-def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales, quotes: tuple[str, str] | None = None) -> str:
+def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales, quotes: tuple[str, str] | None) -> str:
     """A turn in a line: how its speech begins, what its ballot says, or that it has neither. What stands between the
     tags of `quotes` is quoted. `writer` is the page's, so that a speech is parsed once."""
     if turn.declined:
