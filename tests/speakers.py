@@ -18,7 +18,7 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import drive, open_journal
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.registry import Piece, Provider
+from debate_orchestrator.providers.provider import Piece, Provider
 from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles

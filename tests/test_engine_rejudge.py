@@ -24,7 +24,7 @@ from debate_orchestrator.engine import rejudge
 from debate_orchestrator.engine.transcript_file import parse
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers import casting
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -40,7 +40,7 @@ def judged(path: Path, opened: Opened, speaker: Speaker) -> DebateState:
     with JournalWriter.create(path, opened) as journal:
         debate = fold(journal.events)
         sides = fold([opened.with_settings(cast=opened.cast | {"judge": ("host",) * len(debate.judges)})])
-        seats = registry.make_providers(CurrentState(sides)) | dict.fromkeys(debate.judges, speaker)
+        seats = casting.make_providers(CurrentState(sides)) | dict.fromkeys(debate.judges, speaker)
         return asyncio.run(take_turns(journal, CurrentState(debate), seats))
 
 

@@ -22,7 +22,7 @@ from debate_orchestrator.engine.debate import (
     seat_providers,
 )
 from debate_orchestrator.engine.retry import UnsavedEvents
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers import casting
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import DebateFiles
@@ -38,7 +38,7 @@ def test_nothing_happens_before_consent(here: Path, monkeypatch: pytest.MonkeyPa
     """Without consent a journal stays as it was, byte for byte, with none of the changes, and no provider is made."""
     create_debate(opening(cast=PROGRAMS), FILES).journal.close()
     before = Path(J).read_bytes()
-    monkeypatch.setattr(registry, "make_providers", lambda *_: pytest.fail("a provider was made"))
+    monkeypatch.setattr(casting, "make_providers", lambda *_: pytest.fail("a provider was made"))
 
     def refuse(journal: JournalWriter, risks: Sequence[Risk]) -> None:
         raise BadSettings(", ".join(risk.what for risk in risks))

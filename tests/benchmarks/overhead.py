@@ -39,7 +39,7 @@ from messages_server import answer
 from debate_orchestrator.core.events import CallFailed, Opened, Spoke, Voted
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.prompting.briefs import Brief, brief
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.anthropic import options_of, request
 from debate_orchestrator.providers.options import Refusals
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -85,7 +85,7 @@ async def debated(path: str, begun: Opened) -> DebateState:
 async def _driven(journal: JournalWriter, debate: DebateState) -> DebateState:
     current = CurrentState(debate)
     try:
-        await take_turns(journal, current, registry.make_providers(current))
+        await take_turns(journal, current, casting.make_providers(current))
     except ExternalError:
         pass
     return current.state
