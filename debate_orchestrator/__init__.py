@@ -26,9 +26,8 @@ The way through the code, from `debate run` to its report:
     core.settings           the settings
     engine.start            settings into the first event
     cli.consent             the user's consent, without which no verb gets a debate that takes turns
-    engine.debate           the journal is created or continued, the debate driven, the report written
+    engine.debate           the journal is created or continued, the due turns taken until none is, the report written
     cli.driving             what the command line shows meanwhile; cli.controls has its keys and interrupts
-    engine.loop             the turns that are due, until none is
     engine.turn             one turn: prompting.briefs, a provider, prompting.replies, an event
     core.fold, core.state   what the events add up to; core.schedule says which turns are due
     reports.model           the journal made ready for every form of report

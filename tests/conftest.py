@@ -15,8 +15,10 @@ import pytest
 from hypothesis import settings
 
 from debate_orchestrator.cli import main
+from debate_orchestrator.util.redact import StreamRedactor
 
 if TYPE_CHECKING:
+    from evidence_site import Site
     from messages_server import Server
 
 # Where a change is judged, it is judged by the same examples every time; at a desk, others come with every run. There
@@ -95,6 +97,34 @@ def answers(here: Path) -> Path:
         encoding="utf-8",
     )
     return path
+
+
+@pytest.fixture
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that is not below the working folder, with a file in it."""
+    folder = tmp_path_factory.mktemp("outside")
+    (folder / "private.md").write_text("private words", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A web site on this machine with an article."""
+    from evidence_site import ARTICLE, answer, serving
+
+    with serving() as site:
+        site.says["/"] = answer(ARTICLE)
+        yield site
+
+
+def streamed(*pieces: str) -> str:
+    """What a listener hears of these pieces of an answer, without secrets."""
+    heard: list[str] = []
+    redactor = StreamRedactor(heard.append)
+    for piece in pieces:
+        redactor.take(piece)
+    redactor.end()
+    return "".join(heard)
 
 
 def finish(debate: Run, told: dict[str, Any], say: Any = None, **terms: Any) -> dict[str, Any]:

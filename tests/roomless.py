@@ -11,14 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from speakers import Speaker, begun
+from speakers import Speaker, begun, take_turns
 
 from debate_orchestrator.core.events import Asked
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util.errors import ProviderFailed
 
 CUTS = 12
@@ -31,7 +30,7 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
 
     async def run() -> None:
         driving = asyncio.create_task(
-            run_loop(journal, current, seats, speaker_watch, unsaved=UnsavedEvents(waited.append))
+            take_turns(journal, current, seats, on_event=speaker_watch, unsaved=UnsavedEvents(waited.append))
         )
         while not driving.done():
             before = len(waited)

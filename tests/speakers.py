@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.engine.debate import drive, open_journal
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.provider import Piece
+from debate_orchestrator.providers.provider import Piece, Provider
 from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.paths import DebateFiles
 
 
 class Speaker:
@@ -58,8 +60,16 @@ def begun(path: Path, judges: int = 1, rounds: int = 2, **more: Any) -> JournalW
     return JournalWriter.create(path, start.make_opening(settings_from(given, loader.load("adversarial"), "x.md")))
 
 
+async def take_turns(
+    journal: JournalWriter, current: CurrentState, seats: Mapping[str, Provider], **options: Any
+) -> DebateState:
+    """Drives the debate of a journal, from a state of its own; `options` are those of `drive`."""
+    await drive(replace(open_journal(journal, DebateFiles.of_journal(journal.path)), current=current), seats, **options)
+    return current.state
+
+
 def driven(journal: JournalWriter, speaker: Speaker, *seats: str) -> DebateState:
     debate = fold(journal.events)
     speaking_seats = seats or ("a", "b", *debate.judges)
     current = CurrentState(debate)
-    return asyncio.run(run_loop(journal, current, dict.fromkeys(speaking_seats, speaker)))
+    return asyncio.run(take_turns(journal, current, dict.fromkeys(speaking_seats, speaker)))

@@ -90,6 +90,12 @@ def label(name: str | None, score: int | None = None, **changes: Any) -> dict[st
     return {"label": name, "score": score} | changes
 
 
+def scored(a: float, b: float) -> dict[str, Any]:
+    """The fields of a panel's ballot, with one score for every criterion of each side."""
+    criteria = rules("panel").rubric.criteria
+    return {"scores": {"a": dict.fromkeys(criteria, a), "b": dict.fromkeys(criteria, b)}}
+
+
 def check(turn: str, state: str = "verified", **changes: Any) -> dict[str, Any]:
     """A row of what a clerk found."""
     keys = ("why", "title", "date", "passage", "similarity", "digest", "archived")

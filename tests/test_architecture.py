@@ -48,8 +48,6 @@ PLACES = {
         "reports/html/page.py",
         "reports/markdown.py",
         "prompting/templates.py",
-        "tournament/report.py",
-        "web/pages.py",
     ),
     "markdown_it": ("reports/html/writer.py", "reports/markup.py"),
     "markupsafe": ("reports/html/page.py", "reports/html/writer.py", "tournament/report.py"),

@@ -30,14 +30,6 @@ KEY = "sk-a-users-own-key"
 
 
 @pytest.fixture
-def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that is not below the working folder, with a file in it."""
-    folder = tmp_path_factory.mktemp("outside")
-    (folder / "private.md").write_text("private words")
-    return folder
-
-
-@pytest.fixture
 def server(here: Path) -> Iterator[Server]:
     with serving(Server()) as made:
         yield made
@@ -437,10 +429,10 @@ def test_no_verb_can_forget_consent() -> None:
     def users(text: str, folder: str = "") -> set[str]:
         return {name for name, source in sources.items() if name.startswith(folder) and text in source}
 
-    assert users("OpenDebate(") == {"engine/debate.py"}
+    assert users("OpenDebate(") == users("TurnRunner(") == {"engine/debate.py"}
     assert users("JournalWriter(", "cli/") | users("JournalWriter.create(", "cli/") == set()
     assert users("continue_debate(", "cli/") == users("create_paid_debate(", "cli/") == {"cli/consent.py"}
-    assert users("create_debate(", "cli/") == users("run_loop(", "cli/") == set()
+    assert users("create_debate(", "cli/") | users("open_journal(", "cli/") == set()
 
 
 def test_consent_is_asked_for_at_a_terminal(here: Path) -> None:

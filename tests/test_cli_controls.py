@@ -21,7 +21,7 @@ from debate_orchestrator.cli.controls import watch as watched
 from debate_orchestrator.core.events import CallFailed, Event, Voted
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import OpenDebate, create_debate, drive
+from debate_orchestrator.engine.debate import OpenDebate, create_debate, drive, seat_providers
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal import lines
@@ -116,7 +116,9 @@ def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: p
             if isinstance(event, Voted) and event.turn == "start.issues.rapporteur":
                 controls.press("c")
 
-        await drive(debate, on_event=pressed_at_once, stop=controls.stop, paused=controls.paused)
+        await drive(
+            debate, seat_providers(debate), on_event=pressed_at_once, stop=controls.stop, paused=controls.paused
+        )
         return debate.state
 
     given = opening(rounds=1, issues=True, cast=seats)

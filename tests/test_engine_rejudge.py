@@ -13,7 +13,7 @@ from core.folding import play
 from dealing import for_each
 from debates import CONCEDE, DECLINE, answers, entries, one_agent, opening, played, saying
 from journals import START, line, written
-from speakers import Speaker
+from speakers import Speaker, take_turns
 
 from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.costs import costs_of
@@ -21,7 +21,6 @@ from debate_orchestrator.core.events import Event, Opened, Rejected, Spoke
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.transcript_file import parse
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import brief
@@ -31,7 +30,7 @@ from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import BadJournal, BadSettings, OutOfTurn
+from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, OutOfTurn
 
 NEW = ("speaker",)
 
@@ -42,7 +41,7 @@ def judged(path: Path, opened: Opened, speaker: Speaker) -> DebateState:
         debate = fold(journal.events)
         sides = fold([opened.with_settings(cast=opened.cast | {"judge": ("host",) * len(debate.judges)})])
         seats = casting.make_providers(CurrentState(sides)) | dict.fromkeys(debate.judges, speaker)
-        return asyncio.run(run_loop(journal, CurrentState(debate), seats))
+        return asyncio.run(take_turns(journal, CurrentState(debate), seats))
 
 
 def speeches(debate: DebateState) -> list[tuple[str, str]]:
@@ -155,6 +154,16 @@ def of_before(path: Path, say: puppets.Say) -> Path:
             file.write(made := line(n, before, event))
             before = json.loads(made)["hash"]
     return path
+
+
+def test_a_journal_is_known_by_how_it_begins(tmp_path: Path) -> None:
+    """Whatever a journal is called, it is judged as one, and a transcript in JSON as a transcript."""
+    written(tmp_path / "talk.txt", played(rounds=1))
+    (tmp_path / "talk.json").write_text('{"topic": "T"}', encoding="utf-8")
+
+    assert rejudge.of_source(str(tmp_path / "talk.txt"), NEW).opening.recording is not None
+    with pytest.raises(BadFile, match=r"talk\.json"):
+        rejudge.of_source(str(tmp_path / "talk.json"), NEW)
 
 
 def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:

@@ -7,21 +7,15 @@ import socket
 import time
 import tracemalloc
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from evidence_site import ARTICLE, NAME, Site, answer, packed, run, serving
+from evidence_site import ARTICLE, NAME, Site, answer, packed, run
 
 from debate_orchestrator import __version__
 from debate_orchestrator.evidence.states import Unreachable
 
 BODY = ARTICLE.encode()
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serving() as site:
-        yield site
 
 
 def ends(site: Site, **terms: float) -> str:

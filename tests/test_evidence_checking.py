@@ -6,12 +6,11 @@ import hashlib
 import importlib.util
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from evidence_site import ARTICLE, Names, Site, answer, moved, packed, run, serving
+from evidence_site import ARTICLE, Names, Site, answer, moved, packed, run
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,13 +22,6 @@ from debate_orchestrator.util.errors import BadFile
 
 QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
 DIGEST = hashlib.sha256(ARTICLE.encode()).hexdigest()
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serving() as site:
-        site.says["/"] = packed(ARTICLE.encode(), Content_Type="text/html")
-        yield site
 
 
 def checked(site: Site, quote: str = QUOTE, path: str = "/", folder: Path | None = None, **terms: Any) -> Checked:

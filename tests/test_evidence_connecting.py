@@ -8,12 +8,12 @@ import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from dealing import for_each
-from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, here, moved, run, serving
+from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, here, moved, run
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,13 +23,6 @@ from debate_orchestrator.evidence.fetch import Fetcher
 from debate_orchestrator.evidence.states import Blocked, Unreachable
 
 PAGE = Address("http", NAME, 80, "/")
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serving() as site:
-        site.says["/"] = answer(ARTICLE)
-        yield site
 
 
 @pytest.mark.parametrize(

@@ -6,23 +6,15 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 from dealing import for_each
-from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, moved, run, serving
+from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, moved, run
 from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.evidence.fetch import AT_ONCE, LARGEST_ROBOTS, Fetched, Fetcher, RobotsRules
 from debate_orchestrator.evidence.states import Blocked, NotFetched, Unreachable
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serving() as site:
-        site.says["/"] = answer(ARTICLE)
-        yield site
 
 
 def fetched(site: Site, path: str = "/", **terms: float) -> Fetched:

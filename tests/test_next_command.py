@@ -12,7 +12,7 @@ from journals import written
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import spec_in
-from debate_orchestrator.engine.next_command import next_command
+from debate_orchestrator.reports.wording import next_command
 
 J = "a b.journal.jsonl"
 

@@ -12,12 +12,19 @@ from debates import opening
 
 from debate_orchestrator.core.events import BudgetChanged, Event, Opened, Reassigned, Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import continue_debate, create_debate, create_paid_debate, drive, finish
+from debate_orchestrator.engine import retry
+from debate_orchestrator.engine.debate import (
+    continue_debate,
+    create_debate,
+    create_paid_debate,
+    drive,
+    finish,
+    seat_providers,
+)
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.providers import casting
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.storage import journal_retry
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadSettings, JournalWriteError, Paused
 from debate_orchestrator.util.messages import ignore
@@ -85,13 +92,13 @@ def test_a_pause(here: Path, resumes: bool) -> None:
         return resumes
 
     with create_debate(opening(rounds=1, cast=dict.fromkeys(("a", "b", "judge"), ("rehearse",))), FILES) as debate:
-        asyncio.run(drive(debate, on_event=on_event, stop=stop, paused=paused))
+        asyncio.run(drive(debate, seat_providers(debate), on_event=on_event, stop=stop, paused=paused))
         assert debate.state.complete is resumes and pauses == [1]
         if not resumes:
             with pytest.raises(Paused, match="turns wait"):
                 finish(debate)
     with continue_debate(J, ignore) as debate:
-        asyncio.run(drive(debate))
+        asyncio.run(drive(debate, seat_providers(debate)))
         report, problems = finish(debate)
     assert debate.state.complete and problems == [] and report.status == "complete"
     assert len({event.turn for event in read(J).events if event.kind == "spoke"}) == 2
@@ -110,7 +117,7 @@ def test_what_was_paid_for_waits_for_room(here: Path, monkeypatch: pytest.Monkey
         return create(path, opened)
 
     monkeypatch.setattr(JournalWriter, "create", full_twice)
-    monkeypatch.setattr(journal_retry, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(retry, "WRITE_AGAIN", 0.0)
     asyncio.run(create_paid_debate(paid, FILES, unsaved=UnsavedEvents(told.append))).journal.close()
     assert len(tried) == 3 and read(J).events == [paid]
     assert [sentence.split(":")[0].split(" can't")[0] for sentence in told] == [

@@ -18,11 +18,11 @@ from typing import Any
 import puppets
 import pytest
 from debates import opening
+from speakers import take_turns
 
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
 from debate_orchestrator.providers import command
@@ -347,7 +347,7 @@ print(coded(text, replies[named[0]]) if named else "This is what I say.")
         debate = fold(journal.events)
         assert brief(debate, debate.due[0]).system in command.document(brief(debate, debate.due[0]), NONCE)
         current = CurrentState(debate)
-        debate = asyncio.run(run_loop(journal, current, make_providers(current)))
+        debate = asyncio.run(take_turns(journal, current, make_providers(current)))
 
     assert debate.complete
     assert tally.result(debate, 1) is not None

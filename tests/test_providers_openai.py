@@ -19,11 +19,11 @@ from debates import opening
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Match
 from llmock.scenarios import Reply as Said
+from speakers import take_turns
 
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import CallFailed, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
 from debate_orchestrator.providers.casting import cast_problems, make_provider, make_providers
 from debate_orchestrator.providers.servers import key_name
@@ -259,7 +259,7 @@ def test_a_whole_debate(llmock: LLMock, tmp_path: Path, monkeypatch: pytest.Monk
         debate = fold(journal.events)
         first = brief(debate, debate.due[0])
         current = CurrentState(debate)
-        debate = asyncio.run(run_loop(journal, current, make_providers(current)))
+        debate = asyncio.run(take_turns(journal, current, make_providers(current)))
         failed = [event for event in journal.events if isinstance(event, CallFailed)]
 
     assert debate.complete and tally.result(debate, 1) is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,11 @@ from typing import Any
 import pytest
 from core.folding import opened
 from debates import opening
-from evidence_site import ARTICLE, Site, answer, serving
+from evidence_site import ARTICLE, Site
 from human_turns import PEOPLE
 from hypothesis import given
 from hypothesis import strategies as st
-from speakers import Speaker, begun, driven
+from speakers import Speaker, begun, driven, take_turns
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
@@ -27,7 +26,6 @@ from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
@@ -60,7 +58,7 @@ def rehearsed(path: Path, judges: int = 1, **setup: object) -> DebateState:
     with JournalWriter.create(path, opening(cast=cast, **setup)) as journal:  # type: ignore[arg-type]
         debate = fold(journal.events)
         current = CurrentState(debate)
-        return asyncio.run(run_loop(journal, current, make_providers(current)))
+        return asyncio.run(take_turns(journal, current, make_providers(current)))
 
 
 @pytest.mark.slow
@@ -179,7 +177,7 @@ def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
     with begun(tmp_path / "again", judges=2) as journal:
         again = replace(fold(journal.events), cast={"a": (seat,), "b": (seat,), "judge": (seat, seat)})
         current = CurrentState(again)
-        again = asyncio.run(run_loop(journal, current, make_providers(current)))
+        again = asyncio.run(take_turns(journal, current, make_providers(current)))
     recorded = fold(read(recording).events)
 
     assert again.complete
@@ -226,7 +224,7 @@ def test_a_recording_costs_nothing(tmp_path: Path) -> None:
         again = fold(journal.events)
         again = replace(again, cast=dict.fromkeys(again.cast, (seat,)))
         current = CurrentState(again)
-        again = asyncio.run(run_loop(journal, current, make_providers(current)))
+        again = asyncio.run(take_turns(journal, current, make_providers(current)))
 
     assert costs_of(first).total.cost > 1
     assert costs_of(again).lines == ()
@@ -267,7 +265,7 @@ def held(here: Path, person: StandIn) -> DebateState:
         assert isinstance(human, Personal)
         human.person = person
         try:
-            asyncio.run(run_loop(journal, current, seats))
+            asyncio.run(take_turns(journal, current, seats))
         except Paused:
             pass
         return fold(journal.events)
@@ -332,13 +330,6 @@ def test_what_a_person_costs() -> None:
 
 
 QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serving() as site:
-        site.says["/"] = answer(ARTICLE)
-        yield site
 
 
 def cited(*urls: str | None, quote: str = QUOTE) -> DebateState:

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from conftest import Run
+from conftest import Run, streamed
 from core.folding import many
 from debates import opening
 from hypothesis import given
@@ -48,16 +48,6 @@ ESCAPES = [
 def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """One variable of the environment holds the key."""
     monkeypatch.setenv("DEBATE_KEY_MINE", KEY)
-
-
-def streamed(*pieces: str) -> str:
-    """What a listener hears of these pieces."""
-    heard: list[str] = []
-    taken = StreamRedactor(heard.append)
-    for piece in pieces:
-        taken.take(piece)
-    taken.end()
-    return "".join(heard)
 
 
 def test_a_plain_key_beside_a_hidden_one() -> None:

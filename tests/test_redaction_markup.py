@@ -7,6 +7,7 @@ import time
 from itertools import pairwise
 
 import pytest
+from conftest import streamed
 from core.folding import many
 from dealing import for_each
 from hypothesis import given
@@ -29,16 +30,6 @@ def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """One variable of the environment holds the key, and no other secret was learned."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setattr("debate_orchestrator.util.redact._learned", set())
-
-
-def streamed(*pieces: str) -> str:
-    """What a listener hears of these pieces."""
-    heard: list[str] = []
-    taken = StreamRedactor(heard.append)
-    for piece in pieces:
-        taken.take(piece)
-    taken.end()
-    return "".join(heard)
 
 
 def test_markup_in_a_key() -> None:

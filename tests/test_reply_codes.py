@@ -14,13 +14,12 @@ from core.folding import ADVERSARIAL, PLAIN, debated, filled, many, opened, phas
 from hypothesis import given
 from hypothesis import strategies as st
 from reply_codes import SECRET, code_of, coded, signed
-from speakers import Speaker, begun, driven
+from speakers import Speaker, begun, driven, take_turns
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Rejected, Reply, Voted
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import brief, brief_file
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.prompting.reply_code import code_for
@@ -270,7 +269,7 @@ def test_a_recording_is_read_by_its_own_codes(tmp_path: Path) -> None:
     seat = f"replay:{tmp_path / 'recorded'}"
     with begun(tmp_path / "again") as journal:
         current = CurrentState(replace(fold(journal.events), cast=dict.fromkeys(("a", "b", "judge"), (seat,))))
-        again = asyncio.run(run_loop(journal, current, make_providers(current)))
+        again = asyncio.run(take_turns(journal, current, make_providers(current)))
     assert [len(debate.rejected["1.verdict.judge"]) for debate in (recorded, again)] == [1, 1]
     assert {id: event.reply.text for id, event in again.answers.items()} == {
         id: event.reply.text for id, event in recorded.answers.items()

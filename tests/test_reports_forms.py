@@ -141,7 +141,12 @@ def test_every_shape_has_a_checksum() -> None:
             found = forms.read_checksum(made(report, ending), ending)
 
             assert found is not None and found.fits, shape
-            assert (found.version, found.lines, found.form, found.head) == (__version__, report.journal.lines, 1, HEAD)
+            assert (found.version, found.lines, found.schema, found.head) == (
+                __version__,
+                report.journal.lines,
+                1,
+                HEAD,
+            )
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

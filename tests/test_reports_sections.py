@@ -13,7 +13,7 @@ from debates import saying
 from hypothesis import given
 from nasty import SAID, texts
 from puppets import ballot, final
-from tellings import evidence, report, rules, section
+from tellings import evidence, report, rules, scored, section
 
 from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.reports import markup
@@ -27,11 +27,6 @@ SCORES = dict.fromkeys(rules("panel").rubric.criteria, 7)
 def judged(name: Any, script: Any = None, **how: Any) -> str:
     """What stands under the section's heading."""
     return section(report(name, script, **how), "How It Was Judged")
-
-
-def scored(a: float, b: float) -> dict[str, Any]:
-    """The fields of a panel's ballot."""
-    return {"scores": {"a": dict.fromkeys(SCORES, a), "b": dict.fromkeys(SCORES, b)}}
 
 
 def test_a_panel_tells_every_vote() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import reading
 from core.folding import absent
-from tellings import label, report, rules, section, told
+from tellings import label, report, rules, scored, section, told
 
 from debate_orchestrator.core.votes import BallotReading, Vote
 from debate_orchestrator.reports import wording
@@ -24,10 +24,6 @@ def verdict(name: Any, script: Any = None, **how: Any) -> str:
 def titles(name: Any, script: Any = None, **how: Any) -> list[str]:
     """The headings of the second level."""
     return [title for level, title in reading.headings(report(name, script, **how)) if level == 2]
-
-
-def scored(a: float, b: float) -> dict[str, Any]:
-    return {"scores": {"a": dict.fromkeys(SCORES, a), "b": dict.fromkeys(SCORES, b)}}
 
 
 def test_an_answer() -> None:

@@ -10,7 +10,6 @@ import pytest
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.provider import Piece
-from debate_orchestrator.providers.rates import read_rates
 from debate_orchestrator.tournament.limits import (
     FIRST_AT_ONCE,
     LONGEST_PAUSE,
@@ -20,6 +19,7 @@ from debate_orchestrator.tournament.limits import (
     LimitedProvider,
     Limiter,
     Limiters,
+    read_rates,
 )
 from debate_orchestrator.tournament.spec import Limits
 from debate_orchestrator.util.errors import Paused

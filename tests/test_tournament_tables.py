@@ -198,7 +198,7 @@ def tables_of(debates: list[DebateRow], ballots: list[BallotRow]) -> dict[str, l
 
 
 def test_votes_of_unfinished_debates_are_left_out() -> None:
-    """What judges said of a debate that is not finished counts in no table of votes, points or gains."""
+    """What judges said of a debate that is not finished counts in no table."""
     debates = [
         DebateRow(id=name, topic="t", pro="x", con="y", first=first, winner=winner, complete=winner is not None)
         for name, first, winner in (("done", "pro", "pro"), ("begun", "con", None))
@@ -216,6 +216,13 @@ def test_votes_of_unfinished_debates_are_left_out() -> None:
     assert [row["debate"] for row in found["score_gaps"]] == ["done"]
     assert [row["total"] for row in found["judge_agreement"]] == [1]
     assert [row["matched_pairs"] for row in found["second_speaker"]] == [0]
+
+    labelled = [row.model_copy(update={"label": "true", "turn": 1, "repeat": n}) for row in ballots for n in (0, 1)]
+    found = tables_of(debates, labelled)
+
+    assert [row["ballots"] for row in found["score_by_turn"]] == [1, 1]
+    assert [row["count"] for row in found["labels"]] == [1, 1]
+    assert [row["debates"] for row in found["self_consistency"]] == [1, 1]
 
 
 def test_unknown_seconds_are_unknown() -> None:

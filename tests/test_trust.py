@@ -386,14 +386,6 @@ Deep = Callable[[str, Path | str], str]
 
 
 @pytest.fixture
-def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that is not below the working folder, with a file in it."""
-    folder = tmp_path_factory.mktemp("outside")
-    (folder / "private.md").write_text("private words")
-    return folder
-
-
-@pytest.fixture
 def deep(here: Path) -> Deep:
     """Makes a link with a target at the bottom of a folder so deep that its real path is too long for the system; the
     short path to it, through a link on the way."""

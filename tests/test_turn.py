@@ -9,11 +9,10 @@ from pathlib import Path
 
 import debates
 import pytest
-from speakers import Speaker
+from speakers import Speaker, take_turns
 
 from debate_orchestrator.core.events import Asked, CallFailed, Event, Opened, Reply
 from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import Piece
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -46,7 +45,7 @@ def run(path: Path, speaker: Speaker, stop: asyncio.Event | None = None, **opene
         seats = dict.fromkeys(("a", "b", *debate.judges), speaker)
         try:
             current = CurrentState(debate)
-            debate = asyncio.run(run_loop(journal, current, seats, stop=stop))
+            debate = asyncio.run(take_turns(journal, current, seats, stop=stop))
         finally:
             assert read(path).events == journal.events
     return journal.events

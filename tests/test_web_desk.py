@@ -222,9 +222,9 @@ def test_what_was_agreed_to_is_what_is_judged(visitor: Visitor, monkeypatch: pyt
     assert sorted(os.listdir()) == sorted(there)
 
 
-def test_compare_search_and_judge_again(visitor: Visitor) -> None:
+def test_compare_search_and_judge_again(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Debates are compared side by side, found by what was said, and judged again by others. A second debate of a topic
-    has a name of its own."""
+    has a name of its own. A page that can't show everything says so."""
     first, second = started(visitor), started(visitor, rounds="2")
     names = [address.rpartition("/")[2] for address in (first, second)]
     assert names == [NAME, NAME.replace("grpc", "grpc-2")]
@@ -232,6 +232,8 @@ def test_compare_search_and_judge_again(visitor: Visitor) -> None:
     compared = visitor.text(f"/compare?debate={names[0]}&debate={names[1]}")
     assert all(name in compared for name in names)
     assert visitor.get(f"/compare?debate={names[0]}").status_code == 409
+    many = visitor.get("/compare?" + "&".join([f"debate={names[0]}"] * 21))
+    assert many.status_code == 409 and "21 debates are ticked" in many.text
 
     found = visitor.get("/search?q=an%20assumption%20that%20BOTH%20sides").text
     assert found.count("<mark>") >= 2 and f"/debates/{names[0]}#turn-1.opening.a" in found
@@ -239,6 +241,8 @@ def test_compare_search_and_judge_again(visitor: Visitor) -> None:
     assert visitor.get("/search?q=sides%20assumption").text.count("<mark>") >= 2
     assert "No places in" in visitor.text("/search?q=assumption%20zebra")
     assert "No places in" in visitor.text("/search?q=zebra")
+    monkeypatch.setattr(folder, "_MOST_FOUND", 2)
+    assert "more than 2 places" in visitor.text("/search?q=the")
 
     judged = visitor.send(f"{first}/judge", {"judges": "rehearse\nrehearse"}).headers["location"]
     visitor.until(judged, "Complete")

@@ -1,11 +1,12 @@
-"""The server of the desk: connections, viewers of a live debate, opening a browser, and the picture of a debate."""
+"""The server of the desk: connections, viewers of a live debate, and opening a browser."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
-import io
+import os
 import socket
+import subprocess
 import sys
 import time
 import webbrowser
@@ -16,11 +17,10 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 import uvicorn
-from PIL import Image, ImageDraw
 from public_server import Served, ask, served_public, start, watch
 from web_visitor import TOKENS
 
-from debate_orchestrator.web import card, guard, live, server
+from debate_orchestrator.web import guard, live, server
 from debate_orchestrator.web import server as web_server
 from debate_orchestrator.web.server import create_app
 
@@ -148,7 +148,7 @@ def test_an_answer_that_is_not_read_holds_no_connection(here: Path, monkeypatch:
 @pytest.mark.parametrize("requests", [1, 2])
 def test_an_answer_has_to_be_read_in_time(here: Path, monkeypatch: pytest.MonkeyPatch, requests: int) -> None:
     """A connection on which nothing more of an answer is read is ended, also where it has sent another request."""
-    monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(guard, "UNREAD_SECONDS", 0.3)
 
     async def visit(port: int) -> None:
         reader = await opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * requests)
@@ -163,6 +163,7 @@ def test_an_answer_has_to_be_read_in_time(here: Path, monkeypatch: pytest.Monkey
 def test_the_rest_of_an_answer_has_to_be_read_in_time(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader who stops shortly before the end holds no connection that the server has closed."""
     monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(guard, "UNREAD_SECONDS", 0.3)
 
     async def visit(port: int) -> None:
         loop = asyncio.get_running_loop()
@@ -189,7 +190,7 @@ def test_the_rest_of_an_answer_has_to_be_read_in_time(here: Path, monkeypatch: p
 
 def test_an_answer_may_be_read_slowly(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as some of it is read in each such time, all of it comes."""
-    monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.4)
+    monkeypatch.setattr(guard, "UNREAD_SECONDS", 0.4)
 
     async def visit(port: int) -> None:
         reader = await opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -229,7 +230,7 @@ for n in range(60):
 def test_a_slow_viewer_is_dropped_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A viewer who reads nothing is let go after a while, and no one waits for them: telling takes no time, and the
     others have heard everything by then."""
-    monkeypatch.setattr(live, "_SEND_SECONDS", 2.0)
+    monkeypatch.setattr(guard, "UNREAD_SECONDS", 2.0)
 
     async def run() -> None:
         audience, heard = live.Audience(), []
@@ -436,6 +437,18 @@ def test_the_file_is_private_and_soon_gone(here: Path, monkeypatch: pytest.Monke
         time.sleep(0.02)
 
 
+def test_a_server_that_ends_sooner_leaves_no_file(here: Path) -> None:
+    """The file is gone with the process that wrote it."""
+    code = (
+        "import webbrowser; from debate_orchestrator.web import server\n"
+        f"webbrowser.open = lambda address: print(address); server.open_desk({ADDRESS!r})"
+    )
+    environment = os.environ | {"XDG_STATE_HOME": str(here)}
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, text=True, check=True)
+
+    assert ran.stdout.startswith(here.as_uri()) and not [*here.rglob("desk-*.html")]
+
+
 def test_no_browser_is_opened_where_no_file_can_be_kept(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The printed link has to do: the key never goes into an argument instead."""
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "file"))
@@ -443,50 +456,3 @@ def test_no_browser_is_opened_where_no_file_can_be_kept(here: Path, monkeypatch:
     monkeypatch.setattr(webbrowser, "open", pytest.fail)
 
     assert not server.open_desk(ADDRESS)
-
-
-LONG = "Should every city of more than a hundred thousand people ban private cars from its centre by 2035, " * 3
-TOPICS = {
-    "empty": "",
-    "short": "Tabs or spaces?",
-    "long": LONG,
-    "one word": "x" * 1000,
-    "arabic": "هل ينبغي للمدن أن تحظر السيارات في مراكزها؟ " * 4,
-    "hebrew and latin": "האם כדאי לעבור ל-gRPC עכשיו?",
-    "chinese": "城市中心应该禁止私家车吗?" * 10,
-    "korean": "도시 중심부에서 자동차를 금지해야 합니까?",
-    "emoji": "🚗 or 🚲? 👩‍👩‍👧‍👦",
-    "controls": "a\u202eb\u0000c\u0301\u0301\u0301",
-}
-
-
-@pytest.mark.parametrize("name", TOPICS)
-def test_every_topic_can_be_drawn(name: str) -> None:
-    """A picture of 1200 by 630 pixels, small enough to be sent, with more on it than paper."""
-    topic = TOPICS[name]
-    data = card.draw(topic, [("Researcher A", topic), ("Researcher B", topic)], topic, topic)
-
-    picture = Image.open(io.BytesIO(data))
-    assert picture.format == "PNG" and picture.size == (1200, 630) and len(data) < 300_000
-    ink = sum(pixel != (250, 248, 243) for pixel in picture.crop((0, 40, 1200, 500)).get_flattened_data())
-    assert bool(ink) == bool(topic) or name == "empty"
-
-
-@pytest.mark.parametrize("name", ["long", "one word", "chinese", "arabic"])
-def test_lines_fit(name: str) -> None:
-    """No line is wider than its column, none is lost before the last one, and what is cut says so."""
-    pen = ImageDraw.Draw(Image.new("RGB", card.SIZE))
-    lines = card._wrapped(pen, TOPICS[name], 40, 600, most=3)
-
-    assert len(lines) == 3 and lines[-1].endswith("...")
-    assert all(pen.textlength(line, font=card._font(line, 40)) <= 600 for line in lines)
-    start = "".join(lines[:2]).replace(" ", "")
-    assert TOPICS[name].replace(" ", "").startswith(start)
-
-
-def test_letters_read_from_the_right_stand_at_the_right() -> None:
-    """A Hebrew topic ends at the right margin, a Latin one begins at the left."""
-    for topic, column in (("שלום", (900, 1130)), ("Peace", (70, 300))):
-        picture = Image.open(io.BytesIO(card.draw(topic, [], "", "")))
-        boxes = picture.crop((0, 40, 1200, 200)).point(lambda value: 255 if value < 128 else 0).convert("L").getbbox()
-        assert boxes is not None and column[0] <= boxes[0] and boxes[2] <= column[1], (topic, boxes)

@@ -21,10 +21,10 @@ from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import at_terminal, page, print_json, remark, say
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import Field, Shape, json_schema
-from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.reports import markdown, reviews
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm
+from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.terminal import lines, prompt
@@ -39,7 +39,7 @@ EXAMPLE = "debate ballot debate-report.journal.jsonl --as ada"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="the newest debate of the folder by default")
+    flags.add_journal(parser)
     parser.add_argument("--as", dest="name", metavar="NAME", help="the name you sign with")
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--form", action="store_true", help="print an empty form to fill in elsewhere; asks nothing")

@@ -11,7 +11,6 @@ from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.next_command import asking_again, next_command
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
@@ -25,7 +24,7 @@ EXAMPLE = "debate check debate-report.journal.jsonl debate-report.md"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="the newest debate of the folder by default")
+    flags.add_journal(parser)
     about = "a report of it; by default those beside the journal"
     parser.add_argument("given", nargs="*", default=[], metavar="REPORT", help=about)
     flags.add_json(parser)
@@ -55,8 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
             say(f"{what}: stand-ins spoke for {', '.join(names)}, and its verdict means nothing.")
         for report in checked:
             say(f"{name_of(report.path)}: {report.text}")
-        waits = f"`{next_command(fold(contents.events), arguments.journal)}` continues it."
-        again = asking_again(fold(contents.events), arguments.journal)
+        waits = f"`{wording.next_command(fold(contents.events), arguments.journal)}` continues it."
+        again = wording.asking_again(fold(contents.events), arguments.journal)
         reports_again = f"`{command('report', arguments.journal)}` makes its reports again."
         next_step(waits if facts["due"] else again or reports_again)
     if not all(report.well or report.state == "reviewed" for report in checked):

@@ -8,16 +8,13 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.floor import record, status
 from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core import schedule
-from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.reports import wording
 
 EXAMPLE = "debate close debate-report.journal.jsonl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "journal", metavar="JOURNAL", nargs="?", help="by default the newest of the folder that is not finished"
-    )
+    flags.add_journal(parser, "is not finished")
     flags.add_json(parser)
 
 
@@ -30,5 +27,5 @@ def run(arguments: argparse.Namespace) -> int:
     say(f"{wording.ended_early(debate)}{f' Due now: {due}.' if due else ''}")
     for sentence in wording.left_unheard(debate):
         say(sentence)
-    say(f"Go on with `{next_command(debate, arguments.journal)}`.")
+    say(f"Go on with `{wording.next_command(debate, arguments.journal)}`.")
     return 0

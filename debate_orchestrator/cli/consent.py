@@ -20,11 +20,11 @@ from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import at_terminal, remark
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.engine.debate import Changes, OpenDebate, continue_debate, create_paid_debate
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.setup import risks as risks_module
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal import Entry, JournalWriter
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles, state_folder
 from debate_orchestrator.util.data import name_of, real_path
 from debate_orchestrator.util.errors import BadFile, BadSettings

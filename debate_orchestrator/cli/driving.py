@@ -17,9 +17,8 @@ from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLin
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import OpenDebate, drive, finish
+from debate_orchestrator.engine.debate import OpenDebate, drive, finish, seat_providers
 from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.engine.next_command import asking_again
 from debate_orchestrator.engine.turn import OnEvent, OnText
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import wording
@@ -106,8 +105,7 @@ async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:
     async with controlled(debate, screen, on_event, person) as controls:
         await drive(
             debate,
-            permissions=flags.permitted(arguments),
-            person=person,
+            seat_providers(debate, flags.permitted(arguments), person, controls.on_event),
             on_event=controls.on_event,
             on_text=on_text,
             on_brief=BriefFiles(folder, debate.journal) if rehearses else None,
@@ -146,7 +144,7 @@ def write_reports(debate: OpenDebate) -> Written:
     report, errors = finish(debate, remark)
     print_errors(errors)
     behind = report.verdict is not None and "winner is behind on points" in report.verdict.remarks
-    again = asking_again(debate.state, debate.files.journal)
+    again = wording.asking_again(debate.state, debate.files.journal)
     summary = f"{closing_line(report, debate.files.report)} {again}".rstrip()
     return Written(summary, wording.BEHIND if behind else "", None if errors else debate.files.page)
 

@@ -13,6 +13,13 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
+def add_journal(parser: argparse.ArgumentParser, which: str = "") -> None:
+    """The journal that a verb works on, which `journals.journal_named` finds; `which` says what it must be by
+    default."""
+    about = f"by default the newest of the folder{which and f' that {which}'}"
+    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help=about)
+
+
 def add_waiting(parser: argparse.ArgumentParser, awaited: str) -> None:
     """How long a host's command waits for replies."""
     about = f"wait for {awaited}, up to that many seconds (110 unless given), and take what is there then"

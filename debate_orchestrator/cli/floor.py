@@ -15,7 +15,6 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import QUESTION, Event, QuestionAsked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import record_alone
-from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.reports import wording
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import BadSettings, LockedJournal, short_repr
@@ -24,9 +23,7 @@ EXAMPLE = 'debate floor debate-report.journal.jsonl "What would it cost?" --to a
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "journal", metavar="JOURNAL", nargs="?", help="by default the newest of the folder that is not finished"
-    )
+    flags.add_journal(parser, "is not finished")
     parser.add_argument("question", metavar="QUESTION")
     about = "a, b or judge; may be repeated; all with turns left by default"
     parser.add_argument("--to", metavar="SEAT", action="append", help=about)
@@ -54,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     say(wording.announced(debate, asked) or "")
     if before:
         say(f"These turns were briefed before the question and will not see it: {', '.join(before)}.")
-    say(f"Go on with `{next_command(debate, arguments.journal)}`.")
+    say(f"Go on with `{wording.next_command(debate, arguments.journal)}`.")
     return 0
 
 

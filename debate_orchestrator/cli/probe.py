@@ -20,12 +20,12 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
 from debate_orchestrator.engine import probe as probes
 from debate_orchestrator.engine.probe import Case, ProbeRun
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.providers import casting
 from debate_orchestrator.reports.scorecard import NO_BALLOT, Data, ballot_text, markdown, table
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link, name_of

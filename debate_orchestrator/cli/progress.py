@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 
 from debate_orchestrator.cli.output import remark
@@ -33,16 +33,9 @@ class ProgressLines:
     """Prints what happens as text; announcements that were printed before the debate paused are left out. Every minute
     it says what a slow turn is doing: a laptop takes minutes to read a long prompt."""
 
-    def __init__(
-        self,
-        debate: DebateState,
-        *,
-        now: Callable[[], float] = time.monotonic,
-        signs: tuple[float, float] = (_FIRST_SIGN, _NEXT_SIGNS),
-    ):
+    def __init__(self, debate: DebateState, *, signs: tuple[float, float] = (_FIRST_SIGN, _NEXT_SIGNS)):
         """`signs` are the seconds after which a slow turn is reported for the first time, and then each time."""
         self._first_sign, self._next_signs = signs
-        self._now = now
         self._announcer = Announcer()
         if debate.answers:
             self._announcer.new(debate)
@@ -54,14 +47,14 @@ class ProgressLines:
     def __call__(self, debate: DebateState, event: Event) -> None:
         lines = [_trouble(debate, event)] if isinstance(event, Rejected | CallFailed) else []
         if isinstance(event, Asked):
-            self._started.setdefault(event.turn, self._now())
+            self._started.setdefault(event.turn, time.monotonic())
             self._sign_later(debate, event.turn, self._first_sign)
         if isinstance(event, Answer | CallFailed):
             self._heard.pop(event.turn, None)
             if (sign := self._signs.pop(event.turn, None)) is not None:
                 sign.cancel()
         if isinstance(event, Answer) and not isinstance(event, Rejected):
-            seconds = self._now() - self._started.get(event.turn, self._now())
+            seconds = time.monotonic() - self._started.get(event.turn, time.monotonic())
             size = _size(
                 speech_rules.public(debate, event.reply.text), event.reply, seconds, costs_of(debate).total.cost
             )
@@ -84,7 +77,7 @@ class ProgressLines:
 
     def _sign(self, debate: DebateState, turn_id: str) -> None:
         """Prints what a turn that takes long is doing."""
-        seconds = self._now() - self._started[turn_id]
+        seconds = time.monotonic() - self._started[turn_id]
         if (words := self._heard.get(turn_id)) is not None:
             doing = f"writing, about {words:,} words so far" if words else "thinking"
         else:

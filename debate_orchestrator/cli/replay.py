@@ -14,7 +14,6 @@ from debate_orchestrator.core import schedule, transcript
 from debate_orchestrator.core.events import Answer, Event
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.reports import forms, wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import build_report, closing_line
@@ -35,7 +34,7 @@ _FASTEST = 100_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help="the newest debate of the folder by default")
+    flags.add_journal(parser)
     flags.add_replay(parser)
     flags.add_json(parser)
 
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet and not arguments.json:
         debate = fold(read(arguments.journal).events)
         if debate.due:
-            next_step(f"`{next_command(debate, arguments.journal)}` continues it.")
+            next_step(f"`{wording.next_command(debate, arguments.journal)}` continues it.")
         elif any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast))):
             next_step(f"`{command('answers --from', arguments.journal)}` prints the answers of the real debate.")
         else:

@@ -19,7 +19,7 @@ EXAMPLE = "debate report debate-report.journal.jsonl --to copy.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", metavar="JOURNAL", nargs="?")
+    flags.add_journal(parser)
     about = f"a file that ends in {forms.endings()}; by default .md and .html beside the journal"
     parser.add_argument("--to", metavar="FILE", help=about)
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of .json reports instead")

@@ -30,8 +30,7 @@ EXAMPLE = "debate resume debate-report.journal.jsonl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    about = "by default the newest of the folder that is not finished"
-    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help=about)
+    flags.add_journal(parser, "is not finished")
     parser.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
     flags.add_settings(parser, "cast", "retry_for")
     flags.add_permissions(parser)

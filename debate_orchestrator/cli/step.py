@@ -31,8 +31,7 @@ EXAMPLE = "debate step debate-report.journal.jsonl --json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    about = "by default the newest of the folder that waits for a host"
-    parser.add_argument("journal", metavar="JOURNAL", nargs="?", help=about)
+    flags.add_journal(parser, "waits for a host")
     about = "a reply that lies elsewhere; TURN=- reads standard input"
     parser.add_argument("given", nargs="*", metavar="TURN=FILE", help=about)
     about = "change the list of issues before it is argued to: ids that stay and new questions, in their order"

@@ -228,7 +228,10 @@ def default_of(name: str, format: Format) -> Any:
 def unwanted(name: str, given: Any, format: Format) -> str:
     """The sentence on a value that is not what its setting wants."""
     if name == "sources":
-        return f"sources: {short_repr(given)} is not a mapping of answers to {', '.join(get_args(Source))}."
+        origins = ", ".join(get_args(Source))
+        return (
+            f"sources: {short_repr(given)} does not map names of settings to where their values come from ({origins})."
+        )
     wanted = DECLARED[name].wanted
     sentence = f"{name}: {short_repr(given)} is not {wanted if isinstance(wanted, str) else wanted(format)}."
     return f"{sentence}{_fewer_rounds(format)}" if name == "rounds" else sentence
@@ -334,7 +337,7 @@ def model_problems(seat: str, models: tuple[Any, ...]) -> Iterator[str]:
     most = MOST_JUDGES if seat == JUDGE else 1
     if not 1 <= len(models) <= most or not all(isinstance(model, str) and model.strip() for model in models):
         number = "one model" if most == 1 else f"1 to {most} models"
-        yield f"cast.{seat}: {short_repr(list(models))} is not {number}, such as host."
+        yield f"cast.{seat}: {short_repr(list(models))} is not {number}; a model is named like host or KIND:MODEL."
 
 
 def _voting_problems(name: str, value: bool, format: Format) -> Iterator[str]:

@@ -24,6 +24,7 @@ from debate_orchestrator.engine.debate import (
     drive,
     finish,
     reopening,
+    seat_providers,
 )
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.turn import OnEvent, OnText
@@ -346,7 +347,7 @@ async def _run(debate: OpenDebate, on_event: OnEvent | None, on_text: OnText | N
     if debate.state.due:
         start.must_be_callable(debate.state.cast)
     try:
-        await drive(debate, on_event=on_event, on_text=on_text)
+        await drive(debate, seat_providers(debate, on_event=on_event), on_event=on_event, on_text=on_text)
     except ExternalError as error:
         raise debate.with_saved(error) from error
     report, _ = finish(debate)

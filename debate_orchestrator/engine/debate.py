@@ -1,14 +1,14 @@
 """A debate whose journal is open: created, continued with consent, driven to its end, and reported.
 
 The command line, the library and the browser all go this way: `create_debate` or `continue_debate`, then `drive`, then
-`finish`. Nothing else opens a journal to take turns in it.
+`finish`. Tournaments, whose journals may be in a database, begin with `open_journal`. Nothing else takes turns.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -17,18 +17,17 @@ from debate_orchestrator.core.events import Event, Opened, Reopened
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
-from debate_orchestrator.engine.loop import run_loop
-from debate_orchestrator.engine.next_command import next_command
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import changed_prompts
-from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, record_event
+from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, TurnRunner, record_event
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Personal, PersonInput, Provider
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.reviews import gather_reviews
+from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import ExternalError, Paused
 from debate_orchestrator.util.messages import Tell, ignore
@@ -42,8 +41,8 @@ Changes = Callable[[DebateState], list[Event]]
 
 @dataclass(frozen=True)
 class OpenDebate:
-    """A debate whose journal this process alone writes, until the end of its `with` block. `create_debate` and
-    `continue_debate` make it, after the user's consent to what its journal names."""
+    """A debate whose journal this process alone writes, until the end of its `with` block, which syncs and closes it.
+    The functions below make it, after the user's consent to what its journal names."""
 
     journal: JournalWriter
     current: CurrentState
@@ -74,7 +73,10 @@ class OpenDebate:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.journal.close()
+        try:
+            self.journal.sync()
+        finally:
+            self.journal.close()
 
 
 # Opening
@@ -83,7 +85,7 @@ class OpenDebate:
 def create_debate(opening: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     """Begins the journal of a debate: its opening, and the events that follow at once. Raises BadJournal if there is a
     journal already, and ProviderFailed if it can't be written."""
-    return _open(JournalWriter.create(files.journal, opening), files, following)
+    return _opened(JournalWriter.create(files.journal, opening), files, following)
 
 
 async def create_paid_debate(
@@ -99,12 +101,17 @@ async def create_paid_debate(
         created.append(JournalWriter.create(files.journal, opening))
 
     await (unsaved or UnsavedEvents()).written("the positions that were derived", write)
-    return _open(created[0], files, following)
+    return _opened(created[0], files, following)
 
 
-def _open(journal: JournalWriter, files: DebateFiles, following: Sequence[Event]) -> OpenDebate:
+def open_journal(journal: JournalWriter, files: DebateFiles) -> OpenDebate:
+    """The debate of a journal that is open; it is synced and closed where it was opened."""
+    return OpenDebate(journal, CurrentState(fold(journal.events)), files)
+
+
+def _opened(journal: JournalWriter, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     try:
-        debate = OpenDebate(journal, CurrentState(fold(journal.events)), files)
+        debate = open_journal(journal, files)
         for event in following:
             debate.record(event)
         if following:
@@ -124,7 +131,7 @@ def continue_debate(journal: str | os.PathLike[str], agree: Agree, changes: Chan
     LockedJournal or DamagedJournal if it can't be opened.
     """
     path = os.fspath(journal)
-    debate = _open(JournalWriter(path), DebateFiles.of_journal(path), ())
+    debate = _opened(JournalWriter(path), DebateFiles.of_journal(path))
     try:
         events = changes(debate.state)
         changed = debate.state
@@ -158,9 +165,8 @@ def reopening(state: DebateState) -> list[Event]:
 def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateState:
     """Writes one event that calls no model to the journal of a debate that does not run now; returns the state after
     it. Raises LockedJournal if it runs, and OutOfTurn if the event does not fit."""
-    with _open(JournalWriter(journal), DebateFiles.of_journal(journal), ()) as debate:
+    with _opened(JournalWriter(journal), DebateFiles.of_journal(journal)) as debate:
         debate.record(make(debate.state))
-        debate.journal.sync()
         return debate.state
 
 
@@ -189,35 +195,56 @@ def seat_providers(
 
 async def drive(
     debate: OpenDebate,
+    providers: Mapping[str, Provider],
     *,
-    permissions: Permissions = NO_PERMISSIONS,
-    person: PersonInput | None = None,
     on_event: OnEvent | None = None,
     on_text: OnText | None = None,
     on_brief: OnBrief | None = None,
     stop: asyncio.Event | None = None,
     paused: Callable[[], Awaitable[bool]] | None = None,
     unsaved: UnsavedEvents | None = None,
+    budget: Budget | None = None,
+    needs_ballots: bool = True,
+    whole_panel: bool = False,
 ) -> None:
-    """Takes every turn that can be taken from here: until the debate is complete, only turns of an agent host are due,
-    or `stop` is set. When `stop` has ended the loop with work left, `paused` is awaited: the debate goes on if it
-    returns true. `on_event`, `on_text`, `on_brief` and `unsaved` are those of `run_loop`, and so are the errors;
-    `permissions` and `person` are those of `seat_providers`.
+    """Takes every turn that can be taken from here: until the debate is complete, only seats without a provider are
+    due, or `stop` is set.
+
+    The turns of a stage are independent and run at once. Once `stop` is set no new call is made, and the answers under
+    way are awaited. If turns are left then, `paused` is awaited: the debate goes on if it returns true. `on_event`
+    gets each event, `on_text` each piece of an answer, `on_brief` each brief. `unsaved` holds answers while the disk is
+    full; `budget` limits the costs (by default to the debate's own cap). Without `needs_ballots` the debate continues
+    if no reply of a judge can be used, even if nothing can be decided then; with `whole_panel` it stops even if the
+    other judges could decide.
+
+    Raises the first failure of a provider, after the other answers of the stage are saved; OverBudget if a call would
+    exceed the cap; Paused if no reply of a judge can be used whom the panel can't spare.
     """
-    providers = seat_providers(debate, permissions, person, on_event)
     stop = stop or asyncio.Event()
-    budget = Budget(debate.current)  # one for all rounds: a pause must not forget calls that may have cost something
-    left = True
+    budget = budget or Budget(debate.current)  # one until the end: a pause must not forget calls that may be billed
+    unsaved = unsaved or UnsavedEvents()
+    runner = TurnRunner(
+        debate.journal, debate.current, stop, on_event, on_text, on_brief, budget, unsaved, needs_ballots, whole_panel
+    )
+    while True:
+        await _run_stages(runner, providers)
+        left = any(turn.seat in providers for turn in debate.state.due)
+        if not left or not stop.is_set() or paused is None or not await paused():
+            return
+
+
+async def _run_stages(runner: TurnRunner, providers: Mapping[str, Provider]) -> None:
+    """The debate loop: one stage of due turns after another, until none has a provider or the debate is stopped."""
     try:
-        while left:
-            await run_loop(
-                debate.journal, debate.current, providers, on_event, on_text, stop, budget, unsaved, on_brief
-            )
-            left = any(turn.seat in providers for turn in debate.state.due)
-            if left and stop.is_set() and (paused is None or not await paused()):
-                return
+        while not runner.stop.is_set() and (turns := [turn for turn in runner.debate.due if turn.seat in providers]):
+            stage = runner.start_stage([(turn, providers[turn.seat]) for turn in turns])
+            # Answers cost money: all of a stage are written down before the first failure is raised.
+            for outcome in await asyncio.gather(*stage, return_exceptions=True):
+                if isinstance(outcome, BaseException):
+                    raise outcome
     finally:
-        debate.journal.sync()
+        for provider in {id(provider): provider for provider in providers.values()}.values():
+            await provider.close()
 
 
 def finish(debate: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[str]]:
@@ -230,6 +257,7 @@ def finish(debate: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[s
     if due := ", ".join(turn.id for turn in debate.state.due):
         hint = f"`{next_command(debate.state, files.journal)}` to take them"
         raise Paused(f"{files.journal}: turns wait for the host: {due}.", hint=hint)
+    debate.journal.sync()  # no report may outlive what it tells
     entries = debate.journal.entries
     report = build_report(entries, gather_reviews(files.ballots, entries))
     return report, forms.write_both(report, files.report, files.page, tell)

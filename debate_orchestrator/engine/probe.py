@@ -23,8 +23,10 @@ from debate_orchestrator.core.events import Asked, CallFailed, Declined, Event, 
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.engine import estimate, loop, rejudge, turn
+from debate_orchestrator.engine import estimate, rejudge, turn
 from debate_orchestrator.engine.budget import SharedBudget
+from debate_orchestrator.engine.debate import continue_debate, create_debate, drive
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
@@ -32,11 +34,11 @@ from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, Data, Probe, Side, other, outcome, summary
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.files import make_folder
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
-from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError, OverBudget
+from debate_orchestrator.util.messages import ignore
 
 AT_ONCE = 6  # ballots under way at the same time, of all judges together
 _CALLS = (Asked, Voted, Rejected, CallFailed)
@@ -227,25 +229,26 @@ class ProbeRun:
     async def _ask(
         self, ballot: Ballot, on_begin: Callable[[journal.JournalWriter], None] | None, **options: Any
     ) -> None:
-        """Asks for one ballot; `options` are those of `run_loop`."""
+        """Asks for one ballot; `options` are those of `drive`."""
         opened, speeches = opening(ballot.case, ballot.judge)
         make_folder(os.path.dirname(ballot.path))
-        begun = ballot.path in self._debates
-        with (
-            journal.JournalWriter(ballot.path) if begun else journal.JournalWriter.create(ballot.path, opened) as writer
-        ):
-            debate = _checked(ballot, writer.events)  # it may have changed since
-            self._debates[ballot.path] = current = CurrentState(debate)
+        if ballot.path in self._debates:
+            debate = continue_debate(ballot.path, ignore)  # the user agreed to the judges of the whole run
+        else:
+            debate = create_debate(opened, DebateFiles.of_journal(ballot.path))
+        with debate:
+            _checked(ballot, debate.journal.events)  # it may have changed since
+            self._debates[ballot.path] = debate.current
             if on_begin:
-                on_begin(writer)
+                on_begin(debate.journal)
             for event in speeches:
-                turn.record_event(writer, current, event)
-            writer.sync()
-            budget = self._shared_budget.budget(ballot.path, current)
-            providers = casting.make_providers(current, permissions=self._permissions)
+                debate.record(event)
+            debate.journal.sync()
+            budget = self._shared_budget.budget(ballot.path, debate.current)
+            providers = casting.make_providers(debate.current, permissions=self._permissions)
             # A judge without a usable ballot is a result here, and no reason to stop.
-            debate = await loop.run_loop(writer, current, providers, budget=budget, needs_ballots=False, **options)
-            if debate.complete:
+            await drive(debate, providers, budget=budget, needs_ballots=False, **options)
+            if debate.state.complete:
                 self._shared_budget.settle(ballot.path)
 
     def _state(self, ballot: Ballot) -> DebateState | None:

@@ -30,14 +30,14 @@ from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import CALLING, MOST_JUDGES, VOTING, Settings, line_problems
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import transcript_file
-from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.start import new_opening
 from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
+from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
-from debate_orchestrator.storage.journal import Entry, read
+from debate_orchestrator.storage.journal import BEGINNING, Entry, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_regular
@@ -122,15 +122,12 @@ def placed(
 
 
 def _is_journal(path: str) -> bool:
-    """Whether a file is a journal: by its ending, otherwise by how it begins."""
-    if path.endswith((".md", ".markdown", ".txt", ".json")):
-        return False
-    if path.endswith(".jsonl"):
-        return True
+    """Whether a file is a journal: it begins like one, or has the ending of one."""
     try:
-        return read_regular(path, follow=True).startswith(b"{")
+        begins = read_regular(path, follow=True).startswith(BEGINNING)
     except (OSError, ValueError):
-        return True
+        begins = False
+    return begins or path.endswith(".jsonl")
 
 
 # From a journal

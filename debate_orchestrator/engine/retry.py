@@ -1,24 +1,31 @@
-"""The retry loop for provider calls: exponential back-off with jitter, within a bounded time.
+"""Retries: of provider calls, with exponential back-off within a bounded time, and of journal writes on a full disk.
 
-A wait costs nothing and another call may, so waits double. The jitter keeps callers that were refused together from
-coming back together. A wait that the provider asks for is honoured. If it is longer than the time left, the loop
-gives up at once instead of sleeping through it.
+A wait costs nothing and another call may, so waits between calls double. The jitter keeps callers that were refused
+together from coming back together. A wait that the provider asks for is honoured. If it is longer than the time left,
+the loop gives up at once instead of sleeping through it. Replies cost money, so none is dropped because of a full disk:
+the event waits in memory until there is room.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeVar
 
-from debate_orchestrator.util.errors import ExternalError, TransientError
+from debate_orchestrator.util.errors import DebateError, ExternalError, JournalWriteError, TransientError
+from debate_orchestrator.util.messages import Tell
 
 FIRST = 1.0
 """Seconds of the first wait, before jitter."""
 LONGEST = 60.0
 """Seconds of the longest wait, unless the provider asks for more."""
+WRITE_AGAIN = 0.5
+"""Seconds between two attempts to write."""
+_LOG = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
@@ -78,3 +85,57 @@ def next_delay(
     if trouble.after is not None:
         seconds = max(trouble.after * (1 + jitter / 10), seconds)
     return seconds if spent + seconds <= limit else None
+
+
+class UnsavedEvents:
+    """Events that wait to be written. `tell` is called with a sentence when something begins to wait, is saved, or
+    is lost because the user gave up."""
+
+    def __init__(self, tell: Tell = _LOG.warning):
+        self._tell_user = tell
+        self._given_up = 0
+
+    async def written(self, what: str, write: Callable[[], object]) -> None:
+        """Calls `write` until it succeeds; `what` names in messages what is written.
+
+        Raises its JournalWriteError after `give_up`, and CancelledError if the task ends; either way after a last
+        attempt.
+        """
+        try:
+            write()
+            return
+        except JournalWriteError as error:
+            why = error.why
+        kept = "It is kept in memory and saved as soon as there is room. Ctrl-C discards it."
+        self._tell(f"{what} can't be saved: {why}. {kept}")
+        before = self._given_up
+        try:
+            while True:
+                await asyncio.sleep(WRITE_AGAIN)
+                try:
+                    write()
+                    break
+                except JournalWriteError:
+                    if self._given_up > before:
+                        raise
+        except BaseException as error:
+            if not (isinstance(error, asyncio.CancelledError) and _succeeds(write)):
+                self._tell(f"Lost: {what}.")
+            raise
+        self._tell(f"Saved: {what}.")
+
+    def give_up(self) -> None:
+        """Ends the wait of everything that waits now."""
+        self._given_up += 1
+
+    def _tell(self, message: str) -> None:
+        with suppress(OSError):  # stderr may be closed, or go to the same full disk
+            self._tell_user(message)
+
+
+def _succeeds(write: Callable[[], object]) -> bool:
+    try:
+        write()
+    except DebateError:
+        return False
+    return True

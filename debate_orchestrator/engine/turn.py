@@ -19,14 +19,13 @@ from debate_orchestrator.core.fold import CurrentState, admits
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import Budget
-from debate_orchestrator.engine.retry import call_with_retry
+from debate_orchestrator.engine.retry import UnsavedEvents, call_with_retry
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import Code, code_for
 from debate_orchestrator.providers.provider import Provider, batched, call_provider, queued
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.errors import (
     AnswerPending,
@@ -55,7 +54,7 @@ OnBrief = Callable[[DebateState, Turn, Brief], None]
 
 @dataclass(frozen=True)
 class TurnRunner:
-    """Runs the turns of one debate; `engine.loop.run_loop` says what its fields mean."""
+    """Runs the turns of one debate; `engine.debate.drive` says what its fields mean."""
 
     journal: JournalWriter
     current: CurrentState

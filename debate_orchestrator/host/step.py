@@ -17,8 +17,8 @@ from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine.api import trusting
-from debate_orchestrator.engine.debate import OpenDebate, continue_debate, finish, seat_providers
-from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.engine.debate import OpenDebate, continue_debate, drive, finish, seat_providers
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, earlier_briefs, wait_for_replies
 from debate_orchestrator.prompting import replies
@@ -29,7 +29,6 @@ from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.errors import BadFile, BadReply, OutOfTurn, short_repr
@@ -226,9 +225,7 @@ class _Stepper:
         """Runs the seats that have a provider; True if that settled a turn."""
         before = len(self.debate.answers)
         if self.callable:
-            asyncio.run(
-                run_loop(self.open.journal, self.open.current, self.callable, unsaved=UnsavedEvents(self.folder.tell))
-            )
+            asyncio.run(drive(self.open, self.callable, unsaved=UnsavedEvents(self.folder.tell)))
         return len(self.debate.answers) > before
 
     def _take(self, turn_id: str, text: str) -> None:

@@ -21,13 +21,14 @@ from debate_orchestrator.core.schema import (
     empty_value,
     fields_asked,
 )
-from debate_orchestrator.prompting.phrases import SYNONYMS, phrase
-from debate_orchestrator.prompting.reply_code import CODE, Code, coded_shape, text_behind
+from debate_orchestrator.prompting.reply_code import CODE, Code, coded_shape, phrase, text_behind
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import short_repr, with_hint
 
 MOST_CHANGES = 40
 """Changes that are told one by one."""
+_SYNONYMS = {"tie": ("draw", "a tie", "a draw", "tied"), "no decision": ("undecided",), "both": ("both sides",)}
+"""Option of a choice to what it is called otherwise."""
 _SEVERAL = re.compile(r"""["“”,]""")
 _NUMBER = re.compile(
     r"(\d{1,9}(?:\.\d{1,9})?)\s*(?:(?:/|out of)\s*(\d{1,9}(?:\.\d{1,9})?)|(%)|points?)?", re.IGNORECASE
@@ -284,7 +285,7 @@ class _Reading:
         meant = {
             option
             for option in options
-            if words in (phrase(option), *SYNONYMS.get(option, ())) or words in self.sides.get(option, ())
+            if words in (phrase(option), *_SYNONYMS.get(option, ())) or words in self.sides.get(option, ())
         }
         return meant.pop() if len(meant) == 1 else None
 

@@ -19,8 +19,7 @@ from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.json_object import Found, PrivateAlone, find_object, find_own
 from debate_orchestrator.prompting.normalize import Reading, normalize, unwrapped
-from debate_orchestrator.prompting.phrases import side_phrases
-from debate_orchestrator.prompting.reply_code import Code, needs_code
+from debate_orchestrator.prompting.reply_code import Code, needs_code, phrase
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, short_repr
 
@@ -30,6 +29,8 @@ LARGEST = 256 * 1024
 ESCAPE = "escape the quotation marks inside texts"
 _MOST_KEYS = 20
 """Unknown keys of a reply that are looked for in it."""
+_BEFORE_SIDE = ("side", "researcher", "debater", "speaker", "participant", "position", "team", "seat")
+"""What a side's letter may follow."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -135,7 +136,7 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
     format, positions = debate.format, debate.opened.setup.positions
     holders = {side: debate.side_swap.side(side) if turn.mirrored else side for side in format.sides}
     phrases = {
-        side: side_phrases(side, format.name_of(side), format.seats[holder].side, positions[holder])
+        side: _side_phrases(side, format.name_of(side), format.seats[holder].side, positions[holder])
         for side, holder in holders.items()
     }
     every = [phrase for own in phrases.values() for phrase in own]
@@ -197,3 +198,11 @@ def _holds_object(text: str) -> bool:
         return isinstance(find_object(text)[0], dict)
     except ValueError:
         return "{" in text
+
+
+def _side_phrases(side: str, name: str, label: str, position: str) -> frozenset[str]:
+    """The phrases that can only mean one side: its key, its name, what it stands for (`Pro`) and its position."""
+    names = {side, name, *(f"{word} {side}" for word in _BEFORE_SIDE)}
+    if label:
+        names |= {label, f"{label} side", *(f"{text} {label}" for text in (side, name)), f"{label} {name}"}
+    return frozenset(filter(None, map(phrase, (*names, position))))

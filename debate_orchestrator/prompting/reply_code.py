@@ -24,7 +24,6 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, fields_asked, json_schema
 from debate_orchestrator.core.state import DebateState, Plan
 from debate_orchestrator.core.values import Value
-from debate_orchestrator.prompting.phrases import phrase
 from debate_orchestrator.util import model_spec
 
 CODE = Field(kind="text", about="the code that stands at the end of the task")
@@ -225,3 +224,8 @@ def text_behind(item: str, code: Code) -> str | None:
     """The text of an item of a list behind its code; None if it does not begin with that."""
     begins = re.match(rf"\s*[`'\"\[(]?{code.text}\b[`'\"\])]?[.:,]?\s*", item, re.IGNORECASE)
     return item[begins.end() :] if begins else None
+
+
+def phrase(text: str) -> str:
+    """A text as a lower-case phrase: without punctuation, with single spaces."""
+    return " ".join(re.findall(r"[^\W_]+", text.casefold()))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextvars import ContextVar
 from functools import partial
 from importlib import import_module
 from threading import Thread
@@ -33,6 +34,11 @@ LONGEST_FIELD = 10_000
 """Characters of what a server says of itself and of how an answer ended, and of a page that it found."""
 LISTED = 20
 """Batches of one page of a list: each takes up to 40 lines of JSON, and a response may have 1,000."""
+ResponseListener = Callable[[int, Mapping[str, str]], None]
+"""Gets the status and the headers of each response to a call."""
+
+response_listener: ContextVar[ResponseListener | None] = ContextVar("response_listener", default=None)
+"""Set in the task that makes a call, by what has to know."""
 _NEEDED_HEADERS = {
     "host", "accept", "accept-encoding", "connection", "content-type", "content-length", "user-agent",
     "anthropic-version",
@@ -342,7 +348,7 @@ async def read_stream(
 def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, Any]:
     """Options of the HTTP client for a server: see the top of this module. ProviderFailed if a key would go over
     plain http to another machine."""
-    from debate_orchestrator.providers import bounded_body, rates
+    from debate_orchestrator.providers import bounded_body
 
     if problem := servers.unencrypted(server, insecure=insecure):
         raise ProviderFailed(problem)
@@ -352,12 +358,20 @@ def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, An
         "follow_redirects": False,
         "event_hooks": {
             "request": [_only_encrypted(server, insecure), _learn_key if server.url is None else _strip(server)],
-            "response": [rates.tell, bounded_body.hold_to_limits(LIMITS)],
+            "response": [_tell_listener, bounded_body.hold_to_limits(LIMITS)],
         },
         "headers": {"accept-encoding": "gzip"},  # all that bounded_body can unpack
         "verify": not plain,  # without TLS there are no certificates to load
         "trust_env": not (plain and servers.is_loopback(url)),
     }
+
+
+async def _tell_listener(response: Any) -> None:
+    """A hook of the HTTP client: passes the limits to the listener of the call."""
+    listening = response_listener.get()
+    if listening is not None:
+        # As a mapping of its own: each look into the library's one goes through all headers.
+        listening(int(response.status_code), dict(response.headers.items()))
 
 
 def _only_encrypted(server: servers.ModelServer, insecure: bool) -> _Hook:

@@ -12,6 +12,7 @@ from debate_orchestrator.core import rapporteur, speech_rules, tally
 from debate_orchestrator.core.phases import BRIEF, CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Part
+from debate_orchestrator.reports.wording import sentences
 from debate_orchestrator.util.sanitize import one_line
 
 MARKED: dict[str, str] = {
@@ -24,8 +25,6 @@ MARKED: dict[str, str] = {
 """What each mark of a consideration means to a reader."""
 _REASON = re.compile(r"^why\[(\d+)\](?:\.(\w+))?")
 """The path of a reason of a brief, or of a field of it, at the head of a shortcoming."""
-_SENTENCE = re.compile(r"\S.*?(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?]+[\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z])", re.DOTALL)
-"""A sentence that another one follows."""
 _ENDS_IN_WORD = re.compile(r"[^.!?…。！？\s\"”’')\]*_`][\"”’')\]*_`]*$")
 """A text that no full stop or other sign ends, inside quotation marks or brackets or before them."""
 _WHEN = re.compile(r"((?:[^\s:]+ ){0,5}[^\s:]+):\s+(?=\S)")
@@ -291,8 +290,8 @@ def result_line(brief: BriefReport, names: Mapping[str, str], winner: str | None
 def lead(text: str) -> tuple[str, str]:
     """The first sentence of a text, and the rest of it."""
     line = one_line(text)
-    first = _SENTENCE.match(line)
-    return (first[0], line[first.end() :].strip()) if first else (line, "")
+    first = next(sentences(line), None)
+    return (first[0], line[first.end() :].strip()) if first else ("", "")
 
 
 def step_parts(step: str) -> tuple[str, str]:

@@ -1,9 +1,9 @@
 """Report files: their forms by the ending of the file, their checksum, writing them, and whether one says what its
 journal says.
 
-A report names the version that made it, the journal as it was then (how many lines, its form, the hash of its last
+A report names the version that made it, the journal as it was then (how many lines, its schema, the hash of its last
 line, which stands for all before), and its own sha256. That is taken over the exact bytes of the file with the 64
-digits of the checksum itself written as zeros, whatever the form; it is the last such number in the file. So it can be
+digits of the checksum itself written as zeros, in every form; it is the last such number in the file. So it can be
 checked with a few words of any language, or with `sed` and `sha256sum`. It covers what a report says of reviewers'
 ballots.
 
@@ -36,16 +36,16 @@ BLANK = "0" * 64
 """In place of a report's checksum while that is taken."""
 _NUMBER = r"(?:0|[1-9]\d{0,3})"  # one spelling of each version, and no room for words
 _VERSION, _SHA = rf"(?P<version>{_NUMBER}\.{_NUMBER}\.{_NUMBER})", "[0-9a-f]{64}"
-_LINES, _FORM = r"(?P<lines>[1-9]\d{0,11})", r"(?P<form>[1-9]\d{0,5})"
+_LINES, _SCHEMA = r"(?P<lines>[1-9]\d{0,11})", r"(?P<schema>[1-9]\d{0,5})"
 SENTENCE = (
-    rf"Made by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, form {_FORM}, "
+    rf"Made by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, form {_SCHEMA}, "
     rf"head sha256:(?P<head>{_SHA})\. This report: sha256:(?P<digest>{_SHA}), of its bytes with these 64 digits as "
     r"zeros\."
 )
 """Finds `checksum_sentence` with its values."""
 _MEMBERS = (
     rf'  "version": "{_VERSION}",\n'
-    rf'  "journal": \{{\n    "lines": {_LINES},\n    "form": {_FORM},\n'
+    rf'  "journal": \{{\n    "lines": {_LINES},\n    "form": {_SCHEMA},\n'
     rf'    "head": "(?P<head>{_SHA})"\n  \}},\n'
     rf'  "digest": "(?P<digest>{_SHA})"\n\}}\n'
 )
@@ -112,8 +112,8 @@ class Checksum(NamedTuple):
     version: str
     """Of the package that made the report."""
     lines: int
-    form: int
-    """The version of the journal's form."""
+    schema: int
+    """The version of the journal's schema, which reports call its form."""
     head: str
     """The hash of the journal's last line then."""
     digest: str
@@ -143,7 +143,7 @@ def read_checksum(data: bytes, ending: str) -> Checksum | None:
     return Checksum(
         version=stated["version"],
         lines=int(stated["lines"]),
-        form=int(stated["form"]),
+        schema=int(stated["schema"]),
         head=stated["head"],
         digest=stated["digest"],
         fits=stated["digest"] == digest,
@@ -384,7 +384,7 @@ def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, rendering
     if data in remade:
         text += ". Reviewers have filed ballots since, which it does not include: `debate report` makes it with them."
         return Verification(path, "reviewed", "same", text, checksum)
-    if checksum.version != __version__ or checksum.form != SCHEMA:
+    if checksum.version != __version__ or checksum.schema != SCHEMA:
         text += (
             f". Version {checksum.version} made it, and this is {__version__}, which renders it differently: only "
             "that version can tell whether it says what the journal says."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import groupby
 from typing import Any
@@ -99,16 +99,22 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
     return _ended(_environment().get_template(template).render(values | more))
 
 
-@cache
-def _environment() -> Environment:
+def template_environment(folder: str, filters: Mapping[str, Any], *, escaped: bool = True) -> Environment:
+    """The templates of a folder of the package, with filters of their own; `escaped` makes values safe for HTML."""
     environment = Environment(
-        loader=PackageLoader("debate_orchestrator", "reports"),
+        loader=PackageLoader("debate_orchestrator", folder),
         undefined=StrictUndefined,
-        autoescape=False,
+        autoescape=escaped,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    environment.filters |= filters
+    return environment
+
+
+@cache
+def _environment() -> Environment:
+    filters = {
         "block": _parsing(markup.block),
         "literal": markup.literal,
         "plain": markup.plain,
@@ -120,7 +126,7 @@ def _environment() -> Environment:
         "winner": wording.winner_word,
         "score_line": wording.score_line,
     }
-    return environment
+    return template_environment("reports", filters, escaped=False)
 
 
 def _parsing(function: Callable[[str, ParseBudget], str]) -> Callable[[Context, str], str]:

@@ -1,4 +1,5 @@
-"""How a debate went, in a few words: winners, scores and labels as reports and screens write them."""
+"""How a debate went, in a few words: winners, scores and labels as reports and screens write them; and the commands
+that continue it."""
 
 from __future__ import annotations
 
@@ -10,12 +11,14 @@ from fractions import Fraction
 from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import EndedEarly, Event, IssuesChanged, QuestionAsked
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import BRIEF, ISSUES, NO_DECISION, Turn
+from debate_orchestrator.core.phases import BRIEF, ISSUES, NO_DECISION, RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Field
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.core.verdict import RoundResult, Verdict
 from debate_orchestrator.core.votes import BallotReading, Vote, valid_votes
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import decimals, percent, plural
 from debate_orchestrator.util.sanitize import count_words, one_line
 
@@ -24,6 +27,10 @@ ENDS = ("the lowest", "the highest")
 """What the ends of a scale are called where the format does not name them."""
 _SPAN = re.compile(
     r"\b(?P<least>\d[\d.]*) (?P<low>[^\d;.,]{3,30}?),? to (?P<most>\d[\d.]*) (?P<high>[^\d;.,]{3,30})(?=[;.,]|$)"
+)
+_SENTENCE = re.compile(
+    r"\S.*?(?:(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\s\d)(?<!^\d)[.!?…][\"”’')\]]*"
+    r"(?=\s+(?:\d+\.\s|[\"“‘'(\[]*[^\W\d_a-z]))|$)"
 )
 
 
@@ -319,3 +326,42 @@ def names(debate: DebateState, seats: tuple[str, ...]) -> str:
     """`Researcher A and Judge`."""
     *others, last = (debate.format.name_of(seat) for seat in seats)
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def sentences(line: str) -> Iterator[re.Match[str]]:
+    """The sentences of a text on one line. An abbreviation, or the number of an item, ends none."""
+    return _SENTENCE.finditer(line)
+
+
+# What to do next
+
+
+def next_command(debate: DebateState, journal: str) -> str:
+    """The command that takes the turns that are due, for a shell. It is `step` where one of them is the host's: a step
+    calls the models beside it too. Since it asks no person, it is `resume` where a person's turn is due as well."""
+    specs = {spec_in(debate, turn.seat) for turn in debate.due}
+    steps = model_spec.HOST in specs and model_spec.HUMAN not in specs
+    return command("step" if steps else "resume", journal)
+
+
+def asking_again(debate: DebateState, journal: str) -> str:
+    """The sentence with the command that asks again for what a complete debate lacks because no reply could be used;
+    empty where it lacks nothing."""
+    if turns := schedule.asked_again(debate):
+        seats = dict.fromkeys(turn.role for turn in turns)
+        others = " ".join(f"--{seat} MODEL" for seat in seats)
+        return f"`{command('resume', journal)}` asks for {_titles(turns)} again; with `{others}` it asks another model."
+    if turns := schedule.unwritten(debate):
+        answers = command("answers --from", journal)
+        named = f"--{RAPPORTEUR} MODEL"
+        missing = _titles(turns)
+        return (
+            f"It is too late for {missing} in this debate: `{answers}` prints the answers for a new one, to run with "
+            f"`{named}`."
+        )
+    return ""
+
+
+def _titles(turns: Iterable[Turn]) -> str:
+    """What these turns write, as in `the dissent record and the decision brief`."""
+    return " and ".join(f"the {title}" for title in dict.fromkeys(turn.phase.title.lower() for turn in turns))

@@ -50,7 +50,7 @@ SCHEMA = 1
 _SUFFIX_LENGTH = len(',"hash":""}') + 64
 _FIRST_PREV = "0" * 64
 """The `prev` of the first line."""
-_BEGINNING = b'{"n":1,"at":"'
+BEGINNING = b'{"n":1,"at":"'
 """How every journal begins."""
 
 
@@ -108,7 +108,7 @@ def _unwritable(path: str, error: OSError) -> BadJournal:
 
 def _must_be_free(path: str, existing: bytes) -> None:
     # An empty file, or the first part of a first line that a crash cut short, holds nothing that could be lost.
-    if b"\n" in existing or existing[: len(_BEGINNING)] != _BEGINNING[: len(existing)]:
+    if b"\n" in existing or existing[: len(BEGINNING)] != BEGINNING[: len(existing)]:
         hint = f"`{command('resume', path)}` or `{command('step', path)}` to continue it, or name another output"
         raise BadJournal(f"{path} already exists, and a journal is never overwritten.", hint=hint)
 
@@ -132,7 +132,7 @@ def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
     body, suffix = line[:-_SUFFIX_LENGTH] + b"}", line[-_SUFFIX_LENGTH:]
     digest = hashlib.sha256(body).hexdigest()
     if suffix != _hash_suffix(digest):
-        if n == 1 and not line.startswith(_BEGINNING):
+        if n == 1 and not line.startswith(BEGINNING):
             beginning = short_repr(truncate(line.decode("utf-8", "replace"), 40))
             raise BadJournal(f"{path} is not a debate's journal: it begins with {beginning}.")
         raise DamagedJournal(f"{where} was changed: it does not match its hash.", hint="restore it from a copy")

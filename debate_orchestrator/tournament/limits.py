@@ -20,7 +20,7 @@ from debate_orchestrator.core.settings import LARGEST_COUNT
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine.estimate import price_of, sizes
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import faults, rates
+from debate_orchestrator.providers import api, faults
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import Piece, Provider
 from debate_orchestrator.providers.registry import entry
@@ -44,6 +44,14 @@ _Kind = Literal["requests", "input_tokens", "output_tokens", "tokens"]
 _KINDS: tuple[_Kind, ...] = get_args(_Kind)
 _Figure = Annotated[float, Field(ge=-1e15, le=1e15)]
 _Count = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
+
+_HEADERS = {
+    "requests": ("anthropic-ratelimit-requests-{}", "x-ratelimit-{}-requests"),
+    "input_tokens": ("anthropic-ratelimit-input-tokens-{}",),
+    "output_tokens": ("anthropic-ratelimit-output-tokens-{}",),
+    "tokens": ("x-ratelimit-{}-tokens",),
+}
+"""What is limited, and the headers that say so; {} is `limit` or `remaining`."""
 
 
 class Bucket:
@@ -140,7 +148,7 @@ class Limiter:
 
     def on_response(self, status: int, headers: Mapping[str, str]) -> None:
         """A response has come."""
-        for name, rate in rates.read_rates(headers).items():
+        for name, rate in read_rates(headers).items():
             if getattr(self._given, name) is None:
                 bucket = self.buckets.setdefault(name, Bucket(rate.limit, self._clock()))
                 bucket.a_minute = rate.limit
@@ -347,7 +355,7 @@ class LimitedProvider:
         self._end(brief.turn, None, 0.0, failed=False)
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
-        token = rates.listener.set(self._gate.on_response)
+        token = api.response_listener.set(self._gate.on_response)
         usage: Usage | None = None
         cost: float | None = None
         failed = False
@@ -361,7 +369,7 @@ class LimitedProvider:
                 cost = 0.0
             raise
         finally:
-            rates.listener.reset(token)
+            api.response_listener.reset(token)
             self._end(brief.turn, usage, cost, failed=failed)
 
     def _end(self, turn: str, used: Usage | None, cost: float | None, *, failed: bool) -> None:
@@ -374,3 +382,26 @@ class LimitedProvider:
 
 def _amounts(sent: int, answered: int) -> dict[str, float]:
     return {"requests": 1, "input_tokens": sent, "output_tokens": answered, "tokens": sent + answered}
+
+
+class Rate(NamedTuple):
+    """A limit a minute, and what is left of it now."""
+
+    limit: int
+    remaining: int | None
+
+
+def read_rates(headers: Mapping[str, str]) -> dict[str, Rate]:
+    """The limits that headers tell, by what they limit."""
+    found = {}
+    for name, words in _HEADERS.items():
+        for word in words:
+            limit = _count(headers.get(word.format("limit")))
+            if limit:
+                found[name] = Rate(limit, _count(headers.get(word.format("remaining"))))
+    return found
+
+
+def _count(text: str | None) -> int | None:
+    text = (text or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 13 else None

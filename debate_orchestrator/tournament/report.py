@@ -12,15 +12,17 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.html.writer import literal_html
+from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.storage.files import Ours, make_folder, must_begin, write_bytes_atomic
 from debate_orchestrator.tournament import plots
 from debate_orchestrator.tournament.bradley_terry import Strength
@@ -158,32 +160,25 @@ def _image(plot: Plot) -> str:
     return f"data:image/svg+xml;base64,{b64encode(plot.svg.encode()).decode()}"
 
 
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("debate_orchestrator", ""),
-        undefined=StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
+_environment = cache(
+    partial(
+        template_environment,
+        "",
+        {
+            "literal": literal_html,
+            "figure": lambda cell: literal_html(_figure(cell)),
+            "signed": lambda value: "?" if value is None else f"{value:+z.2f}",
+            "image": _image,
+            # Percent signs for everything but the slash: no path can be read as another scheme or leave the attribute.
+            "address": lambda path: quote(path, safe="/", errors="replace"),
+            "many": lambda number: f"{number:,}",
+        },
     )
-    environment.filters |= {
-        "literal": literal_html,
-        "figure": lambda cell: literal_html(_figure(cell)),
-        "signed": lambda value: "?" if value is None else f"{value:+z.2f}",
-        "image": _image,
-        # Percent signs for everything but the slash: no path can be read as another scheme or leave the attribute.
-        "address": lambda path: quote(path, safe="/", errors="replace"),
-        "many": lambda number: f"{number:,}",
-    }
-    environment.tests["figure"] = lambda cell: isinstance(cell, int | float)
-    return environment
+)
 
 
 @cache
 def _style() -> Markup:
     """The style of a debate's own page, and what a tournament's adds."""
-    environment = _environment()
-    assert environment.loader is not None
-    names = ("reports/html/page.css", "tournament/page.css")
-    return Markup("\n".join(environment.loader.get_source(environment, name)[0] for name in names))
+    own = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    return Markup(f"{html_page.style()}\n{own}")

@@ -23,7 +23,6 @@ from debate_orchestrator.util.garbage import collection_paused
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
 SIDES: tuple[Side, Side] = ("pro", "con")
-WINNERS: tuple[Winner, ...] = ("pro", "con", "tie")
 MOST_VOTES, MOST_DIMENSIONS, LONGEST_DIMENSION = 200, 100, 100
 """Votes on one debate, since each is compared with each other; dimensions of one ballot's scores, and the characters of
 their names."""
@@ -140,10 +139,6 @@ class Rows:
         for panel in panels.values():
             panel.sort(key=lambda ballot: ballot.judge)
         return panels
-
-    @cached_property
-    def by_id(self) -> dict[str, DebateRow]:
-        return {debate.id: debate for debate in self.debates}
 
     @cached_property
     def judge_pairs(self) -> int:

@@ -18,13 +18,13 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import SharedBudget
-from debate_orchestrator.engine.loop import run_loop
+from debate_orchestrator.engine.debate import OpenDebate, drive, open_journal
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import changed_prompts
-from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
+from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.tournament.batches import Batches, in_batches
 from debate_orchestrator.tournament.folder import FileJournals, Tournament, read_begun
 from debate_orchestrator.tournament.limits import Limiters
@@ -240,24 +240,23 @@ class TournamentRun:
             events = journal.events
             if not made or events[0] is not made[0]:
                 self.tournament.must_belong(debate, events)
-            current = CurrentState(fold(events))
-            if not made and current.state.due and (note := changed_prompts(current.state)) is not None:
-                record_event(journal, current, note)
-            taken = in_batches(current.state, self._batches) if self._batches else 0
-            self.repeated += max(0, _under_way(current.state) - taken)
-            if schedule.unanswered_at_the_end(current.state) and self._retry_failed:
-                record_event(journal, current, Reopened())
+            running = open_journal(journal, DebateFiles.of_journal(journal.path))
+            if not made and running.state.due and (note := changed_prompts(running.state)) is not None:
+                running.record(note)
+            taken = in_batches(running.state, self._batches) if self._batches else 0
+            self.repeated += max(0, _under_way(running.state) - taken)
+            if schedule.unanswered_at_the_end(running.state) and self._retry_failed:
+                running.record(Reopened())
             try:
-                while current.state.due and not stop.is_set():
-                    await self._drive(debate, journal, current, stop)
+                while running.state.due and not stop.is_set():
+                    await self._drive(debate, running, stop)
                 await journal.synced()
             finally:
-                self._settle(debate, current, "stopped")
+                self._settle(debate, running.current, "stopped")
 
-    async def _drive(
-        self, debate: ScheduledDebate, journal: JournalWriter, current: CurrentState, stop: asyncio.Event
-    ) -> None:
-        """Runs the loop of a debate until it is complete, or stops; a judge who fails is replaced from the reserve."""
+    async def _drive(self, debate: ScheduledDebate, running: OpenDebate, stop: asyncio.Event) -> None:
+        """Takes the turns of a debate until it is complete, or stops; a judge who fails is replaced from the
+        reserve."""
 
         def on_event(state: DebateState, event: Event) -> None:
             if hasattr(event, "reply") and not isinstance(event, CallFailed):
@@ -265,26 +264,25 @@ class TournamentRun:
             self._on_change(debate, self.standings[debate.id], event)
 
         archive = self._store.archive(debate.id)
-        plain = casting.make_providers(current, archive, self._permissions)
+        plain = casting.make_providers(running.current, archive, self._permissions)
         providers = self.limiters.limited(plain)
         if self._batches is not None:
-            providers = self._batches.wrapped(plain, providers, current)
-        reserve = self._reserve(debate, journal.events)
+            providers = self._batches.wrapped(plain, providers, running.current)
+        reserve = self._reserve(debate, running.journal.events)
         try:
-            await run_loop(
-                journal,
-                current,
+            await drive(
+                running,
                 providers,
-                on_event,
+                on_event=on_event,
                 stop=stop,
-                budget=self.budget.budget(debate.id, current),
+                budget=self.budget.budget(debate.id, running.current),
                 unsaved=self._unsaved,
                 whole_panel=bool(reserve),
             )
         except (OverBudget, AnswerPending):
             raise
         except ExternalError as error:
-            state = current.state
+            state = running.state
             failed = _failed_turns(state)
             if isinstance(error, ProviderFailed):
                 self._failures.update({spec_in(state, turn.seat) for turn in failed})
@@ -295,7 +293,7 @@ class TournamentRun:
             panel = list(state.cast[JUDGE])
             for seat, spec in zip(sorted(seats), reserve, strict=False):
                 panel[state.judges.index(seat)] = spec
-            record_event(journal, current, Reassigned(seat=JUDGE, who=tuple(panel)), on_event)
+            running.record(Reassigned(seat=JUDGE, who=tuple(panel)), on_event)
 
     def _reserve(self, debate: ScheduledDebate, events: Sequence[Event]) -> list[str]:
         """The judges of the reserve who have not been on the panel yet."""

@@ -120,9 +120,10 @@ FROM (
     UNION ALL SELECT *, 'con' AS side, con AS model, pro AS opponent FROM debates
 );
 
--- Votes and points of debates that are not finished count nowhere.
-CREATE VIEW votes AS SELECT debate, judge, ballots.winner, lead FROM ballots JOIN debates USING (debate)
-WHERE is_vote AND ballots.winner IS NOT NULL AND complete;
+-- Ballots and points of debates that are not finished count nowhere.
+CREATE VIEW finished_ballots AS SELECT ballots.*, ballots.rowid AS place
+FROM ballots JOIN debates USING (debate) WHERE complete;
+CREATE VIEW votes AS SELECT debate, judge, winner, lead FROM finished_ballots WHERE is_vote AND winner IS NOT NULL;
 
 -- The means of a panel.
 CREATE VIEW panel_points AS

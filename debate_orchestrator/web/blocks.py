@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript
@@ -80,6 +80,21 @@ def rendered(debate: DebateState, block: Block) -> str:
 def side(debate: DebateState, turn: Turn) -> str:
     """The class of a turn: its side, or `judge`."""
     return turn.seat if turn.seat in debate.format.sides else "judge"
+
+
+def article(
+    sides: Sequence[str], turn: str, seat: str, heading: str, text: str, *, structured: bool, floor: Sequence[str] = ()
+) -> dict[str, Any]:
+    """A turn as it is shown to a person who takes part: a speech as HTML, a structured reply as lines of text,
+    and above it the questions from the floor that it answers."""
+    return {
+        "id": turn,
+        "side": seat if seat in sides else "judge",
+        "heading": heading,
+        "body": "" if structured else html.speech(text).html,
+        "lines": text.split("\n") if structured else [],
+        "floor": floor,
+    }
 
 
 def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[str, Any]:

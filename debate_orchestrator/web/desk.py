@@ -4,6 +4,7 @@ a new debate, with every problem beside its field."""
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -41,6 +42,11 @@ from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
 from debate_orchestrator.web.runs import Runs, must_be_among, question
 
+_MOST_COMPARED = 20
+"""Debates side by side on one page."""
+_LOOK_AGAIN = 60.0
+"""Seconds after which models and programs are looked for again: a server of the user's own may have started."""
+
 
 class Desk:
     """The views of the desk."""
@@ -49,7 +55,8 @@ class Desk:
         self._tokens, self._runs = tokens, runs
         self._address = f"{DESK}{tokens.desk}"
         self._found: FoundModels | None = None
-        """What was found, once it was looked for."""
+        """What was found when it was last looked for."""
+        self._looked = 0.0
 
     def _page(self, template: str, code: int = 200, **values: Any) -> Response:
         return html_response(template, code, desk=self._address, form_token=self._tokens.form, **values)
@@ -67,17 +74,20 @@ class Desk:
     async def search(self, request: Request) -> Response:
         """Where some words stand in all speeches."""
         words = request.query_params.get("q", "")[:200]
-        found = await asyncio.to_thread(folder.search, words)
-        return self._page("search.html.j2", words=words, found=found)
+        found, more = await asyncio.to_thread(folder.search, words)
+        return self._page("search.html.j2", words=words, found=found, more=more)
 
     async def compare(self, request: Request) -> Response:
         """Some debates side by side."""
         names = request.query_params.getlist("debate")
         if len(names) < 2:
             raise BadSettings("A comparison needs two debates at least.", hint="tick two of them in the list")
+        if len(names) > _MOST_COMPARED:
+            problem = f"{len(names)} debates are ticked, and a comparison shows {_MOST_COMPARED} at most."
+            raise BadSettings(problem, hint="tick fewer, or run `debate compare`")
 
         def compared() -> str:
-            journals = [folder.journal_of(name) for name in names[:20]]
+            journals = [folder.journal_of(name) for name in names]
             loaded = [(path, *folder.load(path)) for path in journals]
             for _, _, state in loaded:
                 blocks.must_hide_nothing(state)
@@ -90,8 +100,8 @@ class Desk:
 
     async def new(self, request: Request) -> Response:
         """The form of a new debate; then what it would cost and do; then its start."""
-        if self._found is None:
-            self._found = await asyncio.to_thread(discovery.look)
+        if self._found is None or time.monotonic() - self._looked > _LOOK_AGAIN:
+            self._found, self._looked = await asyncio.to_thread(discovery.look), time.monotonic()
         found = self._found
         if request.method != "POST":
             return self._form(found, dict(request.query_params), [])

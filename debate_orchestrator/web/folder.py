@@ -23,6 +23,8 @@ from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, pages
 
 _AROUND = 120
+_MOST_FOUND = 100
+"""Places that a search lists."""
 """Characters that are shown on each side of what was searched for."""
 _SLUG = 48
 """Characters of a topic in the name of its report."""
@@ -131,9 +133,9 @@ def outcome(debate: DebateState) -> str:
     return one_line(wording.outcome_line(verdict, debate.format)) if verdict else "complete, without a verdict"
 
 
-def search(words: str, most: int = 100) -> list[SearchHit]:
-    """Where all of these words stand in a speech or a question from the floor, in all debates here, at most `most`
-    places. Words that follow each other there are marked together."""
+def search(words: str) -> tuple[list[SearchHit], bool]:
+    """Where all of these words stand in a speech or a question from the floor, in all debates here, the newest first;
+    and whether there are more places than are listed. Words that follow each other there are marked together."""
     found: list[SearchHit] = []
     for name in names() if words.strip() else ():
         try:
@@ -145,10 +147,10 @@ def search(words: str, most: int = 100) -> list[SearchHit]:
             if (place := _place(words, text)) is None:
                 continue
             before, after = text[max(0, place.start() - _AROUND) : place.start()], text[place.end() :][:_AROUND]
+            if len(found) == _MOST_FOUND:
+                return found, True
             found.append(SearchHit(name, topic, turn, heading, before, place[0], after, marks))
-            if len(found) == most:
-                return found
-    return found
+    return found, False
 
 
 def _searched(debate: DebateState) -> Iterator[tuple[str, str, str]]:

@@ -33,6 +33,8 @@ LARGEST_BODY = 2_000_000
 """Bytes of a request; a speech may have up to a million characters."""
 BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
+UNREAD_SECONDS = 10.0
+"""Seconds in which a browser has to read on in what was sent; then its connection is ended."""
 _FORM = "application/x-www-form-urlencoded"
 _OPEN = ("/static/", "/seat/", "/review/", "/tournament/")
 """Where the key of the desk is not needed: seats, reviews and the pages of tournaments have tokens of their own."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
+from debate_orchestrator.web import guard
 from debate_orchestrator.web.guard import Receive, Scope, Send
 
 MOST_VIEWERS = 1_000
@@ -19,8 +20,6 @@ _MOST_WAITING = 2_000
 """Messages that wait for a viewer who reads slowly; with more the stream ends, and the browser opens another."""
 _BEAT_SECONDS = 15.0
 """Seconds after which a silent stream says that it is alive."""
-_SEND_SECONDS = 20.0
-"""Seconds that a viewer may take to read what was sent."""
 _open = Counter[str]()
 """Visitor to the streams that are open; under an empty name those of the desk, which no limit of its own holds."""
 
@@ -102,7 +101,7 @@ class EventStream:
     async def _send(self, send: Send) -> None:
         async def write(body: bytes, *, more: bool = True) -> None:
             sent = {"type": "http.response.body", "body": body, "more_body": more}
-            await asyncio.wait_for(send(sent), _SEND_SECONDS)
+            await asyncio.wait_for(send(sent), guard.UNREAD_SECONDS)
 
         viewer = self._audience.join() if self._audience else None
         try:

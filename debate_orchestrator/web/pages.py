@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from base64 import b64encode
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.engine import api
+from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.html import writer as html
+from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.util.numbers import plural
@@ -44,12 +46,8 @@ def money(total: CostLine) -> str:
 @cache
 def static(name: str) -> str:
     """A file that pages load. The stylesheet is the report's, and below it what only these pages need."""
-    environment = _environment()
-    assert environment.loader is not None
-    own = environment.loader.get_source(environment, f"static/{name}")[0]
-    if name != "page.css":
-        return own
-    return f"{environment.loader.get_source(environment, 'report/page.css')[0]}\n{own}"
+    own = (Path(__file__).parent / "static" / name).read_text(encoding="utf-8")
+    return own if name != "page.css" else f"{html_page.style()}\n{own}"
 
 
 @cache
@@ -58,30 +56,19 @@ def _integrity(name: str) -> str:
     return f"sha384-{b64encode(hashlib.sha384(static(name).encode()).digest()).decode()}"
 
 
-@cache
-def _environment() -> Environment:
-    shared = PrefixLoader(
+_environment = cache(
+    partial(
+        template_environment,
+        "web/templates",
         {
-            "report": PackageLoader("debate_orchestrator", "reports/html"),
-            "static": PackageLoader("debate_orchestrator", "web/static"),
-        }
+            "integrity": _integrity,
+            "line": html.line,
+            "literal": html.literal_html,
+            "path": lambda name: quote(name, safe=""),
+            "model": model_spec.public_name,
+        },
     )
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("debate_orchestrator", "web/templates"), shared]),
-        undefined=StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals["integrity"] = _integrity
-    environment.filters |= {
-        "line": html.line,
-        "literal": html.literal_html,
-        "path": lambda name: quote(name, safe=""),
-        "model": model_spec.public_name,
-    }
-    return environment
-
+)
 
 _MOST_FIELDS = 500
 _REPORT_POLICY = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -15,13 +15,13 @@ from starlette.responses import Response
 from debate_orchestrator.core import transcript
 from debate_orchestrator.prompting import fields
 from debate_orchestrator.reports import reviews
-from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.markdown import blind_speeches
 from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.reviews import ReviewedDebate
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.web import folder, form_fields
+from debate_orchestrator.web import blocks, folder, form_fields
 from debate_orchestrator.web.guard import Tokens, same
 from debate_orchestrator.web.pages import form, go_to, html_response, report_page
 
@@ -194,18 +194,13 @@ class Reviews:
 def _parts(case: ReviewedDebate) -> list[tuple[str, list[dict[str, Any]]]]:
     """What the sides said: headings with the speeches under them."""
     sides = case.form.debate.format.sides
-    found = []
-    for heading, turns in blind_speeches(build_report(case.entries)):
-        speeches = [
-            {
-                "id": turn.id,
-                "side": turn.seat if turn.seat in sides else "judge",
-                "heading": turn.heading,
-                "floor": turn.floor,
-                "body": html.speech(turn.text).html if turn.text else "",
-                "lines": transcript.as_text(turn.shape, turn.fields).split("\n") if turn.fields else [],
-            }
-            for turn in turns
-        ]
-        found.append((heading, speeches))
-    return found
+    return [
+        (heading, [_article(sides, turn) for turn in turns])
+        for heading, turns in blind_speeches(build_report(case.entries))
+    ]
+
+
+def _article(sides: Sequence[str], turn: TurnReport) -> dict[str, Any]:
+    text = transcript.as_text(turn.shape, turn.fields) if turn.fields else turn.text or ""
+    structured = bool(turn.fields)
+    return blocks.article(sides, turn.id, turn.seat, turn.heading, text, structured=structured, floor=turn.floor)

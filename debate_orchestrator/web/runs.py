@@ -22,13 +22,22 @@ from debate_orchestrator.core.phases import MIRRORED, Turn
 from debate_orchestrator.core.private_text import PrivateFilter
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.api import find_risks
-from debate_orchestrator.engine.debate import Agree, OpenDebate, continue_debate, drive, finish, record_alone, reopening
+from debate_orchestrator.engine.debate import (
+    Agree,
+    OpenDebate,
+    continue_debate,
+    drive,
+    finish,
+    record_alone,
+    reopening,
+    seat_providers,
+)
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.prompting.person_turns import reply_problems
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import JOURNAL, state_folder
 from debate_orchestrator.util.errors import (
     BadFile,
@@ -261,7 +270,7 @@ class Run:
                 must_be_callable(debate.state.cast, people=True)
             await drive(
                 debate,
-                person=self.people,
+                seat_providers(debate, person=self.people, on_event=self._on_event),
                 on_event=self._on_event,
                 on_text=self._on_text,
                 stop=self._stop,

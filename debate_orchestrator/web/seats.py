@@ -22,7 +22,7 @@ from debate_orchestrator.prompting.person_turns import form_remarks, human_seats
 from debate_orchestrator.prompting.replies import LARGEST
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util.errors import BadFile, BadReply
-from debate_orchestrator.web import folder, form_fields
+from debate_orchestrator.web import blocks, folder, form_fields
 from debate_orchestrator.web.form_fields import FormField
 from debate_orchestrator.web.guard import Tokens, same
 from debate_orchestrator.web.live import AGAIN, EventStream, message
@@ -181,32 +181,22 @@ def _written(sent: Mapping[str, str]) -> str:
 
 def _heard(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
     """The speeches that the taker of a turn has heard, as they are shown to everybody who takes it."""
-    format = debate.format
-    return [
-        {
-            "id": entry.turn.id,
-            "heading": format.heading_of(entry.turn),
-            "side": entry.turn.seat if entry.turn.seat in format.sides else "judge",
-            "body": "" if debate.shape(entry.turn) else html.speech(entry.text).html,
-            "lines": entry.text.split("\n") if debate.shape(entry.turn) else [],
-        }
-        for entry in transcript.entries_for(debate, turn)
-    ]
+    return [_article(debate, entry.turn, entry.text) for entry in transcript.entries_for(debate, turn)]
 
 
-def _taken(debate: DebateState, seat: str, name: str) -> list[dict[str, str]]:
-    """The turns of a seat that are on record, with its speeches as HTML, and what the names of their drafts begin with
-    in the debate of that name."""
-    format = debate.format
+def _taken(debate: DebateState, seat: str, name: str) -> list[dict[str, Any]]:
+    """The turns of a seat that are on record, and what the names of their drafts begin with in the debate of that
+    name."""
     return [
-        {
-            "draft": f"{name} {turn.id} ",
-            "heading": format.heading_of(turn),
-            "body": "" if debate.shape(turn) else html.speech(speech_rules.visible(debate, turn).text).html,
-        }
+        _article(debate, turn, speech_rules.visible(debate, turn).text) | {"draft": f"{name} {turn.id} "}
         for turn in schedule.settled(debate)
         if turn.seat == seat
     ]
+
+
+def _article(debate: DebateState, turn: Turn, text: str) -> dict[str, Any]:
+    format, structured = debate.format, bool(debate.shape(turn))
+    return blocks.article(format.sides, turn.id, turn.seat, format.heading_of(turn), text, structured=structured)
 
 
 def _standing(debate: DebateState) -> str:

@@ -4,6 +4,7 @@ connections, until it is interrupted; and how it is opened in the user's browser
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import errno
 import html
@@ -27,7 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
-from debate_orchestrator.web import pages, tournaments
+from debate_orchestrator.web import guard, pages, tournaments
 from debate_orchestrator.web.desk import Desk
 from debate_orchestrator.web.guard import DESK, App, Guard, Tokens, desk_alone, load_tokens
 from debate_orchestrator.web.public import views
@@ -194,8 +195,7 @@ def _run(app: App, listening: list[socket.socket], shutdown: Callable[[], Awaita
 
 
 HEAD_SECONDS = 10.0
-"""Seconds in which the head of a request has to arrive, that a connection may be idle, and in which some of an answer
-has to be read."""
+"""Seconds in which the head of a request has to arrive, and that a connection may be idle."""
 MOST_UNFINISHED = 256
 """Connections at once on which no whole request has come. For one more the oldest is closed, so that a browser gets
 through however many are opened. They are not counted by address: all that come by a proxy have the same."""
@@ -287,7 +287,7 @@ class Connection(H11Protocol):
         """Ends the connection unless the other side reads on: some of what waits for it in each such time."""
         if self._unread_timer is None:
             waiting = self.transport.get_write_buffer_size()
-            self._unread_timer = self.loop.call_later(HEAD_SECONDS, self._must_have_read, waiting)
+            self._unread_timer = self.loop.call_later(guard.UNREAD_SECONDS, self._must_have_read, waiting)
 
     def _must_have_read(self, before: int) -> None:
         self._unread_timer = None
@@ -326,6 +326,7 @@ def open_desk(address: str) -> bool:
         write_atomic(page, _PAGE.format(address=html.escape(address)), mode=0o600)
     except (OSError, BadFile):
         return False
+    atexit.register(_remove, page)  # a server that ends sooner leaves no file
     forget = threading.Timer(PAGE_SECONDS, _remove, [page])
     forget.daemon = True
     forget.start()

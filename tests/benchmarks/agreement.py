@@ -19,6 +19,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from speakers import take_turns
+
 from debate_orchestrator.core.fold import CurrentState, fold
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -31,7 +33,6 @@ from debate_orchestrator.core.costs import Costs, costs_of
 from debate_orchestrator.core.events import Opened, Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.providers import casting, pricing
 from debate_orchestrator.storage.journal import JournalWriter, read
 
@@ -79,7 +80,7 @@ async def run(first: Opened, folder: str) -> DebateState:
     with JournalWriter.create(f"{folder}/debate.journal.jsonl", first) as journal:
         debate = fold([first])
         current = CurrentState(debate)
-        debate = await run_loop(journal, current, casting.make_providers(current))
+        debate = await take_turns(journal, current, casting.make_providers(current))
     return fold(read(journal.path).events)
 
 

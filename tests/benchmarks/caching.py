@@ -20,6 +20,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from speakers import take_turns
+
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import CurrentState, fold
 
@@ -32,7 +34,6 @@ from debate_orchestrator.core.events import Event, Opened, Reply
 from debate_orchestrator.core.phases import Turn, judges
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import pricing, rehearse
@@ -155,7 +156,7 @@ def simulated(first: Opened, words: int | None = WORDS) -> list[Sent]:
     panel = first.cast["judge"]
     seats |= {seat: fillers[spec] for seat, spec in zip(judges(len(panel)), panel, strict=True)}
     with asyncio.Runner(loop_factory=Leap) as runner:
-        done = runner.run(run_loop(Unwritten(first), current, seats))
+        done = runner.run(take_turns(Unwritten(first), current, seats))
     assert done.complete
     return sent
 

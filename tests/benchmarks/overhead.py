@@ -25,6 +25,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from speakers import take_turns
+
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 
@@ -36,7 +38,6 @@ from messages_server import answer
 
 from debate_orchestrator.core.events import CallFailed, Opened, Spoke, Voted
 from debate_orchestrator.core.state import DebateState, spec_in
-from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.anthropic import options_of, request
@@ -84,7 +85,7 @@ async def debated(path: str, begun: Opened) -> DebateState:
 async def _driven(journal: JournalWriter, debate: DebateState) -> DebateState:
     current = CurrentState(debate)
     try:
-        await run_loop(journal, current, casting.make_providers(current))
+        await take_turns(journal, current, casting.make_providers(current))
     except ExternalError:
         pass
     return current.state

@@ -16,9 +16,9 @@ from debate_orchestrator.cli.interrupts import STOPPING, handled_signals, stoppe
 from debate_orchestrator.cli.output import print_errors, print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, details, print_line, shown, status_line
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import Permissions
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
 from debate_orchestrator.util.messages import command

@@ -3,20 +3,21 @@ lets nothing else in."""
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Iterator
 from functools import cache, partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2 import Environment, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
 from debate_orchestrator.reports import first_screen, markdown, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, literal_html
+from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.reports.model import CHALLENGE, REBUTTAL, ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport
 from debate_orchestrator.reports.sections import AFTER, BEFORE
@@ -74,8 +75,8 @@ def render_comparison(comparison: Comparison) -> str:
 
 
 def _rendered(template: str, values: dict[str, Any]) -> str:
-    style = {"style": _style(), "digest": _digest(), "kind": "debate-report"}
-    return _environment().get_template(template).render(style | values).strip("\n") + "\n"
+    frame = {"style": style(), "digest": _digest(), "kind": "debate-report"}
+    return _environment().get_template(template).render(frame | values).strip("\n") + "\n"
 
 
 def _description(report: ReportModel) -> str:
@@ -123,14 +124,7 @@ def _reasons(context: Context, text: str) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("debate_orchestrator", "reports/html"),
-        undefined=StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    filters = {
         "anchor": anchor,
         "line": _line,
         "literal": literal_html,
@@ -141,31 +135,28 @@ def _environment() -> Environment:
         "many": lambda n: f"{n:,}",
         "coordinate": lambda length: f"{float(length):.1f}",
     }
-    return environment
+    return template_environment("reports/html", filters)
 
 
 @cache
-def _style() -> Markup:
+def style() -> Markup:
     """The style of every page."""
-    environment = _environment()
-    assert environment.loader is not None
-    return Markup(environment.loader.get_source(environment, "page.css")[0])
+    return Markup(Path(__file__).with_name("page.css").read_text(encoding="utf-8"))
 
 
 @cache
 def _digest() -> str:
     """What the page's policy knows its style by."""
-    return b64encode(sha256(_style().encode()).digest()).decode()
+    return b64encode(sha256(style().encode()).digest()).decode()
 
 
 LONGEST = 200
 """Characters of a line, for as many whole sentences as fit."""
 _SLACK = 80
 """Characters by which a whole text may be longer, rather than be cut for a few words."""
-_SENTENCE = re.compile(r"\S.*?(?:(?<!\s\d)(?<!^\d)[.!?…][\"”’')\]]*(?=\s+(?:\d+\.\s|[\"“‘'(\[]*[^\W\d_a-z]))|$)")
 
 
-def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales, quotes: tuple[str, str] | None = None) -> str:
+def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales, quotes: tuple[str, str] | None) -> str:
     """A turn in a line: how its speech begins, what its ballot says, or that it has neither. What stands between the
     tags of `quotes` is quoted. `writer` is the page's, so that a speech is parsed once."""
     if turn.declined:
@@ -210,7 +201,7 @@ def opening(text: str, most: int = LONGEST) -> tuple[str, int]:
     line, end = sanitize.one_line(text), 0
     if len(line) <= most + _SLACK:
         return line, 0
-    for sentence in _SENTENCE.finditer(line):
+    for sentence in wording.sentences(line):
         if sentence.end() > most:
             break
         end = sentence.end()

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
-from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.tournament.cluster import queue
 from debate_orchestrator.tournament.cluster.database import (
     HAS_JOBS,
