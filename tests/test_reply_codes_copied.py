@@ -126,7 +126,7 @@ def without_words(value: Any, shape: dict[str, Any]) -> Any:
     return kept
 
 
-@settings(many, max_examples=400)
+@settings(many, max_examples=8 * many.max_examples)
 @given(
     st.sampled_from(list(SEEN)),
     st.lists(st.sampled_from(HOSTILE), min_size=3, max_size=3),
