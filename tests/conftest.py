@@ -162,6 +162,7 @@ def pytest_configure() -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     os.fsync = os.fdatasync = lambda handle: None
+    os.environ["LANGUAGE"] = "C"  # argparse looks for translations of every word of every help, on the disk
 
 
 def pytest_sessionfinish() -> None:
@@ -206,7 +207,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 @pytest.fixture
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Intervals of ratings, where a test does not look at them, are made of few draws."""
+    """Intervals of ratings, where a test does not look at their exact ends, are made of few draws."""
     monkeypatch.setattr("debate_orchestrator.tournament.bradley_terry._MOST_DRAWS", 0)
 
 

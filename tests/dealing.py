@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import TypeVar
 
+import pytest
 from hypothesis import strategies as st
 
 One = TypeVar("One")
@@ -87,9 +88,15 @@ def for_each(ones: Iterable[One]) -> Callable[[Callable[[One], None]], Callable[
 
     def made(check: Callable[[One], None]) -> Callable[[], None]:
         def test() -> None:
-            if found := harmful(check, all_of_them):
-                names = "\n".join(f"{one!r:.300}" for one in found)
-                first = next(iter(found.values()))
+            found: list[tuple[One, BaseException]] = []
+            for one in all_of_them:
+                try:
+                    check(one)
+                except (Exception, pytest.fail.Exception) as complaint:
+                    found.append((one, complaint))
+            if found:
+                names = "\n".join(f"{one!r:.300}" for one, _ in found)
+                first = found[0][1]
                 raise AssertionError(f"it does not hold for {len(found)}:\n{names}\nThe first: {first}") from first
 
         test.__name__, test.__doc__, test.__module__ = check.__name__, check.__doc__, check.__module__

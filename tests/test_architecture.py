@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from dealing import for_each
 from importlinter.cli import lint_imports
 from packaging.requirements import Requirement
 
@@ -113,7 +114,7 @@ def test_imports_run_downhill(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), cache_dir=None) == 0
 
 
-@pytest.mark.parametrize("library", PLACES)
+@for_each(PLACES)
 def test_a_library_has_its_places(library: str) -> None:
     """An outside library is imported only where it has its place."""
     users = {path.relative_to(PACKAGE).as_posix() for path in SOURCES if library in imported(path)}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Run, finish
-from own_formats import EXTENDING, FORMAT, written
+from own_formats import FORMAT, written
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
@@ -154,17 +154,18 @@ def test_an_inherited_format_is_judged_again(debate: Run, here: Path) -> None:
     """A debate by a format that extends another is judged again by other judges, from its journal alone."""
     folder = here / "mine"
     folder.mkdir()
-    (folder / "format.yaml").write_text(EXTENDING)
+    # Debates of one round alone: every command that reads a format of the user's tries all sizes that it permits.
+    (folder / "format.yaml").write_text("extends: panel\nrounds: {default: 1, most: 1, insist: 1}\n")
     (folder / "system.md.j2").write_text("Hello from the system.")
     seats = [f"--{seat}=rehearse" for seat in ("a", "b", "judge")]
     ran = debate("run", "--format", "./mine", *SETUP, "--rounds=1", *seats, "--quiet")
     assert ran.code == 0, ran.err
     shutil.rmtree(folder)
     assert debate("judge", "r.rehearsed.journal.jsonl", "--judge", "rehearse", "--quiet").code == 0
-    assert "Hello from the system." in Path("r.rehearsed.judged.turns/1.verdict.judge.brief.md").read_text()
+    assert "Hello from the system." in Path("r.rehearsed.judged.turns/final.verdict.judge.brief.md").read_text()
     then, now = (fold(read(f"{name}.journal.jsonl").events).opened for name in ("r.rehearsed", "r.rehearsed.judged"))
     assert (then.templates, then.prompts) == (now.templates, now.prompts)
-    assert {"formats/mine/system.md.j2", "formats/adversarial/opening.md.j2"} <= then.prompts.keys()
+    assert {"formats/mine/system.md.j2", "formats/panel/opening.md.j2"} <= then.prompts.keys()
     assert "formats/mine/opening.md.j2" not in then.prompts
 
 

@@ -143,8 +143,7 @@ def test_words_stay_words(labels: tuple[str, str], words: str) -> None:
 PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "error"),
+@for_each(
     [
         ("", "no line names a speaker with a side"),
         ("Roses are red.", "line 1: 'Roses are red.' stands above"),
@@ -169,10 +168,11 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         ("### Ann (Pro)\nx\n\n### Bo (Con)\ny\n\n### No\nz\n", "line 7: 'No' does not fit 'Bo'"),
         ("**FOR:** x\n\n**No:** y\n", "line 3: 'No' does not fit 'FOR'"),
         ("### Ann (Pro)\nx\n\n### Con\ny\n\n### Ann — Con\nz\n", "line 7: 'Ann \\u2014 Con' names neither"),
-    ],
+    ]
 )
-def test_what_is_refused(text: str, error: str) -> None:
+def test_what_is_refused(row: tuple[str, str]) -> None:
     """What stands outside a speech, and labels that are not those of two sides, are refused with their line."""
+    text, error = row
     assert error in errors(text)
 
 
@@ -197,11 +197,10 @@ MAY_BE_LABELS = {
 """What two sides are called, to lines that may be the other's label in another style."""
 
 
-@pytest.mark.parametrize(
-    ("labels", "words"), [(labels, one) for labels in MAY_BE_LABELS for one in MAY_BE_LABELS[labels]]
-)
-def test_what_may_be_a_label_is_refused(labels: tuple[str, str], words: str) -> None:
+@for_each([(labels, one) for labels in MAY_BE_LABELS for one in MAY_BE_LABELS[labels]])
+def test_what_may_be_a_label_is_refused(row: tuple[tuple[str, str], str]) -> None:
     """A line that begins with what the other side is called may be a label in another style: no speech is guessed."""
+    labels, words = row
     text = document(*labels, words=words)
     line = text[: text.index(words)].count("\n") + 1 + ("\n" in words and words[0] in "-><")
 
@@ -252,8 +251,7 @@ def test_json() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("data", "error"),
+@for_each(
     [
         ([], "no line names a speaker"),
         ({"speeches": []}, "Input should be a valid list"),
@@ -263,10 +261,11 @@ def test_json() -> None:
         ([entry("Al (Pro)", "x"), entry("Bo (Pro)", "y")], "speech 2: 'Bo' does not fit 'Al'"),
         ([entry("Pro", "x", round=1), entry("Con", "y")], "some speeches have a round"),
         ([entry("Pro", "x", round=2), entry("Con", "y", round=1)], "in the rounds '2, 1'"),
-    ],
+    ]
 )
-def test_json_that_is_refused(data: Any, error: str) -> None:
+def test_json_that_is_refused(row: tuple[Any, str]) -> None:
     """An entry that does not fit is named by its number."""
+    data, error = row
     assert error in errors(json.dumps(data))
     assert "it is not JSON" in errors('[{"text": "x"')
 

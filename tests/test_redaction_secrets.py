@@ -186,7 +186,7 @@ def test_escapes_of_nothing_cost_no_more_than_their_length(unit: str, monkeypatc
         return time.process_time() - since
 
     seconds(10)
-    assert seconds(600) < 10 * seconds(150) + 0.02
+    assert seconds(320) < 10 * seconds(80) + 0.02
 
 
 @pytest.mark.parametrize("before", ["\\", "%", "&", "C:\\"])

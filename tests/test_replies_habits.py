@@ -166,7 +166,7 @@ HABITS: dict[str, tuple[DebateState, dict[str, Any], dict[str, Any]]] = {
 """Habit to the debate in which it is tried, what differs in the reply, and what differs in the ballot that is read."""
 
 
-@pytest.mark.parametrize("habit", HABITS)
+@for_each(HABITS)
 def test_what_has_one_meaning_is_read(habit: str) -> None:
     """A value that has one meaning is read as that, and the journal has a line for it."""
     debate, written, wanted = HABITS[habit]
@@ -223,17 +223,16 @@ ASKED_AGAIN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ASKED_AGAIN.values(), ids=ASKED_AGAIN)
+@for_each(ASKED_AGAIN.values())
 def test_a_winner_is_never_guessed(text: str) -> None:
     """Where a winner is missing or contradictory, or the reply is not whole, it is refused and asked for again."""
     with pytest.raises(BadReply):
         read(text, FINAL)
 
 
-@pytest.mark.parametrize(
-    "score", [0, 11, -1, "0/10", "11/10", "7/5", "7 or 8", "7-8", "seven", "", None, True, [7, 8], "70%", {"x": 7},
-     {"score": 7, "max": 100}, {"score": 7, "scale": "1 to 5"}, {"score": 7, "out_of": "100"}, {"score": 7, "x": 1}],
-)  # fmt: skip
+@for_each([0, 11, -1, "0/10", "11/10", "7/5", "7 or 8", "7-8", "seven", "", None, True, [7, 8], "70%", {"x": 7},
+             {"score": 7, "max": 100}, {"score": 7, "scale": "1 to 5"}, {"score": 7, "out_of": "100"},
+             {"score": 7, "x": 1}])  # fmt: skip
 def test_a_score_is_never_guessed(score: Any) -> None:
     """A score outside the scale, of another scale or without one meaning is asked for again."""
     ballot = copy.deepcopy(BALLOT)
@@ -242,8 +241,7 @@ def test_a_score_is_never_guessed(score: Any) -> None:
         read(dumped(ROUND, ballot), ROUND)
 
 
-@pytest.mark.parametrize(
-    ("changes", "without"),
+@for_each(
     [
         ({"conceded_by": "b"}, "conceded"),
         ({"Who conceded?": "b"}, "conceded"),
@@ -254,10 +252,11 @@ def test_a_score_is_never_guessed(score: Any) -> None:
         ({"convergence_found": {"detected": True, "criteria": ["same claim"], "side": "both"}}, ""),
         ({"scores": {"a": SCORES | {"final_use_of_evidence": 3}, "b": SCORES}}, ""),
         ({"scores": {"a": SCORES, "b": SCORES, "b (revised)": SCORES | {"use_of_evidence": 9}}}, ""),
-    ],
+    ]
 )
-def test_what_counts_is_not_dropped(changes: dict[str, Any], without: str) -> None:
+def test_what_counts_is_not_dropped(row: tuple[dict[str, Any], str]) -> None:
     """A value under a misspelt key of a field that counts is not dropped."""
+    changes, without = row
     ballot = {name: value for name, value in BALLOT.items() if name != without} | changes
     with pytest.raises(BadReply, match=r"there is no such|is not an object with the keys"):
         read(dumped(ROUND, ballot), ROUND)
@@ -329,7 +328,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@for_each(HOSTILE.values())
 def test_hostile_text_takes_little_work(text: str) -> None:
     """The largest replies that are meant to take time are refused after a bounded number of calls."""
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from chat_server import answering, chunks
 from core.folding import ADVERSARIAL, PLAIN, debated, filled, many, opened, phase, rules, voted
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from reply_codes import SECRET, code_of, coded, signed
@@ -81,7 +82,7 @@ QUOTED = {
 """How a judge may repeat the ballot that stands in a speech."""
 
 
-@pytest.mark.parametrize("form", QUOTED)
+@for_each(QUOTED)
 def test_a_quoted_ballot_never_counts(form: str) -> None:
     """A ballot from a speech is refused with the reason, and with the code that the judge's own needs."""
     with pytest.raises(BadReply, match=NO_CODE) as refused:
@@ -142,8 +143,7 @@ def test_the_code_is_read_with_good_will(text: str) -> None:
     assert read(text)["winner"] == "b"
 
 
-@pytest.mark.parametrize(
-    "text",
+@for_each(
     [
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))}",
         # Marks of private working between them, which a speaker may have written:
@@ -168,7 +168,7 @@ def test_the_code_is_read_with_good_will(text: str) -> None:
         f"<think>{OWN_TEXT}</think>\nSo B wins.",
         f"<think>Hm.\n{OWN_TEXT}",
         *(json.dumps(signed({k: v for k, v in OWN.items() if k != name}, OWN_CODE)) for name in ("winner", "conceded")),
-    ],
+    ]
 )
 def test_what_is_in_doubt_is_asked_again(text: str) -> None:
     """Two ballots with the code, one with faults beside it, or a code in an object that is no ballot: refused."""

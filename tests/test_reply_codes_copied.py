@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from core.folding import debated, many
+from dealing import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reply_codes import code_of, signed
@@ -125,7 +126,7 @@ def without_words(value: Any, shape: dict[str, Any]) -> Any:
     return kept
 
 
-@settings(many, max_examples=400)
+@settings(many, max_examples=8 * many.max_examples)
 @given(
     st.sampled_from(list(SEEN)),
     st.lists(st.sampled_from(HOSTILE), min_size=3, max_size=3),
@@ -223,16 +224,14 @@ def test_a_complaint_says_which_key_is_wrong(spoil: Callable[[str], str], compla
     assert read(OWN_TEXT) == OWN
 
 
-@pytest.mark.parametrize(
-    ("item", "wanted"),
-    [
+@for_each([
         ("{} Why?", "Why?"), ("{}: Why?", "Why?"), ("`{}` Why?", "Why?"), ({"question": "{} Why?"}, None),
         ({"code": "{}", "question": "Why?"}, None), ("Why?", None), ("Why? {}", None), ("{} Why? {} Who?", None),
         ("BCDFGH Why?", None), ("{}", None), ({"question": "Why?"}, None),
-    ],
-)  # fmt: skip
-def test_a_text_of_a_list_begins_with_the_code(item: Any, wanted: str | None) -> None:
+    ])  # fmt: skip
+def test_a_text_of_a_list_begins_with_the_code(row: tuple[Any, str | None]) -> None:
     """The code is taken off. A text without it, or with two, is refused."""
+    item, wanted = row
     debate = SEEN["final.verdict.judge"]
     code = code_of(debate)
     verdict = MEANT["final.verdict.judge"] | {"unresolved_questions": []}

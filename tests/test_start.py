@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -217,8 +218,7 @@ def test_what_is_asked(question: str, who: str, what: str) -> None:
     assert asked.who == who and asked.what.startswith(what)
 
 
-@pytest.mark.parametrize(
-    "topic",
+@for_each(
     [
         "Tabs are better than spaces.",
         "Is Vim better than Emacs?",
@@ -234,7 +234,7 @@ def test_what_is_asked(question: str, who: str, what: str) -> None:
         "Should we?",
         "Should",
         "",
-    ],
+    ]
 )
 def test_what_is_not_sure_is_left_alone(topic: str) -> None:
     """Any other topic, and any question whose subject may end elsewhere, is not made into anything."""
@@ -250,8 +250,7 @@ def test_no_word_is_lost(rest: str) -> None:
         assert ["We", *rest.split()] == [asked.who, *asked.what.split()] or rest.rstrip()[-1] in ".!"
 
 
-@pytest.mark.parametrize(
-    ("topic", "a", "b"),
+@for_each(
     [
         ("Should we buy or build our billing?", "We should buy our billing.", "We should build our billing."),
         ("Should we buy or build?", "We should buy.", "We should build."),
@@ -268,15 +267,15 @@ def test_no_word_is_lost(rest: str) -> None:
         ("Is Vim better than Emacs?", "Vim is better than Emacs.", "Vim is not better than Emacs."),
         ("Do we need a CRM?", "We need a CRM.", "We do not need a CRM."),
         ("Does our team need a CRM?", "Our team needs a CRM.", "Our team does not need a CRM."),
-    ],
+    ]
 )
-def test_two_positions(topic: str, a: str, b: str) -> None:
+def test_two_positions(row: tuple[str, str, str]) -> None:
     """A choice gives its two halves, a statement itself and its negation, a question its answers."""
+    topic, a, b = row
     assert plain_positions(topic, ("a", "b")) == {"a": a, "b": b}
 
 
-@pytest.mark.parametrize(
-    "topic",
+@for_each(
     [
         "Pineapple on pizza",
         "Nobody should own two cars.",
@@ -292,7 +291,7 @@ def test_two_positions(topic: str, a: str, b: str) -> None:
         "Speed is good, and cost is bad.",
         "Whether AI is dangerous",
         "There is a problem.",
-    ],
+    ]
 )
 def test_no_position_rather_than_a_wrong_one(topic: str) -> None:
     """Where the grammar is not sure there are no positions: the person words them."""

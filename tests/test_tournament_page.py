@@ -90,24 +90,6 @@ def test_a_page_of_something_else_is_not_overwritten(debate: Run) -> None:
     assert Path("t/index.html").read_text(encoding="utf-8") == "<p>mine"
 
 
-def test_a_report_can_be_made_again(debate: Run) -> None:
-    """The second time gives the same page and tables, and moves nothing aside."""
-    imported(debate, [row(f"d{n}", "a", "b", ("pro", "con")[n % 2], topic=f"t{n}") for n in range(8)])
-    debate("tournament", "report", "t")
-    before = {path: path.read_bytes() for path in Path("t").rglob("*") if path.is_file()}
-
-    assert debate("tournament", "report", "t").code == 0
-
-    assert {path: path.read_bytes() for path in Path("t").rglob("*") if path.is_file()} == before
-    assert {path.name for path in before} >= {
-        "index.html",
-        "ratings.json",
-        "elo.csv",
-        "judge_agreement.csv",
-        "strengths.png",
-    }
-
-
 def test_only_own_files_are_replaced(debate: Run) -> None:
     """Tables, plots and ratings that were there before or were changed since are moved aside, which a note says. Those
     that this program wrote are replaced, and `SHA256SUMS` lists them as they are."""
@@ -140,9 +122,15 @@ def test_only_own_files_are_replaced(debate: Run) -> None:
         assert hashlib.sha256(Path("t", name).read_bytes()).hexdigest() == digest
 
 
-def test_a_list_of_checksums_of_the_user_is_kept(debate: Run) -> None:
+def written() -> dict[Path, bytes]:
+    """Every file of the tournament, with what is in it."""
+    return {path: path.read_bytes() for path in Path("t").rglob("*") if path.is_file()}
+
+
+def test_a_report_made_again_keeps_a_list_of_checksums_of_the_user(debate: Run) -> None:
     """A list that another program made is moved aside, and believed in nothing: a file that was changed before it was
-    made is kept too. The program's own list is read by `sha256sum -c`, and replaced without a word."""
+    made is kept too. The program's own list is read by `sha256sum -c`, and replaced without a word: a report of the
+    same rows is the same, and moves nothing aside."""
     imported(debate, [row(f"d{n}", "a", "b", ("pro", "con")[n % 2], topic=f"t{n}") for n in range(8)])
     assert debate("tournament", "report", "t").code == 0
     checked = subprocess.run(["sha256sum", "-c", "--strict", "SHA256SUMS"], cwd="t", capture_output=True, check=False)
@@ -155,7 +143,11 @@ def test_a_list_of_checksums_of_the_user_is_kept(debate: Run) -> None:
     assert debate("tournament", "report", "t").err.count("is kept as") == 2
     assert Path("t/SHA256SUMS.edited").read_text(encoding="utf-8") == theirs
     assert Path("t/csv/head_to_head.edited.csv").read_text(encoding="utf-8") == "my numbers"
+    before = written()
     assert "is kept as" not in debate("tournament", "report", "t").err
+    assert written() == before
+    names = {path.name for path in before}
+    assert names >= {"index.html", "ratings.json", "elo.csv", "judge_agreement.csv", "strengths.png"}
 
 
 def test_models_that_no_vote_tells_apart(debate: Run) -> None:

@@ -41,6 +41,7 @@ def simulated(topics: int, seed: int = 1) -> tuple[list[DebateRow], list[BallotR
     return debates, votes
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_what_made_the_votes_is_found() -> None:
     """From simulated votes the fit finds strengths, effects, ties, and each judge's bias and reliability. Its
     reliabilities are relative to the judges' mean, so strengths are compared by their ratio."""
@@ -61,6 +62,7 @@ def test_what_made_the_votes_is_found() -> None:
     assert [one.rank for one in fit.strengths] == [1, 2, 3]
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_intervals_follow_the_topics() -> None:
     """More topics narrow the intervals, more judges of the same topic alone do not make them vanish, and the same rows
     give the same figures."""

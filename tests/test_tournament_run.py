@@ -44,7 +44,7 @@ def events_of(held: Tournament, place: int = 0) -> list[Event]:
 def test_every_debate_has_a_journal(here: Path) -> None:
     """A run holds every debate of the schedule, each with the models, judges, first speaker and seed that stand
     there. Another run has nothing to do."""
-    held = contests.tournament(first="balanced")
+    held = contests.tournament(topics=1, first="balanced")
     run = contests.ran(held, at_once=3)
 
     assert set(statuses(run)) == {"complete"}
@@ -85,7 +85,7 @@ def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
 
 def test_changed_prompts_are_noted(here: Path) -> None:
     """A debate that goes on with other prompts than it began with says so in its journal; one that begins does not."""
-    held = contests.tournament()
+    held = contests.tournament(topics=1)
     first = held.schedule[0]
     opened = held.opening(first)
     began = opened.model_copy(update={"prompts": opened.prompts | {"gone.j2": "0" * 64}})
@@ -174,7 +174,7 @@ def test_a_cap_over_all_debates(server: Server) -> None:
 def test_limits_hold_for_all_debates(server: Server) -> None:
     """No more calls are under way than a limit permits, whatever the number of debates."""
     server.whole = 0.05
-    held = contests.tournament(topics=2, rehearse=False, limits={"anthropic": {"at_once": 3}})
+    held = contests.tournament(topics=1, rehearse=False, limits={"anthropic": {"at_once": 3}})
     contests.ran(held, at_once=12)
 
     assert server.most_at_once == 3
@@ -193,7 +193,7 @@ def test_a_refusal_is_shared(server: Server) -> None:
 def test_a_model_that_is_gone_is_not_asked_for_ever(server: Server) -> None:
     """After a few debates in which a model fails for good, no more are begun with it, and the others are held."""
     server.trouble = lambda request, n: {"status": 404} if asked_of(request, OPUS) else None
-    held = contests.tournament(topics=5, rehearse=False)
+    held = contests.tournament(topics=2, rehearse=False)
     run = contests.ran(held, at_once=1)
     without = [run.standings[one.id].status for one in held.schedule if OPUS not in (one.pro, one.con)]
 
@@ -204,7 +204,7 @@ def test_a_model_that_is_gone_is_not_asked_for_ever(server: Server) -> None:
 def test_journals_that_are_not_as_they_were(here: Path) -> None:
     """A damaged journal and one of another tournament are told and left as they are; a half copied one is gone on
     with, one that another process holds is left to it, and all others are held."""
-    held, other = contests.tournament(), contests.tournament("other", tag="other")
+    held, other = contests.tournament(topics=1), contests.tournament("other", topics=1, tag="other")
     contests.ran(held)
     contests.ran(other)
     paths = [Path(held.journal(debate)) for debate in held.schedule]
@@ -256,7 +256,7 @@ def test_a_folder_is_enough_elsewhere(here: Path) -> None:
     from debate_orchestrator.formats import scaffold
 
     scaffold.copy_format("panel", "mine", "")
-    held = contests.tournament(format="./mine")
+    held = contests.tournament(topics=1, format="./mine")
     __import__("shutil").rmtree("mine")
     loaded = folder.load("held")
 

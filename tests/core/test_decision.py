@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from core.folding import ADVERSARIAL, Script, absent, apply, events, fold, heard, opened, play, voted
+from dealing import for_each
 
 from debate_orchestrator.core import rapporteur, schedule, tally, transcript
 from debate_orchestrator.core.schema import check, json_schema
@@ -165,8 +166,7 @@ def test_without_until_dry_all_rounds_are_played() -> None:
     assert tally.dry(debate, 1) and "2.verdict.judge" in debate.answers
 
 
-@pytest.mark.parametrize(
-    ("row", "problem"),
+@for_each(
     [
         (reason("held", "1.challenge.b", "1.rebuttal.a"), ""),
         (reason("held", "1.rebuttal.a"), "where b challenged it"),
@@ -188,10 +188,11 @@ def test_without_until_dry_all_rounds_are_played() -> None:
         (reason("not argued", "1.opening.a", side=None), "no turn is cited"),
         (reason("not argued", side=None, row=1), "disputed"),
         (reason("held", "1.challenge.b", "1.rebuttal.a", side=None), "no side is named"),
-    ],
+    ]
 )
-def test_a_mark_is_held_against_the_record(row: dict[str, Any], problem: str) -> None:
+def test_a_mark_is_held_against_the_record(case: tuple[dict[str, Any], str]) -> None:
     """A mark must cite a turn of the right side, and no row of the dissent record may say otherwise."""
+    row, problem = case
     found = rapporteur.mark_problems(at("final.brief.rapporteur"), row)
     assert (problem in " ".join(found)) if problem else found == []
 
@@ -205,8 +206,7 @@ def test_turns_that_two_rows_cite_name_neither() -> None:
     assert "row 2" in rapporteur.mark_problems(debate, reason("granted", "1.opening.a", "1.opening.b", row=2))[0]
 
 
-@pytest.mark.parametrize(
-    ("changes", "problem"),
+@for_each(
     [
         ({}, ""),
         ({"by_case": brief()["by_case"][:2]}, "at least 3"),
@@ -217,10 +217,11 @@ def test_turns_that_two_rows_cite_name_neither() -> None:
         ({"trust": "word " * 830}, "write at most 750"),
         ({"why": brief()["why"][:3]}, "at least 4"),
         ({"do_next": ["Count."] * 6}, "at most 5"),
-    ],
+    ]
 )
-def test_headline_and_table_say_the_same(changes: dict[str, Any], problem: str) -> None:
+def test_headline_and_table_say_the_same(row: tuple[dict[str, Any], str]) -> None:
     """A row that repeats the recommendation may only be the last, and as sure as the headline."""
+    changes, problem = row
     debate = at("final.brief.rapporteur")
     found = rapporteur.quality_problems(debate, debate.due[0], brief(**changes))
     assert (problem in " ".join(found)) if problem else found == []

@@ -8,6 +8,7 @@ import re
 import debates
 import pytest
 from core.folding import debated, many, opened, reply, spoke
+from dealing import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -103,9 +104,10 @@ def test_working_is_not_heard(left: str, right: str) -> None:
         assert heard(text.format(left, right)).split() == rest.split(), text
 
 
-@pytest.mark.parametrize(("left", "right"), PAIRS.values(), ids=PAIRS)
-def test_the_marks_of_every_model_are_known(left: str, right: str) -> None:
+@for_each(PAIRS.values())
+def test_the_marks_of_every_model_are_known(row: tuple[str, str]) -> None:
     """Each pair of marks hides what stands between them, is closed alone, and is left open."""
+    left, right = row
     for text, rest in (
         ("{0}SECRET{1}So.", "So."),
         ("So it\n{0}\nSECRET\n{1}\nis.", "So it is."),
@@ -176,18 +178,20 @@ def test_mentions_within_sentences_are_heard(pair: tuple[str, str], words: list[
 # Replies
 
 
-@pytest.mark.parametrize(("left", "right"), READ.values(), ids=READ)
-def test_working_alone_is_an_empty_reply(left: str, right: str) -> None:
+@for_each(READ.values())
+def test_working_alone_is_an_empty_reply(row: tuple[str, str]) -> None:
     """A reply of which nothing would be heard is refused, a speech and a ballot, with what to do about it."""
+    left, right = row
     for debate in (fold([opened()]), debated(1, until="1.verdict.judge")):
         for text in (f"{left}Hm.{right}", f"{left}Hm.", f"Hm.\n{right}\n"):
             with pytest.raises(BadReply, match=r"private working alone.*write the reply after them"):
                 parse_reply(debate, debate.due[0], reply(text), None)
 
 
-@pytest.mark.parametrize(("left", "right"), READ.values(), ids=READ)
-def test_a_ballot_is_read_without_its_working(left: str, right: str) -> None:
+@for_each(READ.values())
+def test_a_ballot_is_read_without_its_working(row: tuple[str, str]) -> None:
     """Working around a structured reply is left out before it is read, and kept verbatim beside it."""
+    left, right = row
     debate = debated(1, until="1.verdict.judge")
     turn = debate.due[0]
     usual = next(event for event in debates.played(rounds=1) if isinstance(event, Voted) and event.turn == turn.id)

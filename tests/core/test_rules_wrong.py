@@ -31,9 +31,7 @@ def rubric(**changes: Any) -> dict[str, Any]:
     return {"rubric": PLAIN["rubric"] | changes}
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
+@for_each([
         (SIDES, "there must be a judge, or a format in which the debate is judged later"),
         ({"seats": {"judge": PLAIN["seats"]["judge"]}, "round": []}, "at least one side"),
         ({"seats": PLAIN["seats"] | {"usher": PLAIN["seats"]["a"]}}, "'usher' is not a seat"),
@@ -82,16 +80,15 @@ def rubric(**changes: Any) -> dict[str, Any]:
         (shaped(side={"kind": "choice", "of": ["x" * 201]}), "at most 200 characters"),
         (rubric(strictness={f"s{n}": PLAIN["rubric"]["strictness"]["strict"] for n in range(21)}), "at most 20"),
         (rubric(strictness={}), "at least one strictness"),
-    ],
-)  # fmt: skip
-def test_ill_made_formats(changes: dict[str, Any], said: str) -> None:
+    ])  # fmt: skip
+def test_ill_made_formats(row: tuple[dict[str, Any], str]) -> None:
     """A format that could not be held as it says is refused, and what is wrong is named."""
+    changes, said = row
     with pytest.raises(ValidationError, match=said):
         rules(**changes)
 
 
-@pytest.mark.parametrize(
-    "changes",
+@for_each(
     [
         SIDES | {"judged_by": "plain", "shapes": {}},
         SIDES | {"judged_by": "plain"} | rubric(criteria={"wit": WIT}),
@@ -106,7 +103,7 @@ def test_ill_made_formats(changes: dict[str, Any], said: str) -> None:
         {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LATER}]},
         {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LAST}]},
         {"private": "thinking", "quotes": {"tag": "cite"}, "forbids": ["other's lines"]},
-    ],
+    ]
 )
 def test_well_made_formats(changes: dict[str, Any]) -> None:
     """A rubric's criteria are needed where something is scored; a judge where none judges later."""
