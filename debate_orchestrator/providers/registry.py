@@ -17,7 +17,7 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR, Turn, judges
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadSettings, ExternalError, TransientError, short_repr
+from debate_orchestrator.util.errors import BadSettings, ExternalError, TransientError, short_repr, with_hint
 from debate_orchestrator.util.redact import StreamRedactor, add_variables, redact, redactor
 
 if TYPE_CHECKING:
@@ -365,17 +365,22 @@ def _usable(seat: str) -> list[str]:
     return [*plain, *(f"{known.kind}:..." for known in usable if known.kind not in plain)]
 
 
-def missing(cast: Mapping[str, tuple[str, ...]], permissions: Permissions = NO_PERMISSIONS) -> list[str]:
+def missing(
+    cast: Mapping[str, tuple[str, ...]], permissions: Permissions = NO_PERMISSIONS, *, may_sign_in: bool = False
+) -> list[str]:
     """One sentence for every spec that can't be called as things are: its key is missing, or would be sent unencrypted.
-    This is better said before the first call than in the middle of a debate."""
+    This is better said before the first call than in the middle of a debate. With `may_sign_in` a vendor whose own
+    tool can sign in lacks nothing yet."""
     from debate_orchestrator.providers import servers  # late, since it reads ENTRIES
 
     problems = _unencrypted(cast, permissions)
     for spec in _api_specs(cast):
         server = servers.server(spec)
-        # A vendor's SDK may find a profile of its own, unless it needs a key in the environment.
-        if server.needs_key and server.key() is None and not server.api.profile:
-            problems.append(f"{spec} needs a key. Try: set {server.keys[0]}; `debate models` lists what is reachable.")
+        later = may_sign_in and server.api.profile
+        if server.needs_key and not later and servers.credentials(server.api) is None:
+            other = ", or sign in with the vendor's own tool" if server.api.profile else ""
+            hint = f"set {server.keys[0]}{other}; `debate models` lists what is reachable"
+            problems.append(with_hint(f"{spec} needs a key.", hint))
     return problems
 
 

@@ -279,7 +279,7 @@ class Live:
                 self._say(line.text, ALARM)
             else:
                 style = "bold" if line.kind in ("scores", "verdict") else ""
-                self._say(line.text, style, gap=n == 0, of_ballots=True)
+                self._say(line.text, style, gap=n == 0, of_ballots=line.kind != "issues")
 
     def _banner(self, line: Announcement) -> None:
         self._say(line.text, "bold")

@@ -398,7 +398,9 @@ class Casting:
         if not typed:
             raise BadSettings(self._words.said["needed"])
         permissions = self._session.found().permissions
-        problems = registry.cast_problems({seat: (typed,)}) or registry.missing({seat: (typed,)}, permissions)
+        problems = registry.cast_problems({seat: (typed,)}) or registry.missing(
+            {seat: (typed,)}, permissions, may_sign_in=True
+        )
         if problems:
             raise BadSettings([problem.removeprefix("cast: ") for problem in problems])
         kind = model_spec.kind(typed)
