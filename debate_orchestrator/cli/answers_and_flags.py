@@ -198,10 +198,11 @@ def setup_lines(arguments: argparse.Namespace, settings: Settings, files: Debate
 
 def one_person(settings: Settings) -> list[str]:
     """A sentence where a person at this terminal has several seats."""
-    seats = [seat for seat, specs in settings.cast.items() for spec in specs if spec == model_spec.HUMAN]
-    if len(seats) < 2:
+    people = {seat: specs.count(model_spec.HUMAN) for seat, specs in settings.cast.items()}
+    if sum(people.values()) < 2:
         return []
-    named = f"{', '.join(seats[:-1])} and {seats[-1]}"
+    seats = [seat if number == 1 else f"{seat} ({number})" for seat, number in people.items() if number]
+    named = " and ".join(filter(None, (", ".join(seats[:-1]), seats[-1])))
     return [f"{named} are people at this terminal: it asks for each turn here, also if one person takes them all."]
 
 

@@ -78,6 +78,8 @@ class Live:
                 schedule.turn(debate, event.turn)
             ):
                 self._recall(event)
+            case events.Rejected() if self._recorded(schedule.turn(debate, event.turn)):
+                pass  # refused and asked for again in the debate that is judged again
             case events.Asked():
                 self._speech(event.turn).begin(self._now())
             case events.Spoke() | events.Declined():
