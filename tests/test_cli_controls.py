@@ -80,12 +80,18 @@ def test_a_pause_that_is_taken_back(server: Server) -> None:
 
 
 def test_the_list_of_issues_waits_for_a_look(server: Server) -> None:
-    """After the rapporteur's list no side is asked until the person goes on; a rehearsal does not wait."""
+    """After the rapporteur's list no side is asked until the person goes on, who sees the list then, after leaving too;
+    a rehearsal does not wait."""
     with watching(*RUN[:4], "--no-brief", "--output=r.md", "--rounds=1") as viewer:
         viewer.see_text("Enter goes on with this list, c changes it. After 2 minutes the debate goes on.")
         viewer.see_text("Enter go on · c change the list")
         assert answers() == ["start.issues.rapporteur"] and len(server.requests) == 1
         server.between = lambda request: 0.0
+        viewer.press("q")
+        assert viewer.see_end() == 130
+    with watching("resume", J) as viewer:
+        viewer.see_text("I8. ")
+        viewer.see_text("Enter goes on with this list")
         viewer.press("\r")
         assert viewer.see_end() == 0
     with watching(*RUN[:4], "--rehearse", "--output=tried.md", "--rounds=1") as viewer:

@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import contests
 import pytest
 import yaml
 from conftest import Run
+
+from debate_orchestrator.util.data import to_yaml
 
 TOPIC = "Should we use Rust for the gateway?"
 ONE = ("--rounds", "1", "--rehearse")
@@ -195,6 +198,7 @@ def test_help(debate: Run) -> None:
 def test_a_misspelt_verb(debate: Run) -> None:
     """A short verb with two letters exchanged is suggested; another single word is told how a topic is given."""
     assert debate("rnu").err.rstrip().endswith("did you mean run?")
+    assert "did you mean" not in debate("help", "nope").err
     assert 'A topic is quoted: `debate "gateways ..."`' in debate("gateways").err
 
 
@@ -304,3 +308,33 @@ def test_the_demos(debate: Run) -> None:
     assert "postgres-queue: " in listed.out and "words." in listed.out and "Winner: " in listed.out
     assert "(postgres-queue;" in played.out and "Next: " in played.err
     assert played.out.count("\nRecommendation (") == 1
+
+
+def test_a_report_without_its_journal(debate: Run, here: Path) -> None:
+    """What can be checked is the journal, so a report that stands alone is told where that is looked for."""
+    Path("moved.md").write_text("# Debate Report\n", encoding="utf-8")
+    ran = debate("check", "moved.md")
+    assert ran.code == 2 and "its journal moved.journal.jsonl is not beside it" in ran.err
+
+
+@pytest.mark.parametrize("verb", [["run"], ["tournament", "run", "spec.yaml", "--to", "t"]], ids=" ".join)
+def test_a_missing_key_is_told_before_anything_begins(debate: Run, here: Path, verb: list[str]) -> None:
+    """Without a key and without a profile no debate is opened: the message names the variable once."""
+    model, judge = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
+    spec = contests.given(1, models=[model, "rehearse"], judges={"from": [judge], "panel": 1, "exclude": "none"})
+    Path("spec.yaml").write_text(to_yaml(spec), encoding="utf-8")
+    ran = debate(*verb, *(["--topic", "Should we move?", "--model", model] if verb == ["run"] else []))
+    assert (ran.code, f"{model} needs a key. Try: set ANTHROPIC_API_KEY" in ran.err) == (2, True), ran.err
+    assert [*Path().rglob("*.journal.jsonl")] == []
+
+
+def test_what_waits_for_a_host_is_told_with_both_ways_on(debate: Run, here: Path) -> None:
+    """`run` calls no host: it ends with what to do by hand, and with the flag that seats a model instead. The answers
+    of such a debate are for `open`."""
+    seats = ["--a", "rehearse", "--b", "rehearse", "--judge", "host"]
+    ran = debate("run", "--topic", "Should we move?", *seats, "--rounds", "1", "--no-issues", "--no-brief")
+    assert ran.code == 3 and "1.verdict.judge: `host` is an agent host or you" in ran.err
+    assert "`debate resume debate-report.journal.jsonl --judge MODEL`" in ran.err
+    assert "There is no list of issues" not in ran.err
+    hint = debate("answers", "--from", "debate-report.journal.jsonl").err
+    assert "`debate open --answers answers.yaml`" in hint and "debate run" not in hint

@@ -72,8 +72,8 @@ def test_judging_without_a_terminal(debate: Run) -> None:
 
 
 def test_positions_are_derived_by_no_person(debate: Run) -> None:
-    """Where only people sit no positions are derived, and that is told."""
-    given = {"topic": "T", "positions": "auto", "cast": {"a": "human", "b": "human", "judge": "human"}}
+    """Where only people sit no positions are derived; on an open question they are wanted, and that is told."""
+    given = {"topic": "Which is best?", "positions": "auto", "cast": {"a": "human", "b": "human", "judge": "human"}}
     answers = settings_from(given, loader.load("adversarial"), "r.md")
     with pytest.raises(BadSettings, match="positions"):
         with_positions(answers, print, permissions=NO_PERMISSIONS)

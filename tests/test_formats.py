@@ -11,6 +11,8 @@ from core.folding import debated
 from dealing import for_each
 from own_formats import EXTENDING, FILES, written
 
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.schema import fields_asked
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile, BadFormat
@@ -98,7 +100,7 @@ def test_digests_of_what_is_not_there() -> None:
 def test_the_agenda_shown_is_the_one_played(rounds: int, panel: int) -> None:
     """What is shown of a format before the first speech is what a debate of that size goes through."""
     shown = loader.unrolled(loader.load("adversarial"), rounds, "strict", panel)
-    plain = [tuple(ids) for _, how, ids in shown if "only" not in how]
+    plain = [tuple(ids) for _, how, ids in shown if "only" not in how and "unless" not in how]
     assert plain == stages(rounds, panel, "a")
     assert plain == [tuple(turn.id for turn in stage) for stage in debated(rounds, panel).stages]
 
@@ -106,9 +108,9 @@ def test_the_agenda_shown_is_the_one_played(rounds: int, panel: int) -> None:
 def test_the_agenda_says_how_a_stage_comes_about() -> None:
     """Stages are told by their round, in turn or at once, and what depends on a finding says so."""
     shown = loader.unrolled(loader.load("adversarial"), 2, "lenient")
-    assert shown[0] == ("before", "alone, only if asked for (blind)", ["start.blind.judge"])
-    assert shown[1] == ("before", "alone, only if asked for (issues)", ["start.issues.rapporteur"])
-    assert shown[2] == ("before", "with the one before, only if asked for (brief)", ["start.advice.rapporteur"])
+    assert shown[0] == ("before", "alone, only with --blind", ["start.blind.judge"])
+    assert shown[1] == ("before", "alone, unless --no-issues", ["start.issues.rapporteur"])
+    assert shown[2] == ("before", "with the one before, unless --no-brief", ["start.advice.rapporteur"])
     shown = shown[3:]
     assert shown[0] == ("round 1", "in turn", ["1.opening.a"])
     assert shown[2] == ("round 1", "at once", ["1.challenge.a", "1.challenge.b"])
@@ -117,7 +119,7 @@ def test_the_agenda_says_how_a_stage_comes_about() -> None:
         ("closing", "alone", ["final.verdict.judge"]),
         ("closing", "alone", ["final.dissent.judge"]),
     ]
-    assert shown[-1] == ("closing", "only on findings, only if asked for (brief)", ["final.brief-revised.rapporteur"])
+    assert shown[-1] == ("closing", "only on findings, unless --no-brief", ["final.brief-revised.rapporteur"])
 
 
 def test_shipped_folders_are_found() -> None:
@@ -138,3 +140,11 @@ def test_only_a_name_is_a_format(name: str) -> None:
     with pytest.raises(BadFormat, match=r"adversarial.*`debate formats` lists them") as refused:
         resources.format_folder(name)
     assert "\n" not in refused.value.complaints[0]
+
+
+@pytest.mark.parametrize(("rounds", "advised"), [(1, False), (2, True)])
+def test_advice_is_asked_for_where_a_round_can_follow(rounds: int, advised: bool) -> None:
+    """In a debate of one round no judge is asked for advice for the next one."""
+    state = debated(rounds, 1)
+    shape = state.shape(state.turns["1.verdict.judge"]) or {}
+    assert ("feedback" in fields_asked(shape, schedule.terms(state, state.turns["1.verdict.judge"]))) is advised

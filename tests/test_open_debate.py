@@ -95,7 +95,7 @@ def test_a_pause(here: Path, resumes: bool) -> None:
         asyncio.run(drive(debate, seat_providers(debate), on_event=on_event, stop=stop, paused=paused))
         assert debate.state.complete is resumes and pauses == [1]
         if not resumes:
-            with pytest.raises(Paused, match="turns wait"):
+            with pytest.raises(Paused, match="turns are left"):
                 finish(debate)
     with continue_debate(J, ignore) as debate:
         asyncio.run(drive(debate, seat_providers(debate)))

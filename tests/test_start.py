@@ -183,13 +183,17 @@ def test_positions_without_a_model(cast: dict[str, Any]) -> None:
     assert asked.sources["positions"] == "default" and paid == ()
 
 
-def test_positions_are_wanted_of_a_person() -> None:
-    """Where no model could derive them and none are plain, they are wanted, with the flags that give them."""
+def test_positions_are_worded_for_people_and_wanted_of_a_host() -> None:
+    """Where no model could derive them and none are plain, people and stand-ins get sentences around the topic; beside
+    a host, which derives better ones, they are wanted, with the flags that give them."""
     cast = {"a": "human", "b": "rehearse", "judge": "rehearse"}
     given = answers.settings_from({"topic": "Pizza", "cast": cast}, RULES, "debate-report.md")
+    asked, _ = asyncio.run(start.settle_positions(given))
+    assert asked.positions == {"a": "It is right that: Pizza", "b": "It is not right that: Pizza"}
 
+    hosted = given.model_copy(update={"cast": {**given.cast, "judge": ("host",)}})
     with pytest.raises(BadSettings, match=r"from 'Pizza' without a model.*--position-a TEXT and --position-b TEXT"):
-        asyncio.run(start.settle_positions(given))
+        asyncio.run(start.settle_positions(hosted))
 
 
 def test_a_rehearsal_words_no_positions_on_a_question() -> None:

@@ -179,13 +179,14 @@ def contents(folder: str | Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("to", [[], ["--to", "src"]], ids=["tag", "typed"])
 def test_a_new_tournament_demands_a_folder_of_its_own(debate: Run, here: Path, file: str, to: list[str]) -> None:
     """A folder with other files, which a spec's tag may name, is refused, and nothing in it is changed."""
-    Path("src", file).parent.mkdir(parents=True)
-    Path("src", file).write_text("mine", encoding="utf-8")
+    folder = Path("src" if to else "src-rehearsed")
+    Path(folder, file).parent.mkdir(parents=True)
+    Path(folder, file).write_text("mine", encoding="utf-8")
     Path("spec.yaml").write_text(to_yaml(contests.given(1, tag="src")), encoding="utf-8")
     ran = debate("tournament", "run", "spec.yaml", "--rehearse", *to)
 
-    assert ran.code == 2 and "src holds no tournament, but other files" in ran.err and "--to" in ran.err, ran.err
-    assert contents("src") == {file: b"mine"}
+    assert ran.code == 2 and f"{folder} holds no tournament, but other files" in ran.err and "--to" in ran.err
+    assert contents(folder) == {file: b"mine"}
 
 
 def test_an_import_demands_a_folder_of_its_own(debate: Run, here: Path) -> None:
@@ -202,7 +203,7 @@ def test_a_tag_names_no_link(debate: Run, here: Path, outside: Path) -> None:
     """A link with the name of the tag is not followed, although the folder that it leads to is empty."""
     empty = outside.parent / "empty"
     empty.mkdir()
-    Path("src").symlink_to(empty)
+    Path("src-rehearsed").symlink_to(empty)
     Path("spec.yaml").write_text(to_yaml(contests.given(1, tag="src")), encoding="utf-8")
     ran = debate("tournament", "run", "spec.yaml", "--rehearse")
 
@@ -391,3 +392,12 @@ def test_rows_hold_counts_of_a_size(
     ran = debate("tournament", "report", "out")
 
     assert ran.code == 2 and "not a row of a tournament" in ran.err, ran.err
+
+
+def test_a_rehearsal_and_the_debates_themselves_have_a_folder_each(debate: Run, here: Path) -> None:
+    """The folder of a rehearsal is not taken for the debates, and says so; without `--to` each has its own."""
+    Path("spec.yaml").write_text(to_yaml(contests.given(1, tag="src")), encoding="utf-8")
+    assert debate("tournament", "run", "spec.yaml", "--rehearse", "--no-reports").code == 0
+    ran = debate("tournament", "run", "spec.yaml", "--to", "src-rehearsed")
+    assert ran.code == 2 and "src-rehearsed holds a rehearsal, and these are real debates." in ran.err
+    assert not Path("src").exists()

@@ -29,8 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    by_host = False
     if arguments.journal:
         debate = fold(read(arguments.journal).events)
+        by_host = model_spec.HOST in model_spec.specs_of(debate.opened.cast)
         report = DebateFiles.of_journal(arguments.journal).report
         print(to_yaml(_answers_of(debate, os.path.basename(report)), ascii_only=True), end="")
     else:
@@ -40,7 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
             text = text.replace(line, to_yaml({"cast": arguments.model}).strip())
         print(text, end="")
     run, opened = (f"`debate {verb} --answers answers.yaml`" for verb in ("run", "open"))
-    next_step(f"save this as answers.yaml, edit it, then {run}; for an agent host {opened}.")
+    verbs = opened if by_host else run if arguments.journal else f"{run}; for an agent host {opened}"
+    next_step(f"save this as answers.yaml, edit it, then {verbs}.")
     return 0
 
 

@@ -190,8 +190,20 @@ def setup_lines(arguments: argparse.Namespace, settings: Settings, files: Debate
     values, questions = settings.model_dump() | {"output": files.report}, questionnaire(settings.format)
     confirmed = "setup" in read_answers(arguments)
     lines = questions.beyond(values) if confirmed else questions.confirmed(values).split("\n")
-    note = rapporteur_note(settings, questions.format)
-    return [*lines, note] if note else lines
+    chosen = {**read_answers(arguments), **given_settings(arguments)}
+    unwanted = chosen.get("issues") is False and chosen.get("brief") is False
+    note = "" if unwanted else rapporteur_note(settings, questions.format)
+    return [*lines, *([note] if note else []), *one_person(settings)]
+
+
+def one_person(settings: Settings) -> list[str]:
+    """A sentence where a person at this terminal has several seats."""
+    people = {seat: specs.count(model_spec.HUMAN) for seat, specs in settings.cast.items()}
+    if sum(people.values()) < 2:
+        return []
+    seats = [seat if number == 1 else f"{seat} ({number})" for seat, number in people.items() if number]
+    named = " and ".join(filter(None, (", ".join(seats[:-1]), seats[-1])))
+    return [f"{named} are people at this terminal: it asks for each turn here, also if one person takes them all."]
 
 
 def cast_line(settings: Settings) -> str:

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         debate = fold(contents.events)
         if names := stand_ins(debate, debate.opened.cast):
             what = "Rehearsed in part" if rehearsed_in_part(debate, debate.opened.cast) else "A rehearsal"
-            say(f"{what}: stand-ins spoke for {', '.join(names)}, and its verdict means nothing.")
+            say(f"{what}: stand-ins spoke for {', '.join(names)}. {wording.FILLER}")
         for report in checked:
             say(f"{name_of(report.path)}: {report.text}")
         waits = f"`{wording.next_command(fold(contents.events), arguments.journal)}` continues it."

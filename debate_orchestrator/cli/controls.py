@@ -79,7 +79,7 @@ class Controls:
         if self._person is not None:
             self._tell = self._person.attends(self.end, session, self._tell)
         self.show_status()
-        self._offer_issues()
+        self._offer_issues(shown=False)
 
     def keys(self) -> list[Key]:
         """The keys that do something now."""
@@ -144,14 +144,17 @@ class Controls:
         self._confirming = False
         self.show_status()
 
-    def _offer_issues(self) -> None:
-        """Holds the debate for a while, once, so that the list of issues can be changed before it is argued to. What a
-        rehearsal's stand-ins draw up is not worth it."""
+    def _offer_issues(self, *, shown: bool = True) -> None:
+        """Holds the debate for a while, once, so that the list of issues can be changed before it is argued to; it is
+        printed first where it is not `shown` yet. What a rehearsal's stand-ins draw up is not worth it."""
         wanted = self._reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
         if wanted and not self.ended and schedule.can_change_issues(self._debate):
             self._offered = self._offering = True
             asyncio.get_running_loop().call_later(_OFFERED_FOR, self._go_on)
             minutes = _OFFERED_FOR // 60
+            if not shown:
+                for number, issue in enumerate(current_issues(self._debate), start=1):
+                    self._message(f"I{number}. {issue}")
             self._message(f"Enter goes on with this list, c changes it. After {minutes} minutes the debate goes on.")
             self.pause()
 

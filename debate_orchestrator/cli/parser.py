@@ -177,7 +177,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _suggestion(word: str, names: Sequence[str]) -> str:
-    """The name that was probably meant, as a question; empty if none is near."""
+    """The name that was probably meant, as a question; empty if none is near. A short word has few letters to compare,
+    so its first one must be right."""
     begun = [name for name in names if len(word) > 3 and name.startswith(word)]
-    near = begun if len(begun) == 1 else difflib.get_close_matches(word, names, 1, 0.6 if len(word) < 5 else 0.75)
+    short = len(word) < 5
+    alike = [name for name in names if not short or name[:1] == word[:1]]
+    near = begun if len(begun) == 1 else difflib.get_close_matches(word, alike, 1, 0.6 if short else 0.75)
     return f", did you mean {near[0]}?" if near else ""

@@ -45,7 +45,7 @@ class ProgressLines:
         self._signs: dict[str, asyncio.TimerHandle] = {}
 
     def __call__(self, debate: DebateState, event: Event) -> None:
-        lines = [_trouble(debate, event)] if isinstance(event, Rejected | CallFailed) else []
+        lines = [_trouble(debate, event)] if isinstance(event, Rejected | CallFailed) and not _replayed(event) else []
         if isinstance(event, Asked):
             self._started.setdefault(event.turn, time.monotonic())
             self._sign_later(debate, event.turn, self._first_sign)
@@ -61,7 +61,7 @@ class ProgressLines:
             lines.append(f"  {event.turn}: {size}")
         if line := wording.announced(debate, event):
             lines.append(line)
-        lines += [line.text for line in self._announcer.new(debate)]
+        lines += [line.shown_alone(debate) for line in self._announcer.new(debate)]
         with suppress(OSError):  # stderr was closed; the debate continues
             for line in lines:
                 remark(line)
@@ -135,6 +135,11 @@ def spending_line(debate: DebateState) -> str:
         f"{counted} Tokens: {tokens.fresh:,} fresh, "
         f"{tokens.cached:,} from cache, {written:,} written to it, {tokens.output:,} output."
     )
+
+
+def _replayed(event: Rejected | CallFailed) -> bool:
+    """Whether this is a reply that was refused in the debate that is judged again."""
+    return isinstance(event, Rejected) and model_spec.kind(event.reply.by) == model_spec.REPLAY
 
 
 def _trouble(debate: DebateState, event: Rejected | CallFailed) -> str:

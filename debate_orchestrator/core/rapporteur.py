@@ -211,7 +211,7 @@ def sent_back(debate: DebateState) -> list[str]:
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
     """Where the turns that a consideration cites, or the dissent record, do not bear out its mark."""
-    return [*_citation_problems(debate, reason), *_dissent_problems(reason, _rows_before_brief(debate))]
+    return [*_citation_problems(debate, reason), *_dissent_problems(debate, reason, _rows_before_brief(debate))]
 
 
 def _rows_before_brief(debate: DebateState) -> list[Mapping[str, Any]]:
@@ -235,6 +235,12 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
         return
     other = next((name for name in sides if name != side), side)
     cited = {turn.rpartition(".")[2] for turn in reason["turns"]}
+    if mark == "held" and not _spoke_after(debate, side, other):
+        yield f"it is marked held, and {side} had no turn in which it could answer {other}."
+        return
+    if mark == "weakened" and not _heard_each_other(debate, side, other):
+        yield "it is marked weakened, and neither side had a turn in which it could answer the other: not challenged."
+        return
     if mark == "not challenged" and side not in cited:
         yield f"it is marked {mark}, and no turn of {side} is cited, where {side} would have said it."
     if mark in ("granted", "weakened") and other not in cited:
@@ -244,7 +250,19 @@ def _citation_problems(debate: DebateState, reason: Mapping[str, Any]) -> Iterat
         yield f"it is marked held: cite where {other} challenged it and where {side} answered."
 
 
-def _dissent_problems(reason: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _spoke_after(debate: DebateState, side: str, other: str) -> bool:
+    """Whether a side had a turn after one of the other side's. In a debate of one round the first speaker has none."""
+    stages = iter([{turn.seat for turn in stage if turn.speaking} for stage in debate.stages])
+    return any(other in seats for seats in stages) and any(side in seats for seats in stages)
+
+
+def _heard_each_other(debate: DebateState, side: str, other: str) -> bool:
+    return _spoke_after(debate, side, other) or _spoke_after(debate, other, side)
+
+
+def _dissent_problems(
+    debate: DebateState, reason: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
     """The row is the one that the consideration names, or else the only one that cites the very same turns, where they
     are several: a speech makes many points, so one that is merely among a row's turns says nothing."""
     number, turns = reason.get("dissent_row"), set(reason["turns"])
@@ -258,7 +276,9 @@ def _dissent_problems(reason: Mapping[str, Any], rows: Sequence[Mapping[str, Any
         row = rows[int(number) - 1]
         cited = "" if reason.get("dissent_row") else ", the only one that cites these turns,"
         where = f"row {number:g} of the dissent record ({short_repr(row.get('claim'), 80)}){cited}"
-        yield from _contradiction(reason["mark"], row.get("status"), where)
+        heard = _heard_each_other(debate, *debate.format.sides[:2])
+        if reason["mark"] != "not challenged" or heard:  # openings at once may disagree, and challenge nothing
+            yield from _contradiction(reason["mark"], row.get("status"), where)
 
 
 def _contradiction(mark: str, status: Any, where: str) -> Iterator[str]:

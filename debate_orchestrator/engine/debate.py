@@ -15,7 +15,7 @@ from types import TracebackType
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Event, Opened, Reopened
 from debate_orchestrator.core.fold import CurrentState, apply, fold
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import changed_prompts
@@ -29,8 +29,9 @@ from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ExternalError, Paused
-from debate_orchestrator.util.messages import Tell, ignore
+from debate_orchestrator.util.messages import Tell, command, ignore
 from debate_orchestrator.util.numbers import plural
 
 Agree = Callable[[JournalWriter, tuple[risks.Risk, ...]], None]
@@ -247,6 +248,16 @@ async def _run_stages(runner: TurnRunner, providers: Mapping[str, Provider]) -> 
             await provider.close()
 
 
+def _for_the_host(debate: DebateState, journal: str) -> str:
+    """How to go on where turns of the host are due: by its replies, or with models in its seats."""
+    seats = dict.fromkeys(turn.role for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST)
+    models = " ".join(f"--{seat} MODEL" for seat in seats)
+    return (
+        f"`{next_command(debate, journal)}`, which names each turn's brief and the file for its reply; or "
+        f"`{command('resume', journal)} {models}` to have models take them"
+    )
+
+
 def finish(debate: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[str]]:
     """Writes the report of a debate and the page beside it; returns the report, and why the page could not be written.
     `tell` gets a sentence for each file that was kept under another name.
@@ -255,8 +266,11 @@ def finish(debate: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[s
     """
     files = debate.files
     if due := ", ".join(turn.id for turn in debate.state.due):
-        hint = f"`{next_command(debate.state, files.journal)}` to take them"
-        raise Paused(f"{files.journal}: turns wait for the host: {due}.", hint=hint)
+        if model_spec.HOST in {spec_in(debate.state, turn.seat) for turn in debate.state.due}:
+            problem = f"{files.journal}: {due}: `host` is an agent host or you, and is not called from here."
+            raise Paused(problem, hint=_for_the_host(debate.state, files.journal))
+        problem = f"{files.journal}: turns are left: {due}."
+        raise Paused(problem, hint=f"`{next_command(debate.state, files.journal)}` to take them")
     debate.journal.sync()  # no report may outlive what it tells
     entries = debate.journal.entries
     report = build_report(entries, gather_reviews(files.ballots, entries))

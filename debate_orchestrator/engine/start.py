@@ -24,7 +24,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.answers import host_problem, without_stand_in_rapporteur
-from debate_orchestrator.setup.plain_positions import plain_positions
+from debate_orchestrator.setup.plain_positions import plain_positions, worded_positions
 from debate_orchestrator.setup.questions import Questionnaire, question_texts
 from debate_orchestrator.storage.journal import SCHEMA, must_be_new
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
@@ -104,15 +104,18 @@ async def settle_positions(
     """The settings with both positions, and the replies paid for deriving them: none if the positions were given.
 
     The cast's moderator derives them, otherwise its first judge or speaker. A stand-in and a host derive nothing: in
-    their place the positions are plain ones, or else the next model derives them. Nothing is written. Raises
-    BadSettings if none of them can be called, and whatever `derive_positions` raises.
+    their place the positions are plain ones, or else the next model derives them. Where only stand-ins and people have
+    seats, they may be sentences around the topic. Nothing is written. Raises BadSettings if there are none and no model
+    can be called, and whatever `derive_positions` raises.
     """
     if settings.positions:
         return settings, ()
     roles = (MODERATOR, JUDGE, *settings.cast)
     specs = [spec for role in roles for spec in settings.cast.get(role, ()) if spec != model_spec.HUMAN]
     models = [spec for spec in specs if model_spec.kind(spec) not in (model_spec.REHEARSE, model_spec.HOST)]
-    if (specs[:1] != models[:1] or not models) and (plain := _plain_positions(settings)):
+    # A host derives better ones, in the setup conversation.
+    made = plain_positions if models or model_spec.HOST in specs else worded_positions
+    if (specs[:1] != models[:1] or not models) and (plain := made(settings.topic, _sides(settings))):
         sources = {**settings.sources, "positions": "default"}
         return settings.model_copy(update={"positions": plain, "sources": sources}), ()
     if not models:
@@ -128,9 +131,8 @@ async def settle_positions(
     return settings.model_copy(update={"positions": positions, "sources": sources}), replies
 
 
-def _plain_positions(settings: Settings) -> dict[str, str]:
-    """The positions that need no model; empty where the topic does not give them."""
-    return plain_positions(settings.topic, loader.load(settings.format).sides)
+def _sides(settings: Settings) -> tuple[str, ...]:
+    return tuple(loader.load(settings.format).sides)
 
 
 def _with_placeholders(settings: Settings) -> Settings:

@@ -16,6 +16,7 @@ from functools import cache
 
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import NAME, Phase, judges
+from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.formats import source
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFormat
@@ -99,6 +100,12 @@ def unrolled(format: Format, rounds: int, strictness: str, panel: int = 1) -> li
             f"only on {slot.phase.on}{', those it names' * (slot.phase.on == 'convergence')}" if slot.phase.on else how
         )
         how = "with the one before" if slot.phase.with_previous else how
-        how = f"{how}, only if asked for ({slot.phase.option})" if slot.phase.option else how
+        how = f"{how}, {_option_text(format, slot.phase.option)}" if slot.phase.option else how
         stages += [(part, how, [slot.turn_id(seat) for seat in seats]) for seats in taken]
     return stages
+
+
+def _option_text(format: Format, option: str) -> str:
+    """When a phase that depends on an option of the setup takes place, by the option's flag."""
+    flag = option.replace("_", "-")
+    return f"unless --no-{flag}" if default_of(option, format) else f"only with --{flag}"

@@ -173,7 +173,7 @@ class _Stepper:
         show = new if begun or self.accepted else [*before, *new][-1:]
         missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.refused]
         return StepResult(
-            show=(*(line.text for line in show), *self._unused()),
+            show=(*(line.shown_alone(self.debate) for line in show), *self._unused()),
             accepted=tuple(self.accepted),
             complaints=tuple(self.complaints),
             missing=tuple(self.folder.missing(TurnFiles(turn.turn, turn.brief, turn.reply) for turn in missing)),

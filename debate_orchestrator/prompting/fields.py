@@ -115,7 +115,7 @@ def completed(shape: Shape, terms: ShapeContext, entered: Entered) -> dict[Place
 
 def empty_form(shape: Shape, terms: ShapeContext) -> dict[str, Any]:
     """A structured reply to be filled in by hand: of a choice all its options, of a number null, of a text nothing. A
-    field that depends on another is null; a list has as many items as it needs at least."""
+    field that only some values of another call for is null; a list has as many items as it needs at least."""
     return {name: _empty(field, terms) for name, field in fields_asked(shape, terms).items()}
 
 
@@ -123,7 +123,7 @@ def _empty(field: Field, terms: ShapeContext) -> Any:
     if keys := field.keys(terms):
         return {key: _empty(field.single, terms) for key in keys}
     match field.kind:
-        case _ if field.only_if or field.unless:
+        case _ if field.only_if:
             return empty_value(field)
         case "scores":
             return {side: dict.fromkeys(terms.criteria) for side in terms.sides}

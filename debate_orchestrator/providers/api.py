@@ -8,6 +8,7 @@ followed, since a key would go along, and no key goes over plain http to another
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
@@ -309,6 +310,8 @@ class ApiModel:
         if not (unreadable or from_library or isinstance(error, OSError | ValueError)):
             return error  # a mistake of ours: it must be seen
         what = faults.quote(f"{type(reason).__name__}: {reason}")
+        if wrapped and isinstance(reason, socket.gaierror):
+            what = f"the name of its server was not found ({faults.quote(reason)}), or this machine is offline"
         if wrapped and is_refused_connection(error):
             return faults.unreachable(self.name, what, reached=self._reached)
         return faults.broken(self.name, what, partial)

@@ -12,7 +12,7 @@ from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Archiving, Permissions, Provider
 from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, entry
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadSettings, short_repr
+from debate_orchestrator.util.errors import BadSettings, short_repr, with_hint
 from debate_orchestrator.util.redact import redact
 
 
@@ -55,15 +55,20 @@ def _usable(seat: str) -> list[str]:
     return [*plain, *(f"{known.kind}:..." for known in usable if known.kind not in plain)]
 
 
-def missing(cast: Mapping[str, tuple[str, ...]], permissions: Permissions = NO_PERMISSIONS) -> list[str]:
+def missing(
+    cast: Mapping[str, tuple[str, ...]], permissions: Permissions = NO_PERMISSIONS, *, may_sign_in: bool = False
+) -> list[str]:
     """One sentence for every spec that can't be called as things are: its key is missing, or would be sent unencrypted.
-    This is better said before the first call than in the middle of a debate."""
+    This is better said before the first call than in the middle of a debate. With `may_sign_in` a vendor whose own
+    tool can sign in lacks nothing yet."""
     problems = _unencrypted(cast, permissions)
     for spec in _api_specs(cast):
         server = servers.server(spec)
-        # A vendor's SDK may find a profile of its own, unless it needs a key in the environment.
-        if server.needs_key and server.key() is None and not server.api.profile:
-            problems.append(f"{spec} needs a key. Try: set {server.keys[0]}; `debate models` lists what is reachable.")
+        later = may_sign_in and server.api.profile
+        if server.needs_key and not later and servers.credentials(server.api) is None:
+            other = ", or sign in with the vendor's own tool" if server.api.profile else ""
+            hint = f"set {server.keys[0]}{other}; `debate models` lists what is reachable"
+            problems.append(with_hint(f"{spec} needs a key.", hint))
     return problems
 
 

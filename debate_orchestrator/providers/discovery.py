@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import http.client
 import json
-import os
 import queue
 import re
 import shutil
@@ -18,7 +17,6 @@ import urllib.request
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.phases import EVERYBODY, JUDGE
@@ -27,7 +25,7 @@ from debate_orchestrator.providers import pricing, registry, servers
 from debate_orchestrator.providers.faults import quote
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
-from debate_orchestrator.providers.registry import ENTRIES, Api, ProviderEntry, entry
+from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.sanitize import one_line
@@ -104,7 +102,7 @@ def variable_to_set(spec: str) -> str:
     if known is None or known.api is None or servers.spec_problem(spec):
         return ""
     server = servers.server(spec)
-    lacks = server.needs_key and server.key() is None and _credentials(known.api) is None
+    lacks = server.needs_key and server.key() is None and servers.credentials(known.api) is None
     return server.keys[0] if lacks else ""
 
 
@@ -134,7 +132,7 @@ def best(seat: str) -> str:
 def _usual(seat: str) -> str | None:
     """The default model for a seat; None without credentials of a provider that serves it."""
     for known in ENTRIES.values():
-        if known.api is not None and known.api.defaults is not None and _credentials(known.api):
+        if known.api is not None and known.api.defaults is not None and servers.credentials(known.api):
             return f"{known.kind}:{known.api.defaults(_default_model(seat))}"
     return None
 
@@ -196,17 +194,6 @@ def _default_model(seat: str) -> str:
     return {JUDGE: defaults.judge, "moderator": defaults.moderator}.get(seat, defaults.debater)
 
 
-def _credentials(api: Api) -> str | None:
-    """Where credentials for an API are: the variable that holds them, or a profile; None if there are none."""
-    if found := next((name for name in (*api.keys, *api.profile) if servers.key(name)), None):
-        return found
-    if api.profile_folder is None:
-        return None
-    variable, folder = api.profile_folder
-    profiles = Path(os.environ.get(variable) or Path.home() / folder) / "configs"
-    return "a profile on this machine" if any(profiles.glob("*.json")) else None
-
-
 def _server(known: ProviderEntry, permissions: Permissions) -> Available:
     """What is found of one API: its library, its key, and its server, which is asked for its models."""
     api, seat = known.api, known.example
@@ -217,7 +204,7 @@ def _server(known: ProviderEntry, permissions: Permissions) -> Available:
 
     if api.package and find_spec(api.package) is None:
         return unready(f'not installed: pip install "debate-orchestrator[{api.package}]"')
-    where = _credentials(api)
+    where = servers.credentials(api)
     if where is None and api.needs_key:
         other = f", or name a server: {seat}@URL" if api.other_servers else ""
         other = ", or sign in with a profile" if api.profile else other

@@ -13,6 +13,7 @@ import re
 import socket
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, build_opener
@@ -62,6 +63,17 @@ def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
     """The key in an environment variable, without hidden characters and the white space about it; None if there is
     none."""
     return _UNSEEN.sub("", environment.get(name, "")).strip() or None
+
+
+def credentials(api: Api) -> str | None:
+    """Where credentials for an API are: the variable that holds them, or a profile; None if there are none."""
+    if found := next((name for name in (*api.keys, *api.profile) if key(name)), None):
+        return found
+    if api.profile_folder is None:
+        return None
+    variable, folder = api.profile_folder
+    profiles = Path(os.environ.get(variable) or Path.home() / folder) / "configs"
+    return "a profile on this machine" if any(profiles.glob("*.json")) else None
 
 
 def server(spec: str) -> ModelServer:

@@ -53,6 +53,11 @@ class Announcement(NamedTuple):
     turn: str = ""
     """The turn it is about, if it is about one."""
 
+    def shown_alone(self, debate: DebateState) -> str:
+        """The text where no heading stands above it: a judge's words begin with the judge's name."""
+        judge = debate.format.name_of(debate.turns[self.turn].seat) if self.kind == "reason" else ""
+        return f"{judge}: {self.text}" if judge else self.text
+
     @property
     def heading(self) -> bool:
         """Whether something begins with it: a round, the verdict, an intervention."""
@@ -292,6 +297,17 @@ def _changed(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcemen
         yield Announcement("votes", text, "warning", vote.turn)
 
 
+def decided_line(debate: DebateState) -> str:
+    """What was decided, in a line; of a debate that only stand-ins judged, that there is no winner. Empty where there
+    is no verdict."""
+    verdict, ballots = tally.verdict(debate), tally.final_ballots(debate)
+    if verdict is None:
+        return ""
+    if ballots and all(_is_filler(debate, voted.turn) for voted in ballots):
+        return wording.NO_JUDGE
+    return wording.outcome_line(verdict, debate.format)
+
+
 def _decided(debate: DebateState) -> Iterator[Announcement]:
     """The final verdict."""
     verdict, format = tally.verdict(debate), debate.format
@@ -299,11 +315,9 @@ def _decided(debate: DebateState) -> Iterator[Announcement]:
         return
     labelled = wording.is_labelled(verdict.panel)
     yield Announcement("final", format.labels.final)
-    ballots = tally.final_ballots(debate)
-    if ballots and all(_is_filler(debate, voted.turn) for voted in ballots):
-        yield Announcement("verdict", wording.NO_JUDGE)
+    yield Announcement("verdict", decided := decided_line(debate))
+    if decided == wording.NO_JUDGE:
         return
-    yield Announcement("verdict", wording.outcome_line(verdict, format))
     if len(verdict.panel) > 1 and not labelled:
         yield Announcement("votes", wording.votes_sentence(verdict))
     if shortfall := wording.shortfall(verdict.panel, verdict.quorum, format.name_of):

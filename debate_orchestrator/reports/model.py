@@ -473,7 +473,7 @@ def closing_line(report: ReportModel, path: str | None) -> str:
     sentences = [rehearsed if report.run.rehearsed else "Debate complete."]
     sentences += [f"{document} written to {path}."] if path else []
     if report.run.rehearsed and not report.run.in_part:
-        return " ".join([*sentences, "What stand-ins wrote in it is filler: its verdict and its advice mean nothing."])
+        return " ".join([*sentences, wording.FILLER])
     sentences += [brief.recommendation_line(report.brief)] if report.brief else []
     sentences += [note.text for note in report.notes if note.kind == UNWRITTEN]
     if not report.bare and report.verdict is None:

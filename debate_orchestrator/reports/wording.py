@@ -245,6 +245,8 @@ def ended_early(debate: DebateState) -> str | None:
 
 
 NO_JUDGE = "No winner: only stand-ins judged."
+FILLER = "What stand-ins wrote in it is filler: its verdict and its advice mean nothing."
+"""Of a rehearsal."""
 
 
 def filler_in_place(text: str) -> str:

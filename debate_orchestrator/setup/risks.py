@@ -80,10 +80,12 @@ def _escaped(text: str) -> str:
 _EARLIER = frozenset(
     {
         "1ce91a471b29f1be401c90434aeb5f36fd5397d688a9ccd5cf88e9ad3731883d",  # adversarial
+        "bb1cccfc84d7376927058829325fab50e307f254188eb34b95d85357116baed2",  # adversarial
         "cbfe0e207c040aa20a0b4a8355d38f11e3f7b9aa049460f14b893a9ec9315482",  # claim
         "fc056b1b1619d2a0513699177861678b1fbb7f20600031485a358fbf9cc7c394",  # conversation
         "77b440f57847481aa91cde4315a846e9f37499e5bd3b3a5e9846d9cea40d9d2e",  # panel
         "391a97def5e3bcbae0a2da0821dc2562cda14dd18dcfc8aef748c12ec9a06400",  # question
+        "3334efa6bb1d0ccc8f0ea06b98b15438aeaefb2641e1f15401c249c1ae04cb10",  # transcript
     }
 )
 """The digests of formats as earlier versions shipped them, so that their journals need no consent; see `_digest`."""

@@ -78,6 +78,8 @@ class Live:
                 schedule.turn(debate, event.turn)
             ):
                 self._recall(event)
+            case events.Rejected() if self._recorded(schedule.turn(debate, event.turn)):
+                pass  # refused and asked for again in the debate that is judged again
             case events.Asked():
                 self._speech(event.turn).begin(self._now())
             case events.Spoke() | events.Declined():
@@ -279,7 +281,7 @@ class Live:
                 self._say(line.text, ALARM)
             else:
                 style = "bold" if line.kind in ("scores", "verdict") else ""
-                self._say(line.text, style, gap=n == 0, of_ballots=True)
+                self._say(line.text, style, gap=n == 0, of_ballots=line.kind != "issues")
 
     def _banner(self, line: Announcement) -> None:
         self._say(line.text, "bold")

@@ -399,7 +399,9 @@ class Casting:
         if not typed:
             raise BadSettings(self._words.said["needed"])
         permissions = self._session.found().permissions
-        problems = casting.cast_problems({seat: (typed,)}) or casting.missing({seat: (typed,)}, permissions)
+        problems = casting.cast_problems({seat: (typed,)}) or casting.missing(
+            {seat: (typed,)}, permissions, may_sign_in=True
+        )
         if problems:
             raise BadSettings([problem.removeprefix("cast: ") for problem in problems])
         kind = model_spec.kind(typed)

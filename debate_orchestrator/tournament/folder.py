@@ -27,6 +27,7 @@ from debate_orchestrator.tournament.plan import (
 from debate_orchestrator.tournament.rows import ROWS
 from debate_orchestrator.tournament.spec import MOST_MODELS, Model, Spec, Topic, check, spec_of
 from debate_orchestrator.tournament.spec_file import read_topics
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import (
     MOST,
     error_text,
@@ -128,6 +129,12 @@ def create(folder: str, spec: Spec) -> Tournament:
     limits take the place of those before. BadSettings with everything else that differs; BadFile for another folder."""
     if os.path.lexists(os.path.join(folder, SPEC)):
         before = load(folder).spec
+        rehearsed, rehearses = (model_spec.is_rehearsal(version.everyone) for version in (original(before), spec))
+        if rehearsed != rehearses:
+            held, wanted = ("a rehearsal", "real debates") if rehearsed else ("real debates", "a rehearsal")
+            raise BadSettings(
+                f"{name_of(folder)} holds {held}, and these are {wanted}.", hint="name another folder with --to"
+            )
         if changes := list(_differences(before, spec)):
             hint = (
                 "name another folder with --to, or undo the change; `debate tournament add` adds a model, and "
@@ -144,12 +151,13 @@ def create(folder: str, spec: Spec) -> Tournament:
 
 
 def default_folder(spec: Spec) -> str:
-    """The folder of a tournament for which the user named none: its tag, which may come from a stranger's file.
-    BadFile for a link."""
-    if is_link(spec.tag):
-        problem = f"The folder would be {spec.tag}, as the tag says, and that is a symbolic link."
+    """The folder of a tournament for which the user named none: its tag, which may come from a stranger's file, and
+    for a rehearsal one beside it, so that the place of the real debates stays free. BadFile for a link."""
+    folder = f"{spec.tag}{'-rehearsed' if model_spec.is_rehearsal(spec.everyone) else ''}"
+    if is_link(folder):
+        problem = f"The folder would be {folder}, as the tag says, and that is a symbolic link."
         raise BadFile(problem, hint="name a folder with --to")
-    return spec.tag
+    return folder
 
 
 def must_be_new(folder: str) -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Voted
 from debate_orchestrator.core.fold import can_end_early
-from debate_orchestrator.core.phases import ISSUES, Turn
+from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.schema import Field
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import brief, wording
-from debate_orchestrator.reports.announcements import Announcement, announced_stages
+from debate_orchestrator.reports.announcements import Announcement, announced_stages, decided_line
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
@@ -38,7 +39,15 @@ def outline(debate: DebateState) -> Iterator[Block]:
             if turn.id in debate.answers and not held and not rapporteur.is_sealed(debate, turn):
                 yield Block(f"turn-{turn.id}", turn=turn)
         for k, line in enumerate(() if held else after):
+            if line.kind == "issues" and line.turn in debate.turns and _lists(debate, line.turn):
+                continue  # they stand under the heading of their turn
             yield Block(f"after-{n}-{k}", announcement=line)
+
+
+def _lists(debate: DebateState, turn_id: str) -> bool:
+    """Whether the block of a turn has a list of issues; a stand-in's has filler."""
+    answer = debate.answers.get(turn_id)
+    return isinstance(answer, Voted) and not model_spec.is_stand_in(answer.reply.by)
 
 
 def hides(debate: DebateState, stage: tuple[Turn, ...]) -> bool:
@@ -100,12 +109,12 @@ def article(
 def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[str, Any]:
     """The scores of a ballot as rows with what they are out of, and its other fields with their titles."""
     terms, shape = schedule.terms(debate, turn), debate.shape(turn) or {}
+    ballot = rapporteur.as_settled(debate, turn, ballot)
+    names = {side: debate.format.name_of(side) for side in terms.sides}
     fields = []
     for name in shape:
-        if name == "issues" and turn.phase.option == ISSUES:
-            continue  # announced below it, as they are in force
         if name not in ("scores", "refused") and ballot.get(name) not in (None, [], "", {}):
-            text = transcript.as_text({name: shape[name]}, {name: ballot[name]})
+            text = transcript.as_text({name: shape[name]}, {name: _with_names(shape[name], ballot[name], names)})
             lines = text.partition(":")[2].strip("\n").split("\n")
             fields.append((transcript.title(name), [html.line(line) for line in lines]))
     scores, marks = None, ballot.get("scores")
@@ -119,11 +128,24 @@ def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[
     return {"scores": scores, "fields": fields}
 
 
+def _with_names(field: Field, value: Any, names: Mapping[str, str]) -> Any:
+    """What a field holds, with the sides by the names that people know."""
+    if isinstance(value, Mapping) and (field.per_side or field.per_issue):
+        return {names.get(key, key): _with_names(field.single, held, names) for key, held in value.items()}
+    if isinstance(value, Mapping) and field.kind == "record":
+        return {name: _with_names(field.fields[name], held, names) for name, held in value.items()}
+    if isinstance(value, list) and field.fields:
+        return [{name: _with_names(field.fields[name], held, names) for name, held in item.items()} for item in value]
+    return names.get(value, value) if field.kind == "choice" and isinstance(value, str) else value
+
+
 def outcome(debate: DebateState) -> list[str]:
     """What a complete debate came to: the recommendation, and what was decided."""
-    report, verdict = brief.brief_report(debate), tally.verdict(debate)
-    found = [brief.recommendation_line(report)] if report else []
-    return [*found, wording.outcome_line(verdict, debate.format)] if verdict else found
+    decided = decided_line(debate)
+    if model_spec.is_rehearsal(debate.cast):
+        return [text for text in (decided, wording.FILLER) if text]
+    report = brief.brief_report(debate)
+    return [*([brief.recommendation_line(report)] if report else []), *([decided] if decided else [])]
 
 
 def status(debate: DebateState, *, running: bool, stopping: bool, complaints: list[str]) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from debate_orchestrator.core import speech_rules, tally
+from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.announcements import decided_line
 from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
@@ -36,8 +36,8 @@ class Listed(NamedTuple):
     name: str
     topic: str
     format: str
-    date: str
-    """When it was opened, as YYYY-MM-DD."""
+    opened: str
+    """When it was opened, in UTC, as YYYY-MM-DD HH:MM."""
     outcome: str
     cost: str
     marks: tuple[str, ...] = ()
@@ -110,9 +110,9 @@ def listed() -> list[Listed]:
             rows.append(Listed(name, name, "", "", "", "", trouble=str(error)))
             continue
         cost = pages.money(costs_of(debate).total)
-        setup, date = debate.opened.setup, contents.entries[0].at[:10]
+        setup, opened = debate.opened.setup, contents.entries[0].at[:16].replace("T", " ")
         topic, marks = one_line(setup.topic), tuple(_marks(debate))
-        rows.append(Listed(name, topic, debate.format.title, date, outcome(debate), cost, marks))
+        rows.append(Listed(name, topic, debate.format.title, opened, outcome(debate), cost, marks))
     return rows
 
 
@@ -129,8 +129,7 @@ def outcome(debate: DebateState) -> str:
     """What was decided, or how far it is, in a line."""
     if not debate.complete:
         return f"not finished: {plural(len(debate.answers), 'turn')} on record"
-    verdict = tally.verdict(debate)
-    return one_line(wording.outcome_line(verdict, debate.format)) if verdict else "complete, without a verdict"
+    return one_line(decided_line(debate)) or "complete, without a verdict"
 
 
 def search(words: str) -> tuple[list[SearchHit], bool]:

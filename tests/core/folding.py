@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from hypothesis import settings
@@ -86,12 +87,13 @@ def converging(side: str = "both", *criteria: str) -> dict[str, Any]:
     return {"convergence": {"detected": True, "criteria": list(criteria) or ["same claim"], "side": side}}
 
 
-def filled(shape: Shape, terms: ShapeContext) -> dict[str, Any]:
-    """The plainest value of a shape: flags down, the first choice, empty lists, the middle of the scale."""
+def filled(shape: Shape, terms: ShapeContext, changes: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """The plainest value of a shape with these changes: flags down, the first choice, empty lists, the middle of the
+    scale."""
     fields = fields_asked(shape, terms)
-    made = {name: None if field.optional else _plain(field, terms) for name, field in fields.items()}
+    made = {name: None if field.optional else _plain(field, terms) for name, field in fields.items()} | {**changes}
     for name, field in fields.items():
-        if not applies(field, made):
+        if name not in changes and not applies(field, made):
             made[name] = [] if field.kind in ("list", "choices", "turns") else None
     return made
 
@@ -125,7 +127,7 @@ def events(debate: DebateState, turn: Turn, script: Script) -> list[Answer]:
     if shape is None:
         return [spoke(turn.id, given if isinstance(given, str) else f"This is {turn.id}.")]
     changes = given if isinstance(given, Mapping) else {}
-    return [voted(turn.id, filled(shape, schedule.terms(debate, turn)) | changes)]
+    return [voted(turn.id, filled(shape, schedule.terms(debate, turn), changes))]
 
 
 def play(

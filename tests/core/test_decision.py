@@ -197,6 +197,22 @@ def test_a_mark_is_held_against_the_record(case: tuple[dict[str, Any], str]) -> 
     assert (problem in " ".join(found)) if problem else found == []
 
 
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        (reason("held", "1.opening.a", "1.opening.b"), "no turn in which it could answer"),
+        (reason("held", "1.opening.a", "1.opening.b", side="b"), ""),
+        (reason("weakened", "1.opening.b"), ""),
+    ],
+)
+def test_in_one_round_the_first_speaker_answers_nothing(row: dict[str, Any], problem: str) -> None:
+    """A point can be marked as held only if its side had a turn after the other's."""
+    first = opened(1, issues=True, brief=True)
+    debate = play(fold([first]), {**ISSUES, "final.dissent.judge": {"rows": []}}, until="final.brief.rapporteur")[0]
+    found = rapporteur.mark_problems(debate, row)
+    assert (problem in " ".join(found)) if problem else found == []
+
+
 def test_turns_that_two_rows_cite_name_neither() -> None:
     """A consideration that names no row is held against one by its turns only where a single row cites them."""
     debate = at(
