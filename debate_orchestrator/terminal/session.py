@@ -398,10 +398,8 @@ class Casting:
         """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""
         if not typed:
             raise BadSettings(self._words.said["needed"])
-        permissions = self._session.found().permissions
-        problems = casting.cast_problems({seat: (typed,)}) or casting.missing(
-            {seat: (typed,)}, permissions, may_sign_in=True
-        )
+        named, permissions = {seat: (typed,)}, self._session.found().permissions
+        problems = casting.cast_problems(named) or casting.missing(named, permissions, may_sign_in=True)
         if problems:
             raise BadSettings([problem.removeprefix("cast: ") for problem in problems])
         kind = model_spec.kind(typed)
