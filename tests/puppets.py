@@ -22,11 +22,10 @@ def ballot(a: float = 7, b: float = 6, *, rounds: int = 3, strict: bool = True, 
         "weakest": both,
         "winner": "a" if a > b else "b" if b > a else "tie",
         "justification": "It was better argued.",
+        "feedback": {"a": "Advice meant for A.", "b": "Advice meant for B."},
         "convergence": {"detected": False, "criteria": [], "side": None},
         "conceded": None,
     }
-    if rounds > 1:
-        made["feedback"] = {"a": "Advice meant for A.", "b": "Advice meant for B."}
     if strict:
         made["unsupported_claims"] = []
     return made | changes

@@ -11,8 +11,6 @@ from core.folding import debated
 from dealing import for_each
 from own_formats import EXTENDING, FILES, written
 
-from debate_orchestrator.core import schedule
-from debate_orchestrator.core.schema import fields_asked
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile, BadFormat
@@ -140,11 +138,3 @@ def test_only_a_name_is_a_format(name: str) -> None:
     with pytest.raises(BadFormat, match=r"adversarial.*`debate formats` lists them") as refused:
         resources.format_folder(name)
     assert "\n" not in refused.value.complaints[0]
-
-
-@pytest.mark.parametrize(("rounds", "advised"), [(1, False), (2, True)])
-def test_advice_is_asked_for_where_a_round_can_follow(rounds: int, advised: bool) -> None:
-    """In a debate of one round no judge is asked for advice for the next one."""
-    state = debated(rounds, 1)
-    shape = state.shape(state.turns["1.verdict.judge"]) or {}
-    assert ("feedback" in fields_asked(shape, schedule.terms(state, state.turns["1.verdict.judge"]))) is advised
