@@ -186,6 +186,12 @@ def test_robots_that_are_not_there_allow_everything(site: Site, status: int) -> 
     assert fetched(site).kind == "html"
 
 
+RULES_FOR_MANY = b"".join(b"%%(name)sx%d\n" % n for n in range(1_000)) + b"".join(
+    b"%%(rule)s/%d\n" % n for n in range(500)
+)
+"""A thousand programs with 500 rules for each: in 27 KB half a million rules."""
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [
@@ -193,6 +199,8 @@ def test_robots_that_are_not_there_allow_everything(site: Site, status: int) -> 
         (answer(status=503), "503 Service Unavailable"),
         (answer(status=429), "429 Too Many Requests"),
         (answer(b"#" * (LARGEST_ROBOTS + 1)), "it is larger than 0.5 MB"),
+        (answer(RULES_FOR_MANY % {b"name": b"user-agent: ", b"rule": b"allow:"}), "it has too many rules"),
+        (answer(RULES_FOR_MANY % {b"name": b"User agent ", b"rule": b"Dissalow /"}), "it has too many rules"),
         (moved("/robots.txt"), "redirected more than 5 times"),
         (moved("http://10.0.0.1/robots.txt"), "which is refused"),
         (moved("http://[::1]/robots.txt"), "which is refused"),

@@ -33,11 +33,9 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.errors import BadFile, BadReply, OutOfTurn, short_repr
 
-_WRAPPER = re.compile(
-    r"\A\s*\[(?:sub)?agent hand-?back\b[^\]\n]*\]?|^[ \t]*agentId: ?[\w-]+(?=[^\n]*(?:\n[^\n]*){0,5}\Z)",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""What agent hosts write around what an agent said: a first line, or one among the last."""
+_FIRST_LINE = re.compile(r"\s*\[(?:sub)?agent hand-?back\b[^\]\n]*\]?", re.IGNORECASE)
+_LAST_LINE = re.compile(r"[ \t]*agentId: ?[\w-]+", re.IGNORECASE)
+"""What agent hosts write around what an agent said: in the first line, or in one of the last six."""
 
 
 class DueTurn(Value):
@@ -76,6 +74,12 @@ class StepResult(Value):
     @property
     def done(self) -> bool:
         return not self.turns
+
+
+def _wrapper(text: str) -> str:
+    """What an agent host wrote around a reply; empty if nothing is seen."""
+    found = [_FIRST_LINE.match(text), *map(_LAST_LINE.match, text.rsplit("\n", 6)[-6:])]
+    return next((match[0].strip() for match in found if match), "")
 
 
 def step(
@@ -237,10 +241,8 @@ class _Stepper:
         if settled is not None and settled.reply.text == text:
             return
         asked = self._brief(turn)
-        if line := _WRAPPER.search(text):
-            problem = (
-                f"{turn_id}: the reply is wrapped in text of the host's own tools ({short_repr(line[0].strip())})."
-            )
+        if line := _wrapper(text):
+            problem = f"{turn_id}: the reply is wrapped in text of the host's own tools ({short_repr(line)})."
             raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
         reply = replies.stored(Reply(text=text, brief=asked.digest, by=model_spec.HOST))
         event = self._parsed(turn, asked, reply)

@@ -71,7 +71,8 @@ def find_object(text: str) -> Found:
         value, reason = None, error
     public = _public(text, bare)
     for part in _outermost(public):
-        if (read := _strict_or_repaired(part)) is not None:
+        # A part that does not stand in the reply was joined by leaving out what stands between marks: no one wrote it.
+        if part in text and (read := _strict_or_repaired(part)) is not None:
             rest = public.replace(part, " ")
             if any(other.value not in ({}, read[0]) for other in _strict_objects(rest)) or _has_key(rest, read[0]):
                 raise ValueError("it holds JSON objects that differ")
@@ -107,22 +108,22 @@ def find_own(text: str, code: Code) -> dict[str, Found]:
     if len(own) > _MOST_PARTS:
         raise ValueError("it holds too many objects with the code")
     found = {
-        text[part.start : part.stop]: (part.value, list[str]())
+        (part.start, part.stop): (text[part.start : part.stop], (part.value, list[str]()))
         for part in own
         if not _is_private(rest[: part.start], rest[part.stop :])
     }
     public = without_private(rest)
     found |= (repaired := _repaired_own(rest, public, code))
-    begun = min((text.find(part) for part in found), default=0)
-    if found and _has_another(text, own, [value for value, _ in found.values()], begun):
+    begun, _ = min(found, default=(0, 0))
+    if found and _has_another(text, own, [value for _, (value, _) in found.values()], begun):
         raise ValueError("it holds objects with the code that differ, and marks of private working between them")
-    left = _without(repaired, f"{public}\n{rest[begun:]}" if found else rest)
+    left = _without((part for part, _ in repaired.values()), f"{public}\n{rest[begun:]}" if found else rest)
     if (start := _own_start(left, code)) is not None:
         fault = _fault(left[start:])
         raise ValueError(fault or f"the object with the code has faults, or ends before its {code.end_field}")
     if not found and (own or not public.strip()):
         raise PrivateAlone("the reply is private working alone")
-    return {part: (value, [*_changes(text, part, text), *changes]) for part, (value, changes) in found.items()}
+    return {part: (value, [*_changes(text, part, text), *changes]) for part, (value, changes) in found.values()}
 
 
 def _has_another(text: str, own: Sequence[_Part], found: Sequence[Any], begun: int) -> bool:
@@ -143,19 +144,20 @@ def _own_start(text: str, code: Code) -> int | None:
     return begun.start() if begun else None
 
 
-def _repaired_own(rest: str, public: str, code: Code) -> dict[str, Found]:
-    """The objects with the code that are JSON once their punctuation is repaired, by the text that each is written
-    as. `public` is the `rest` of a reply without private working."""
+def _repaired_own(rest: str, public: str, code: Code) -> dict[tuple[int, int], tuple[str, Found]]:
+    """The objects with the code that are JSON once their punctuation is repaired: where each stands, its text and what
+    it says. `public` is the `rest` of a reply without private working. A text that does not stand in the reply as it
+    is was joined from two parts by what was left out between them, and is no object of its writer's."""
     parts = dict.fromkeys((*_balanced(rest), *_outermost(rest), *_outermost(public)))
     coded = [part for part in parts if part.casefold().count(code.text.casefold()) > 1][:_MOST_PARTS]
-    found: dict[str, Found] = {}
+    found: dict[tuple[int, int], tuple[str, Found]] = {}
     for part in coded:
         at = rest.find(part)
-        if at >= 0 and _is_private(rest[:at], rest[at + len(part) :]):
+        if at < 0 or _is_private(rest[:at], rest[at + len(part) :]):
             continue
         read = _strict_or_repaired(part)
         if read is not None and holds_code(read[0], code):
-            found[part] = read
+            found[at, at + len(part)] = (part, read)
     return found
 
 
