@@ -17,7 +17,7 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.registry import Piece
+from debate_orchestrator.providers.provider import Piece
 from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.storage.journal import JournalWriter
 

@@ -25,7 +25,7 @@ from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.transcript_file import parse
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers import casting
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -41,7 +41,7 @@ def judged(path: Path, opened: Opened, speaker: Speaker) -> DebateState:
     with JournalWriter.create(path, opened) as journal:
         debate = fold(journal.events)
         sides = fold([opened.with_settings(cast=opened.cast | {"judge": ("host",) * len(debate.judges)})])
-        seats = registry.make_providers(CurrentState(sides)) | dict.fromkeys(debate.judges, speaker)
+        seats = casting.make_providers(CurrentState(sides)) | dict.fromkeys(debate.judges, speaker)
         return asyncio.run(run_loop(journal, CurrentState(debate), seats))
 
 

@@ -21,7 +21,8 @@ from messages_server import Server, serving
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import Brief, Message
-from debate_orchestrator.providers.registry import call_provider, make_provider
+from debate_orchestrator.providers.casting import make_provider
+from debate_orchestrator.providers.provider import call_provider
 from debate_orchestrator.util.errors import TransientError
 
 KEY = "sk-ant-0123/456+789=abcdef"

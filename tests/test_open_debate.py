@@ -13,7 +13,7 @@ from debates import opening
 from debate_orchestrator.core.events import BudgetChanged, Event, Opened, Reassigned, Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import continue_debate, create_debate, create_paid_debate, drive, finish
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers import casting
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage import journal_retry
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -31,7 +31,7 @@ def test_nothing_happens_before_consent(here: Path, monkeypatch: pytest.MonkeyPa
     """Without consent a journal stays as it was, byte for byte, with none of the changes, and no provider is made."""
     create_debate(opening(cast=PROGRAMS), FILES).journal.close()
     before = Path(J).read_bytes()
-    monkeypatch.setattr(registry, "make_providers", lambda *_: pytest.fail("a provider was made"))
+    monkeypatch.setattr(casting, "make_providers", lambda *_: pytest.fail("a provider was made"))
 
     def refuse(journal: JournalWriter, risks: Sequence[Risk]) -> None:
         raise BadSettings(", ".join(risk.what for risk in risks))

@@ -24,7 +24,7 @@ from debate_orchestrator.core.events import EVENT, CallFailed, FoundPage, Reply,
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers.anthropic import MessagesAnswer as Answer
-from debate_orchestrator.providers.registry import make_provider
+from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ProviderFailed
 

@@ -26,7 +26,8 @@ from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
 from debate_orchestrator.providers import command
-from debate_orchestrator.providers.registry import NO_PERMISSIONS, cast_problems, make_providers
+from debate_orchestrator.providers.casting import cast_problems, make_providers
+from debate_orchestrator.providers.provider import NO_PERMISSIONS
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
@@ -246,7 +247,7 @@ from debates import opening
 from debate_orchestrator.prompting.briefs import Brief; from debate_orchestrator.prompting.briefs import Message
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.providers import command
-from debate_orchestrator.providers.registry import NO_PERMISSIONS
+from debate_orchestrator.providers.provider import NO_PERMISSIONS
 speaker = command.provider(sys.argv[1], CurrentState(fold([opening()])), NO_PERMISSIONS)
 said = (Message(role="user", parts=("x",)),)
 brief = Brief(turn="1.opening.a", system="Be fair.", messages=said, wants="text")

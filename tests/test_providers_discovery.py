@@ -15,7 +15,7 @@ from conftest import Run
 from hostile import sending
 
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.providers.registry import cast_problems
+from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.util.errors import BadSettings
 
 pytestmark = pytest.mark.usefixtures("no_models")

@@ -23,7 +23,7 @@ from messages_server import Server, serving
 from debate_orchestrator.core.events import CallFailed, Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.providers.registry import make_provider
+from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.servers import key_name
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError

@@ -19,10 +19,11 @@ from debate_orchestrator.core.events import Usage
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.prompting.briefs import Brief, Message
-from debate_orchestrator.providers import discovery, pricing, registry
+from debate_orchestrator.providers import casting, discovery, pricing, registry
 from debate_orchestrator.providers.discovery import misspelt
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.registry import ENTRIES, Permissions
+from debate_orchestrator.providers.provider import Permissions, call_provider
+from debate_orchestrator.providers.registry import ENTRIES
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, ProviderFailed, TransientError
 from debate_orchestrator.util.redact import redact
@@ -63,8 +64,8 @@ def toy(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., A
     def call(status: int, body: bytes) -> Any:
         with toy_server(lambda: (status, body)) as (url, _):
             monkeypatch.setenv("TOY_URL", url)
-            provider = registry.make_provider("toy:small", CurrentState(fold([opening()])))
-            return asyncio.run(registry.call_provider(provider, BRIEF, lambda piece: None))
+            toy = casting.make_provider("toy:small", CurrentState(fold([opening()])))
+            return asyncio.run(call_provider(toy, BRIEF, lambda piece: None))
 
     yield call
     pricing.table.cache_clear()
@@ -89,7 +90,7 @@ def test_the_toy_is_discovered(toy: Callable[..., Any], debate: Run, monkeypatch
 
     assert (found["ready"], found["models"], keys) == (True, ["small"], [f"Bearer {KEY}"])
     assert (without.ready, without.about) == (False, "no key: set TOY_API_KEY")
-    assert "TOY_API_KEY" in registry.missing({"a": ("toy:small",)})[0]
+    assert "TOY_API_KEY" in casting.missing({"a": ("toy:small",)})[0]
 
 
 def test_the_toy_is_priced(toy: Callable[..., Any]) -> None:
@@ -135,8 +136,8 @@ def test_the_toy_sends_no_key_unencrypted(toy: Callable[..., Any], monkeypatch: 
     debate = fold([opening(cast={"a": ("toy:small",), "b": ("host",), "judge": ("host",)})])
 
     with pytest.raises(BadSettings, match="plain http"):
-        registry.make_providers(CurrentState(debate))
-    assert set(registry.make_providers(CurrentState(debate), permissions=Permissions(insecure=True))) == {"a"}
+        casting.make_providers(CurrentState(debate))
+    assert set(casting.make_providers(CurrentState(debate), permissions=Permissions(insecure=True))) == {"a"}
 
 
 def test_entries_agree_with_the_words_of_a_cast() -> None:
@@ -179,6 +180,6 @@ def test_a_near_miss(spec: str, asked: list[str]) -> None:
 )
 def test_what_was_meant(spec: str, meant: str) -> None:
     """A spec of no known kind is refused with the one that was probably meant, once for all its seats."""
-    (problem,) = registry.cast_problems({"a": (spec,), "b": (spec,)})
+    (problem,) = casting.cast_problems({"a": (spec,), "b": (spec,)})
 
     assert problem.startswith("cast: a, b: ") and problem.endswith(meant)

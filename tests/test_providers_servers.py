@@ -10,7 +10,7 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.servers import ModelServer, is_loopback, key_name, server, spec_problem, unencrypted
 
 
@@ -162,8 +162,8 @@ def test_an_address_with_a_user_is_refused_with_its_spec(
 ) -> None:
     """A user or a password in the address that a variable gives is refused when the cast is read, and not repeated."""
     monkeypatch.setenv(variable, address)
-    [problem] = registry.cast_problems({"a": (spec,)})
+    [problem] = casting.cast_problems({"a": (spec,)})
     assert variable in problem and "user:" not in problem and "pass@" not in problem
-    assert registry.cast_problems({"a": (f"{spec}@https://example.com/a",)}) == []
+    assert casting.cast_problems({"a": (f"{spec}@https://example.com/a",)}) == []
     monkeypatch.setenv(variable, "https://example.com/a@b")
-    assert registry.cast_problems({"a": (spec,)}) == []
+    assert casting.cast_problems({"a": (spec,)}) == []

@@ -31,10 +31,11 @@ from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
-from debate_orchestrator.providers import registry, rehearse
+from debate_orchestrator.providers import casting, rehearse
+from debate_orchestrator.providers.casting import cast_problems, make_provider, make_providers
 from debate_orchestrator.providers.clerk import Clerk, unchecked
 from debate_orchestrator.providers.human import Human
-from debate_orchestrator.providers.registry import cast_problems, make_provider, make_providers
+from debate_orchestrator.providers.provider import Personal
 from debate_orchestrator.providers.rehearse import filled
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import model_spec
@@ -261,9 +262,9 @@ def held(here: Path, person: StandIn) -> DebateState:
     with JournalWriter.create(here / "r.jsonl", opening(rounds=2, cast=PEOPLE)) as journal:
         debate = fold(journal.events)
         current = CurrentState(debate)
-        seats = registry.make_providers(current)
+        seats = casting.make_providers(current)
         [human] = {id(one): one for one in seats.values()}.values()
-        assert isinstance(human, registry.Personal)
+        assert isinstance(human, Personal)
         human.person = person
         try:
             asyncio.run(run_loop(journal, current, seats))
@@ -310,11 +311,11 @@ def test_no_terminal() -> None:
 
 def test_how_a_person_is_named() -> None:
     """A person is `human` and nothing besides, argues or judges, and is no clerk and no moderator."""
-    assert registry.cast_problems(PEOPLE) == []
-    assert registry.cast_problems({"a": ("rehearse:human",)}) == []
-    assert "Try: human" in registry.cast_problems({"a": ("human:Ann",)})[0]
-    assert [len(registry.cast_problems({seat: ("human",)})) for seat in ("clerk", "moderator")] == [1, 1]
-    assert "human" in registry.cast_problems({"a": ("x:y",)})[0]
+    assert casting.cast_problems(PEOPLE) == []
+    assert casting.cast_problems({"a": ("rehearse:human",)}) == []
+    assert "Try: human" in casting.cast_problems({"a": ("human:Ann",)})[0]
+    assert [len(casting.cast_problems({seat: ("human",)})) for seat in ("clerk", "moderator")] == [1, 1]
+    assert "human" in casting.cast_problems({"a": ("x:y",)})[0]
 
 
 def test_what_a_person_costs() -> None:
@@ -382,7 +383,7 @@ def test_pages_are_fetched_and_kept(site: Site, tmp_path: Path) -> None:
 def test_this_machine_is_out_of_bounds(site: Site) -> None:
     """As it is cast, the clerk fetches nothing from this machine or its network: that is blocked."""
     debate = cited(f"http://127.0.0.1:{site.port}/", "http://localhost/")
-    clerk = registry.make_providers(CurrentState(_cast(debate, "fetch")))["clerk"]
+    clerk = casting.make_providers(CurrentState(_cast(debate, "fetch")))["clerk"]
     assert isinstance(clerk, Clerk)
 
     assert [one["state"] for one in checks(debate, clerk)] == ["blocked", "blocked"]
@@ -429,7 +430,7 @@ def test_a_rehearsal_looks_nothing_up() -> None:
 )
 def test_a_clerk_is_no_speaker(cast: dict[str, tuple[str, ...]], said: str) -> None:
     """`fetch` and `offline` fill the clerk's seat and no other, and take nothing after their name."""
-    (wrong,) = registry.cast_problems(cast)
+    (wrong,) = casting.cast_problems(cast)
 
     assert said in wrong
-    assert registry.cast_problems({"clerk": ("fetch",)}) == registry.cast_problems({"clerk": ("offline",)}) == []
+    assert casting.cast_problems({"clerk": ("fetch",)}) == casting.cast_problems({"clerk": ("offline",)}) == []

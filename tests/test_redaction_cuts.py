@@ -21,7 +21,7 @@ from debate_orchestrator.providers.anthropic import MessagesAnswer
 from debate_orchestrator.providers.bounded_body import LimitedBody
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.openai import CompletionsAnswer
-from debate_orchestrator.providers.registry import NO_PERMISSIONS, Piece, call_provider
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Piece, call_provider
 from debate_orchestrator.storage.journal import read as read_journal
 from debate_orchestrator.util.errors import BadJournal, TransientError, short_repr
 from debate_orchestrator.util.redact import truncate

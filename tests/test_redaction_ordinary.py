@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Reply, Spoke, Voted
 from debate_orchestrator.core.values import FREE_TEXT, Value
-from debate_orchestrator.providers.registry import cast_problems
+from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.redact import redact, secrets
 

@@ -19,7 +19,8 @@ from viewer import Viewer, watching
 
 from debate_orchestrator.core.events import QUESTION
 from debate_orchestrator.terminal import keys
-from debate_orchestrator.terminal.keys import QuestionPrompt, Session, in_foreground, split_keys
+from debate_orchestrator.terminal.floor import QuestionPrompt
+from debate_orchestrator.terminal.keys import Session, in_foreground, split_keys
 
 SLOW = ("demo", "--name", "free-transit", "--pace", "300")
 FIRST = "Once a bus is scheduled to run"

@@ -20,15 +20,14 @@ from prompt_toolkit.input import create_pipe_input
 
 from debate_orchestrator.terminal import cursor
 from debate_orchestrator.terminal.cursor import Cursor
+from debate_orchestrator.terminal.lines import Lines, here
 from debate_orchestrator.terminal.prompt import (
     EditorWanted,
     Leave,
     Line,
-    Lines,
     Prompter,
     Question,
     Status,
-    here,
     meant,
 )
 from debate_orchestrator.util.terminal_text import Back

@@ -25,7 +25,8 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Asked, CallFailed, Event, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.providers import pricing
-from debate_orchestrator.providers.registry import TakesBatches, make_provider
+from debate_orchestrator.providers.casting import make_provider
+from debate_orchestrator.providers.provider import TakesBatches
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.batches import Batches

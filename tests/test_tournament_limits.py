@@ -9,8 +9,8 @@ import pytest
 
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message
+from debate_orchestrator.providers.provider import Piece
 from debate_orchestrator.providers.rates import read_rates
-from debate_orchestrator.providers.registry import Piece
 from debate_orchestrator.tournament.limits import (
     FIRST_AT_ONCE,
     LONGEST_PAUSE,

@@ -15,7 +15,7 @@ from debate_orchestrator.core.events import Asked, CallFailed, Event, Opened, Re
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.registry import Piece
+from debate_orchestrator.providers.provider import Piece
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
 

@@ -13,7 +13,7 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import faults, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.registry import Permissions, Piece
+from debate_orchestrator.providers.provider import Permissions, Piece
 from debate_orchestrator.util.errors import ProviderFailed
 
 problem = servers.spec_problem

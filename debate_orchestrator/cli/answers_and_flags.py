@@ -22,8 +22,8 @@ from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, LARGEST_
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
-from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.registry import Permissions
+from debate_orchestrator.providers import casting
+from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import format_of, number, rapporteur_note, settings_from
 from debate_orchestrator.setup.questions import Questionnaire, question_texts
@@ -223,7 +223,7 @@ def _for_named_seats(problems: list[str], cast: dict[str, Any], format: Format) 
         return problems
     named = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in cast.items()}
     others = [problem for problem in problems if problem not in unfilled]
-    if wrong_models := registry.cast_problems(named):
+    if wrong_models := casting.cast_problems(named):
         return [*wrong_models, *others]
     left = [seat for seat in EVERYBODY if seat in format.seated and seat not in cast]
     flags = " and ".join(f"--{seat} MODEL" for seat in left)

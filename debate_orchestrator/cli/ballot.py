@@ -27,7 +27,7 @@ from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm
 from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.terminal import prompt
+from debate_orchestrator.terminal import lines, prompt
 from debate_orchestrator.terminal.prompt import Leave, Prompter
 from debate_orchestrator.terminal.review import ReplyReview, ask_name
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
@@ -146,7 +146,7 @@ def _print_filed(arguments: argparse.Namespace, case: ReviewedDebate, path: str,
 
 def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Asks at the terminal. Answers are kept as a draft, which the next call of the same reviewer continues."""
-    prompter, draft, name = prompt.here(sys.stdout), "", arguments.name or ""
+    prompter, draft, name = lines.here(sys.stdout), "", arguments.name or ""
 
     def keep(fields: dict[str, Any]) -> None:
         nonlocal draft

@@ -116,7 +116,7 @@ class Controls:
         """Opens the prompt for a question from the floor."""
         if self._live is None:
             return
-        from debate_orchestrator.terminal.keys import QuestionPrompt
+        from debate_orchestrator.terminal.floor import QuestionPrompt
 
         names = {seat: self._debate.format.name_of(seat) for seat in schedule.hearers(self._debate)}
         self._live.question = QuestionPrompt(names, self._put_question)
@@ -169,7 +169,8 @@ class Controls:
         """Lends the terminal to the person who changes the list of issues, and goes on. Leaving it there ends the
         debate."""
         from debate_orchestrator.terminal.form import change_issues
-        from debate_orchestrator.terminal.prompt import Leave, here
+        from debate_orchestrator.terminal.lines import here
+        from debate_orchestrator.terminal.prompt import Leave
 
         self._changes_issues = False
         if self._session is None:

@@ -49,7 +49,8 @@ def _converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.engine.start import check_settings, rehearsed
     from debate_orchestrator.providers.discovery import look
     from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
-    from debate_orchestrator.terminal.prompt import Leave, here
+    from debate_orchestrator.terminal.lines import here
+    from debate_orchestrator.terminal.prompt import Leave
     from debate_orchestrator.terminal.session import in_background
     from debate_orchestrator.terminal.wizard import Wizard
     from debate_orchestrator.util.terminal_text import Later

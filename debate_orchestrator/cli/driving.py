@@ -123,7 +123,7 @@ def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> Person | No
     if model_spec.HUMAN not in model_spec.specs_of(cast):
         return None
     from debate_orchestrator.terminal.drafts import Drafts
-    from debate_orchestrator.terminal.prompt import here
+    from debate_orchestrator.terminal.lines import here
     from debate_orchestrator.terminal.turn import Person
 
     return Person(here(), Drafts(drafts))

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from debate_orchestrator.providers.registry import Permissions
+    from debate_orchestrator.providers.provider import Permissions
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +107,7 @@ def _variable(name: str) -> str:
 
 def permitted(arguments: argparse.Namespace) -> Permissions:
     """What the flags of `add_permissions` permit; nothing for a verb that has none of them."""
-    from debate_orchestrator.providers.registry import Permissions
+    from debate_orchestrator.providers.provider import Permissions
 
     named = tuple(getattr(arguments, "command_env", None) or ())
     return Permissions(named, insecure=getattr(arguments, "insecure", False))

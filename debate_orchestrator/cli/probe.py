@@ -20,7 +20,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
 from debate_orchestrator.engine import probe as probes
 from debate_orchestrator.engine.probe import Case, ProbeRun
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers import casting
 from debate_orchestrator.reports.scorecard import NO_BALLOT, Data, ballot_text, markdown, table
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
@@ -143,7 +143,7 @@ def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
     if not judges:
         problems.append("--judge is missing. `debate models` lists who can be asked.")
     cast = {"judge": reachable}
-    problems += registry.cast_problems(cast) or registry.missing(cast, flags.permitted(arguments))
+    problems += casting.cast_problems(cast) or casting.missing(cast, flags.permitted(arguments))
     if times not in map(str, range(1, MOST_REPEATS + 1)):
         problems.append(f"--times must be a number from 1 to {MOST_REPEATS}, and not {short_repr(times)}.")
     try:

@@ -23,7 +23,7 @@ from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget, start
 from debate_orchestrator.engine.debate import reopening
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers import casting
 from debate_orchestrator.util.errors import BadSettings, OutOfTurn
 
 EXAMPLE = "debate resume debate-report.journal.jsonl"
@@ -53,7 +53,7 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     models = given_settings(arguments, "cast").get("cast", {})
     models = (every_seat(arguments.model, state.format) if arguments.model else {}) | models
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
-    errors = registry.cast_problems(typed)
+    errors = casting.cast_problems(typed)
     reopened = schedule.asked_again(state)
     typed = _in_place_of_failed(state, typed, reopened)
     cast = {**state.cast, **typed}

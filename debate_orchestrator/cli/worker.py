@@ -55,14 +55,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int) -> bool:
     """Works; whether it was interrupted."""
-    from debate_orchestrator.providers import registry
+    from debate_orchestrator.providers import casting
     from debate_orchestrator.tournament.cluster.database import opened
     from debate_orchestrator.tournament.cluster.worker import Worker
 
     permissions = flags.permitted(arguments)
 
     def refusal(tournament: Tournament) -> list[str]:
-        problems = registry.missing(tournament.spec.everyone, permissions)
+        problems = casting.missing(tournament.spec.everyone, permissions)
         if (risks := specs.folder_risks(tournament, begun=True)) and not arguments.trust:
             wants = "; ".join(risk.text for risk in risks)
             consent = f"{tournament.spec.tag} reaches beyond the debate and needs your consent here ({wants})."

@@ -21,8 +21,8 @@ from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, record_event
-from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions, Personal, PersonInput, Provider
+from debate_orchestrator.providers import casting
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Personal, PersonInput, Provider
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.reviews import gather_reviews
@@ -178,7 +178,7 @@ def seat_providers(
     journal. BadSettings if the cast can't be used."""
     if not debate.state.due:
         return {}
-    providers = registry.make_providers(debate.current, debate.files.evidence, permissions)
+    providers = casting.make_providers(debate.current, debate.files.evidence, permissions)
     for provider in providers.values():
         if isinstance(provider, Personal):
             provider.person = person

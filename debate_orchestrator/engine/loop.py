@@ -14,7 +14,7 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, TurnRunner
-from debate_orchestrator.providers.registry import Provider
+from debate_orchestrator.providers.provider import Provider
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 

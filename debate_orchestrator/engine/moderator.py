@@ -16,7 +16,7 @@ from debate_orchestrator.engine.estimate import expected
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief
 from debate_orchestrator.prompting.replies import parse_structured
-from debate_orchestrator.providers.registry import Provider, call_provider
+from debate_orchestrator.providers.provider import Provider, call_provider
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import Propose, SetupProgress, SetupState
 from debate_orchestrator.util import model_spec

@@ -27,7 +27,8 @@ from debate_orchestrator.engine import estimate, loop, rejudge, turn
 from debate_orchestrator.engine.budget import SharedBudget
 from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers import casting
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, Data, Probe, Side, other, outcome, summary
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.files import make_folder
@@ -142,7 +143,7 @@ class ProbeRun:
         folder: str,
         repeats: int = 1,
         max_cost: float | None = None,
-        permissions: registry.Permissions = registry.NO_PERMISSIONS,
+        permissions: Permissions = NO_PERMISSIONS,
     ):
         """Reads the ballots that are there. BadFile if one is on other debates, BadJournal if one can't be read."""
         self.asked: dict[str, list[journal.Entry]] = {}
@@ -241,7 +242,7 @@ class ProbeRun:
                 turn.record_event(writer, current, event)
             writer.sync()
             budget = self._shared_budget.budget(ballot.path, current)
-            providers = registry.make_providers(current, permissions=self._permissions)
+            providers = casting.make_providers(current, permissions=self._permissions)
             # A judge without a usable ballot is a result here, and no reason to stop.
             debate = await loop.run_loop(writer, current, providers, budget=budget, needs_ballots=False, **options)
             if debate.complete:

@@ -34,8 +34,8 @@ from debate_orchestrator.engine.next_command import next_command
 from debate_orchestrator.engine.start import new_opening
 from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
-from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
+from debate_orchestrator.providers import casting
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files
@@ -117,7 +117,7 @@ def placed(
     files.must_be_new()
     agree(judging.risks)
     opening = judging.opening.with_settings(output=os.path.basename(files.report), **calls)
-    registry.make_providers(CurrentState(fold([opening])), permissions=permissions)
+    casting.make_providers(CurrentState(fold([opening])), permissions=permissions)
     return judging._replace(opening=opening)
 
 

@@ -21,8 +21,8 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
 from debate_orchestrator.engine.moderator import derive_positions
 from debate_orchestrator.formats import loader
-from debate_orchestrator.providers import registry
-from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
+from debate_orchestrator.providers import casting
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.answers import host_problem, without_stand_in_rapporteur
 from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.questions import Questionnaire, question_texts
@@ -53,7 +53,7 @@ def cast_errors(
 ) -> list[str]:
     """Why a cast can't be called from here, one sentence for each reason: a spec that can't be used, people who can't
     be asked, a key that is missing. `people` says whether people can be asked."""
-    return registry.cast_problems(cast) + people_errors(cast, people) + registry.missing(cast, permissions)
+    return casting.cast_problems(cast) + people_errors(cast, people) + casting.missing(cast, permissions)
 
 
 def people_errors(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[str]:
@@ -95,7 +95,7 @@ def check_settings(
     must_be_new(files.journal)
     files.must_be_new(except_for=files.journal)  # an empty journal may be there
     debate = fold([make_opening(_with_placeholders(settings))])
-    registry.make_providers(CurrentState(debate), permissions=permissions)  # a recording that can't be read is told now
+    casting.make_providers(CurrentState(debate), permissions=permissions)  # a recording that can't be read is told now
 
 
 async def settle_positions(
@@ -121,7 +121,7 @@ async def settle_positions(
         raise BadSettings(problem, hint=hint)
     spec = models[0]
     debate = fold([make_opening(_with_placeholders(settings))])
-    provider = registry.make_provider(spec, CurrentState(debate), permissions)
+    provider = casting.make_provider(spec, CurrentState(debate), permissions)
     questionnaire = Questionnaire(question_texts(), loader.load(settings.format), REPORT)
     positions, replies = await derive_positions(settings, provider, questionnaire, tell)
     sources = {**settings.sources, "positions": "derived"}

@@ -23,7 +23,7 @@ from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import Code, code_for
-from debate_orchestrator.providers.registry import Provider, batched, call_provider, queued
+from debate_orchestrator.providers.provider import Provider, batched, call_provider, queued
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents

@@ -17,7 +17,7 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, read_reply, wait_for_replies
 from debate_orchestrator.prompting.briefs import moderator_brief
 from debate_orchestrator.prompting.replies import parse_structured
-from debate_orchestrator.providers.registry import cast_problems
+from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import (
     Ask,

@@ -24,7 +24,7 @@ from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, earlie
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
 from debate_orchestrator.prompting.reply_code import code_for, needs_code
-from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.storage import reply_secret

@@ -22,7 +22,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import faults, limits, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.options import Option, Refusals
-from debate_orchestrator.providers.registry import Permissions, Piece
+from debate_orchestrator.providers.provider import Permissions, Piece
 from debate_orchestrator.util import redact
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError

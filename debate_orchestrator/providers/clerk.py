@@ -18,7 +18,7 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief, evidence
-from debate_orchestrator.providers.registry import Permissions, Piece
+from debate_orchestrator.providers.provider import Permissions, Piece
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import short_repr
 

@@ -24,7 +24,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import faults, supervisor
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.registry import NO_PERMISSIONS, Permissions, Piece
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Piece
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ProviderFailed, TransientError, short_repr
 from debate_orchestrator.util.redact import StreamRedactor

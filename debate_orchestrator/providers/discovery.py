@@ -26,7 +26,8 @@ from debate_orchestrator.core.values import Value
 from debate_orchestrator.providers import pricing, registry, servers
 from debate_orchestrator.providers.faults import quote
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.registry import ENTRIES, NO_PERMISSIONS, Api, Permissions, ProviderEntry, entry
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
+from debate_orchestrator.providers.registry import ENTRIES, Api, ProviderEntry, entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.sanitize import one_line

@@ -9,7 +9,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.registry import Permissions, PersonInput, Piece
+from debate_orchestrator.providers.provider import Permissions, PersonInput, Piece
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ProviderFailed, short_repr
 

@@ -12,7 +12,7 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, faults, limits, servers
 from debate_orchestrator.providers.options import Option, Refusals
-from debate_orchestrator.providers.registry import Permissions, Piece
+from debate_orchestrator.providers.provider import Permissions, Piece
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 _STRUCTURED, _SEARCH, _LIMIT, _USAGE = "structured output", "search", "limit of tokens", "usage"

@@ -24,7 +24,8 @@ from debate_orchestrator.core.verdict import DECISIVE, score_gap
 from debate_orchestrator.core.votes import leader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import clerk
-from debate_orchestrator.providers.registry import Permissions, Piece, cast_problems
+from debate_orchestrator.providers.casting import cast_problems
+from debate_orchestrator.providers.provider import Permissions, Piece
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import short_repr
 

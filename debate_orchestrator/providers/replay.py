@@ -5,7 +5,7 @@ from __future__ import annotations
 from debate_orchestrator.core.events import Declined, Opened, Recorded, Rejected, Reply, Spoke, Voted
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.registry import Permissions, Piece
+from debate_orchestrator.providers.provider import Permissions, Piece
 from debate_orchestrator.storage import journal
 from debate_orchestrator.util.errors import BadSettings, ProviderFailed
 from debate_orchestrator.util.sanitize import sanitize

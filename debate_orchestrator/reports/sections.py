@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from debate_orchestrator.core.phases import CLERK, MIRRORED, fill_label
 from debate_orchestrator.core.votes import Vote, valid_votes
@@ -14,6 +14,7 @@ from debate_orchestrator.reports.citations import VERIFIED
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import Citation, CostReport, TurnReport
 from debate_orchestrator.reports.rich_text import (
+    FieldPart,
     FieldText,
     Phrase,
     PhraseTable,
@@ -29,10 +30,6 @@ from debate_orchestrator.reports.rich_text import (
 )
 from debate_orchestrator.util.numbers import decimals, percent, plural
 
-if TYPE_CHECKING:
-    from debate_orchestrator.reports.html.writer import HtmlWriter
-    from debate_orchestrator.reports.markdown import MarkdownWriter
-
 BEFORE, AFTER = "Before round 1", "After the last round"
 _SHOWN = {"scores", "strongest", "weakest", "winner", "justification", "feedback", "unsupported_claims", "convergence"}
 _SHOWN |= {"conceded", "label", "score", "probability", "faults"}
@@ -42,9 +39,21 @@ _SHOWN_LAST |= {"label", "score", "probability", "unresolved_questions", "follow
 """The same of a final ballot."""
 
 
-def template_values(
-    report: ReportModel, writer: HtmlWriter | MarkdownWriter, elsewhere: frozenset[str] = frozenset()
-) -> dict[str, Any]:
+class Writer(Protocol):
+    """Writes phrases and fields in one form: as markdown, or as HTML."""
+
+    def line(self, words: Phrase) -> str: ...
+
+    def block(self, parts: Iterable[FieldPart]) -> str: ...
+
+    def items(self, phrases: Iterable[Phrase]) -> str: ...
+
+    def note(self, text: str) -> str: ...
+
+    def points(self, parts: Iterable[FieldPart]) -> str | list[str]: ...
+
+
+def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[str] = frozenset()) -> dict[str, Any]:
     """What the templates of every form for people are given: the report, its sections in words, and how a turn is
     written. Fields of final ballots that the form shows `elsewhere` are not listed."""
     fields = FieldText(report.seats)
@@ -80,7 +89,7 @@ def template_values(
     }
 
 
-def _structured(report: ReportModel, fields: FieldText, writer: HtmlWriter | MarkdownWriter, turn: TurnReport) -> str:
+def _structured(report: ReportModel, fields: FieldText, writer: Writer, turn: TurnReport) -> str:
     """A speech in fields, or what a clerk found."""
     assert turn.fields is not None
     if not has_findings(turn):

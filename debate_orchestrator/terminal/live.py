@@ -23,7 +23,7 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
 from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, Row, packed, paragraph
-from debate_orchestrator.terminal.keys import QuestionPrompt
+from debate_orchestrator.terminal.floor import QuestionPrompt
 from debate_orchestrator.terminal.speeches import INDENT, SpeechView, Stage, column_width
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural

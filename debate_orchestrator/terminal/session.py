@@ -21,8 +21,9 @@ from debate_orchestrator.core.settings import ESTIMATED, MODERATOR, MOST_JUDGES,
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine import moderator, start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.discovery import FoundModels
+from debate_orchestrator.providers.provider import Provider
 from debate_orchestrator.setup.answers import format_of, host_problem, settings_from
 from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
 from debate_orchestrator.setup.questions import Questionnaire
@@ -277,13 +278,13 @@ class SetupSession:
         finally:
             self.keep(with_progress(after, paid=(*draft.progress.paid, *paid)))
 
-    def _provider(self, spec: str) -> registry.Provider:
+    def _provider(self, spec: str) -> Provider:
         """The model, for a debate of which nothing is settled yet."""
         format = self.interview.format
         positions = {side: f"{side}, to be settled" for side in format.sides}
         given = {"topic": "to be settled", "positions": positions, "cast": spec}
         debate = fold([start.make_opening(settings_from(given, format, REPORT))])
-        return registry.make_provider(spec, CurrentState(debate), self.found().permissions)
+        return casting.make_provider(spec, CurrentState(debate), self.found().permissions)
 
     def spent(self) -> str:
         """What the moderator's calls have cost, in a line; empty where there were none."""
@@ -322,7 +323,7 @@ def moderating_model(given: Mapping[str, Any]) -> str | None:
     order = (MODERATOR, JUDGE, *cast)
     named = [spec for seat in order if seat in cast for spec in model_spec.specs_of({seat: cast[seat]})]
     callable_ = (
-        spec for spec in named if model_spec.is_called(spec) and not registry.cast_problems({MODERATOR: (spec,)})
+        spec for spec in named if model_spec.is_called(spec) and not casting.cast_problems({MODERATOR: (spec,)})
     )
     return next(callable_, None)
 
@@ -398,7 +399,7 @@ class Casting:
         if not typed:
             raise BadSettings(self._words.said["needed"])
         permissions = self._session.found().permissions
-        problems = registry.cast_problems({seat: (typed,)}) or registry.missing({seat: (typed,)}, permissions)
+        problems = casting.cast_problems({seat: (typed,)}) or casting.missing({seat: (typed,)}, permissions)
         if problems:
             raise BadSettings([problem.removeprefix("cast: ") for problem in problems])
         kind = model_spec.kind(typed)

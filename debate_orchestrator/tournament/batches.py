@@ -21,9 +21,9 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers import casting, registry
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.registry import Piece, Provider, Queued, TakesBatches
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Piece, Provider, Queued, TakesBatches
 from debate_orchestrator.tournament.batch_file import BATCHES, Batch, BatchFile
 from debate_orchestrator.util.errors import (
     AnswerPending,
@@ -66,7 +66,7 @@ class Batches:
         folder: str,
         *,
         collects: bool = True,
-        permissions: registry.Permissions = registry.NO_PERMISSIONS,
+        permissions: Permissions = NO_PERMISSIONS,
         on_note: Callable[[str], None] = lambda note: None,
         quiet: float = QUIET,
         first_look: float = FIRST_LOOK,
@@ -96,7 +96,7 @@ class Batches:
         for seat, provider in plain.items():
             if registry.takes_batches(provider.name):
                 if provider.name not in self._apis:
-                    api = registry.make_provider(provider.name, current, self._permissions)
+                    api = casting.make_provider(provider.name, current, self._permissions)
                     self._apis[provider.name] = cast(TakesBatches, api)
                 source = cast(TakesBatches, provider)
                 providers[seat] = BatchedProvider(limited[seat], source, current, self)

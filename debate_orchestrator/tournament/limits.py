@@ -18,7 +18,8 @@ from debate_orchestrator.engine.estimate import price_of, sizes
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import faults, rates
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.registry import Piece, Provider, entry
+from debate_orchestrator.providers.provider import Piece, Provider
+from debate_orchestrator.providers.registry import entry
 from debate_orchestrator.tournament.spec import Limits, Spec
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ExternalError, Paused, TransientError

@@ -21,7 +21,8 @@ from debate_orchestrator.engine.budget import SharedBudget
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import record_event
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers import casting
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.tournament.batches import Batches, in_batches
@@ -124,7 +125,7 @@ class TournamentRun:
         store: JournalStore | None = None,
         *,
         limiters: Limiters | None = None,
-        permissions: registry.Permissions = registry.NO_PERMISSIONS,
+        permissions: Permissions = NO_PERMISSIONS,
         at_once: int = AT_ONCE,
         retry_failed: bool = False,
         on_change: OnChange = lambda debate, standing, event: None,
@@ -264,7 +265,7 @@ class TournamentRun:
             self._on_change(debate, self.standings[debate.id], event)
 
         archive = self._store.archive(debate.id)
-        plain = registry.make_providers(current, archive, self._permissions)
+        plain = casting.make_providers(current, archive, self._permissions)
         providers = self.limiters.limited(plain)
         if self._batches is not None:
             providers = self._batches.wrapped(plain, providers, current)

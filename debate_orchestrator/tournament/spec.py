@@ -16,7 +16,7 @@ from debate_orchestrator.core.values import Text, Value
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.validation import key_path, validate
-from debate_orchestrator.providers import pricing, registry
+from debate_orchestrator.providers import casting, pricing, registry
 from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, first_few, short_repr, suggest, with_hint
@@ -206,7 +206,7 @@ def _problems_of(model: Mapping[str, str]) -> list[str]:
         problems.append(f"{short_repr(name)} {_NO_NAME}.")
     if model_spec.kind(spec) in (model_spec.HOST, model_spec.HUMAN, model_spec.FETCH, model_spec.OFFLINE):
         return [*problems, f"{short_repr(spec)} can't take part, since a tournament calls its models."]
-    return problems + [problem.removeprefix("cast: a: ") for problem in registry.cast_problems({"a": (spec,)})]
+    return problems + [problem.removeprefix("cast: a: ") for problem in casting.cast_problems({"a": (spec,)})]
 
 
 def _model_problems(data: Mapping[str, Any]) -> Iterator[str]:

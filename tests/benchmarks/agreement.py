@@ -32,7 +32,7 @@ from debate_orchestrator.core.events import Opened, Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.loop import run_loop
-from debate_orchestrator.providers import pricing, registry
+from debate_orchestrator.providers import casting, pricing
 from debate_orchestrator.storage.journal import JournalWriter, read
 
 CASES = [
@@ -79,7 +79,7 @@ async def run(first: Opened, folder: str) -> DebateState:
     with JournalWriter.create(f"{folder}/debate.journal.jsonl", first) as journal:
         debate = fold([first])
         current = CurrentState(debate)
-        debate = await run_loop(journal, current, registry.make_providers(current))
+        debate = await run_loop(journal, current, casting.make_providers(current))
     return fold(read(journal.path).events)
 
 

@@ -39,7 +39,7 @@ from debate_orchestrator.providers import pricing, rehearse
 from debate_orchestrator.providers.anthropic import options_of, request
 from debate_orchestrator.providers.caching import cache_plans, placed_marks
 from debate_orchestrator.providers.options import Refusals
-from debate_orchestrator.providers.registry import Piece
+from debate_orchestrator.providers.provider import Piece
 from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.storage.journal import Entry, JournalWriter
 

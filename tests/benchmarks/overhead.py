@@ -38,7 +38,7 @@ from debate_orchestrator.core.events import CallFailed, Opened, Spoke, Voted
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.loop import run_loop
 from debate_orchestrator.prompting.briefs import Brief, brief
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.anthropic import options_of, request
 from debate_orchestrator.providers.options import Refusals
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -84,7 +84,7 @@ async def debated(path: str, begun: Opened) -> DebateState:
 async def _driven(journal: JournalWriter, debate: DebateState) -> DebateState:
     current = CurrentState(debate)
     try:
-        await run_loop(journal, current, registry.make_providers(current))
+        await run_loop(journal, current, casting.make_providers(current))
     except ExternalError:
         pass
     return current.state

@@ -16,7 +16,8 @@ from debate_orchestrator.cli.interrupts import STOPPING, handled_signals, stoppe
 from debate_orchestrator.cli.output import print_errors, print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, details, print_line, shown, status_line
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers import casting
+from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
@@ -101,7 +102,7 @@ class Options(NamedTuple):
     at_once: int
     retry_failed: bool
     reports: bool
-    permissions: registry.Permissions
+    permissions: Permissions
     quiet: bool
     events: bool
     json: bool
@@ -141,7 +142,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
         return _run_by_workers(TournamentRun(tournament), options, options.cluster)
     from debate_orchestrator.tournament.folder import changed_prompts
 
-    if missing := registry.missing(tournament.spec.everyone, options.permissions):
+    if missing := casting.missing(tournament.spec.everyone, options.permissions):
         raise BadSettings(missing)
     if (changed := changed_prompts(tournament.spec)) and not options.quiet:
         remark(f"Note: these prompts are not those with which the tournament began: {', '.join(changed[:5])}.")

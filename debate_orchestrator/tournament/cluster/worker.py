@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from debate_orchestrator.providers import registry
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.storage.journal_retry import UnsavedEvents
 from debate_orchestrator.tournament.cluster import queue
 from debate_orchestrator.tournament.cluster.database import HAS_JOBS, Database, out_of_reach
@@ -66,7 +66,7 @@ class Worker:
         refusal: Callable[[Tournament], list[str]],
         *,
         at_once: int,
-        permissions: registry.Permissions = registry.NO_PERMISSIONS,
+        permissions: Permissions = NO_PERMISSIONS,
         on_change: OnChange = lambda debate, standing, event: None,
         tell: Callable[[str], None] = _LOG.info,
     ):

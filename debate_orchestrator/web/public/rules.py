@@ -22,7 +22,7 @@ from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, Settings
 from debate_orchestrator.core.values import Value
 from debate_orchestrator.engine import budget, format_check
 from debate_orchestrator.formats.validation import key_path, validate
-from debate_orchestrator.providers import pricing, registry
+from debate_orchestrator.providers import casting, pricing
 from debate_orchestrator.providers.command import environment
 from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.setup.risks import Risk, of_settings
@@ -179,7 +179,7 @@ def _tried(answers: Mapping[str, Any]) -> Settings:
     rehearsed = bool(seats) and all(spec == stand_in for spec in seats.values())
     default_model = stand_in if rehearsed else model_spec.HOST
     settings = settings_from({**answers, **trial}, rules, "debate.md", lambda seat: default_model)
-    if errors := registry.cast_problems(settings.cast) + registry.missing(settings.cast):
+    if errors := casting.cast_problems(settings.cast) + casting.missing(settings.cast):
         raise BadSettings(errors)
     return settings
 

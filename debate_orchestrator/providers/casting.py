@@ -1,0 +1,111 @@
+"""From a cast to its providers: which specs can fill which seats, what they lack, and the provider of every seat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.phases import CLERK, JUDGE, judges
+from debate_orchestrator.providers import servers
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Archiving, Permissions, Provider
+from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, entry
+from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import BadSettings, short_repr
+from debate_orchestrator.util.redact import redact
+
+
+def cast_problems(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """One sentence for every spec in a cast that can't fill its seat; what is wrong with several seats is said once."""
+    seats: dict[str, list[str]] = {}
+    for seat, specs in cast.items():
+        for spec in dict.fromkeys(specs):
+            if problem := _seat_problem(seat, spec):
+                seats.setdefault(problem, []).append(seat)
+    return [f"cast: {', '.join(dict.fromkeys(named))}: {problem}" for problem, named in seats.items()]
+
+
+def _seat_problem(seat: str, spec: str) -> str | None:
+    if spec == model_spec.HOST:
+        return None
+    if redact(spec) != spec:
+        shown = short_repr(redact(spec))
+        return f"{shown} contains a key, and a cast is written into journals. Try: set the key in the environment."
+    real, known = entry(model_spec.unrehearsed(spec)), entry(spec)
+    if real is not None and real.seats == (CLERK,):
+        if seat != CLERK:
+            return f"{short_repr(spec)} can only be the clerk: it looks up pages and does not speak."
+        spec, known = model_spec.unrehearsed(spec), real
+    elif real is not None and real.seats and seat not in real.seats:
+        return f"{short_repr(spec)} can't fill this seat: a person argues or judges."
+    if known is None or not known.module:
+        from debate_orchestrator.providers import discovery  # late: most casts are spelt right
+
+        usable = ", ".join(_usable(seat))
+        return f"{short_repr(spec)} is not a model spec; use one of {usable}. Try: {discovery.meant(spec)}."
+    problem: str | None = _module(known).problem(spec)
+    return problem
+
+
+def _usable(seat: str) -> list[str]:
+    """What can be written in that place of a cast."""
+    usable = [known for known in ENTRIES.values() if not known.seats or seat in known.seats]
+    plain = sorted((known.kind for known in usable if known.seats or not known.module), key=list(ENTRIES).index)
+    return [*plain, *(f"{known.kind}:..." for known in usable if known.kind not in plain)]
+
+
+def missing(cast: Mapping[str, tuple[str, ...]], permissions: Permissions = NO_PERMISSIONS) -> list[str]:
+    """One sentence for every spec that can't be called as things are: its key is missing, or would be sent unencrypted.
+    This is better said before the first call than in the middle of a debate."""
+    problems = _unencrypted(cast, permissions)
+    for spec in _api_specs(cast):
+        server = servers.server(spec)
+        # A vendor's SDK may find a profile of its own, unless it needs a key in the environment.
+        if server.needs_key and server.key() is None and not server.api.profile:
+            problems.append(f"{spec} needs a key. Try: set {server.keys[0]}; `debate models` lists what is reachable.")
+    return problems
+
+
+def _unencrypted(cast: Mapping[str, tuple[str, ...]], permissions: Permissions) -> list[str]:
+    specs = (spec for spec in _api_specs(cast) if not servers.spec_problem(spec))
+    found = (servers.unencrypted(servers.server(spec), insecure=permissions.insecure) for spec in specs)
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def _api_specs(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """The specs in a cast that name servers of models, each once."""
+    specs = dict.fromkeys(spec for specs in cast.values() for spec in specs)
+    return [spec for spec in specs if (known := entry(spec)) is not None and known.api is not None]
+
+
+def make_providers(
+    current: CurrentState, archive: str | None = None, permissions: Permissions = NO_PERMISSIONS
+) -> dict[str, Provider]:
+    """The provider of every seat that has one; seats with the same spec share it. `archive` is the folder for pages
+    that are fetched. BadSettings if the cast can't be used."""
+    cast = current.state.cast
+    if problems := cast_problems(cast) or _unencrypted(cast, permissions):
+        raise BadSettings(problems)
+    by_spec: dict[str, Provider] = {}
+    by_seat: dict[str, Provider] = {}
+    for role, specs in cast.items():
+        seats = judges(len(specs)) if role == JUDGE else (role,)
+        for seat, spec in zip(seats, specs, strict=True):
+            if spec != model_spec.HOST:
+                by_seat[seat] = by_spec[spec] = by_spec.get(spec) or make_provider(spec, current, permissions)
+    for provider in by_spec.values():
+        if isinstance(provider, Archiving):
+            provider.archive = archive
+    return by_seat
+
+
+def make_provider(spec: str, current: CurrentState, permissions: Permissions = NO_PERMISSIONS) -> Provider:
+    """The provider that a valid spec names."""
+    provider: Provider = _module(ENTRIES[model_spec.kind(spec)]).provider(spec, current, permissions)
+    return provider
+
+
+def _module(known: ProviderEntry) -> Any:
+    """The module of a provider, which imports its library only when it is called."""
+    return import_module(known.module, __package__)

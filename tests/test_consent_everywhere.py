@@ -1,0 +1,81 @@
+"""Every verb on a stranger's journal, with a program in each place of its cast: none runs without consent."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import STATED, Run
+
+from debate_orchestrator.core.events import Reassigned
+from debate_orchestrator.storage.journal import JournalWriter
+
+MARKS = "command:sh -c 'touch marker; exit 1'"
+"""A program that leaves a mark where it is run."""
+J = "r.journal.jsonl"
+CASTS = {
+    "a": (MARKS,),
+    "b": (MARKS,),
+    "judge": (MARKS, "host"),
+    "second judge": ("rehearse", MARKS),
+    "rapporteur": (MARKS,),
+}
+"""Whose seats a stranger gave away, and to whom."""
+VERBS = (
+    f"step {J}",
+    f"step {J} --json --one-agent",
+    f"step {J} --issues I1",
+    f"resume {J}",
+    f"resume {J} --max-cost=1",
+    f"resume {J} --retry-for=1",
+    f"resume {J} --judge=rehearse",
+    f"resume {J} --judge=host --judge=rehearse",
+    f"resume {J} --a=rehearse --b=rehearse",
+    f"resume {J} --rapporteur=rehearse",
+    f"judge {J} --judge=rehearse --to judged",
+    f"report {J}",
+    f"report {J} --to r.json",
+    f"check {J}",
+    f"replay {J}",
+    f"compare {J} {J}",
+    f"answers --from {J}",
+    f"ballot {J} --as ada",
+    f"floor {J} Why?",
+    f"close {J}",
+)
+
+
+def stranger(debate: Run, seat: str, cast: tuple[str, ...], *, held: bool) -> None:
+    """The journal of a debate that was begun elsewhere, at its first turns or with everything said but the verdict;
+    then that cast took a seat."""
+    waiting = ("judge", "rapporteur") if held else ("b", "judge") if seat == "b" else ("a", "b", "judge")
+    filled = {role: "host" if role in waiting else "rehearse" for role in ("a", "b", "judge")}
+    flags = [*(f"--{role}={spec}" for role, spec in filled.items()), f"--judge={filled['judge']}"]
+    flags += [] if seat == "rapporteur" else ["--no-brief"]
+    ran = debate("run", *STATED[:3], "--rounds=1", "--no-issues", "--output=r.md", *flags)
+    assert ran.code == 3, ran.err
+    with JournalWriter(J) as journal:
+        journal.append(Reassigned(seat=seat.rsplit(maxsplit=1)[-1], who=cast))
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["at the start", "before the verdict"])
+@pytest.mark.parametrize("seat", CASTS)
+def test_no_verb_runs_a_program_unasked(
+    debate: Run, monkeypatch: pytest.MonkeyPatch, here: Path, seat: str, held: bool
+) -> None:
+    """Neither a verb nor a flag that gives another seat away is consent to the program in a seat; --trust is."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(here / "who held it"))
+    stranger(debate, seat, CASTS[seat], held=held)
+    before = Path(J).read_bytes()
+    monkeypatch.setenv("XDG_STATE_HOME", str(here / "who got it"))
+    for verb in VERBS:
+        shutil.rmtree("r.turns", ignore_errors=True)
+        Path(J).write_bytes(before)
+        debate(*verb.split())
+        assert not Path("marker").exists(), verb
+
+    Path(J).write_bytes(before)
+    debate("resume", J, "--trust")
+    due = ("judge", "second judge", "rapporteur") if held else ("a", "b", "rapporteur")
+    assert Path("marker").exists() == (seat in due)
