@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import read_answers, settings_of
+from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import Settings
+from debate_orchestrator.engine import format_check
+from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.answers import SETTING_TEXTS
 from debate_orchestrator.util.model_spec import HOST, REHEARSE, is_stand_in, public_name, specs_of, unrehearsed
@@ -39,7 +42,7 @@ def real_debate(arguments: argparse.Namespace) -> RealDebate:
     if not needed:
         return RealDebate(settings, is_real)
     to_set = f"set {' and '.join(needed)}. Then {is_real}"
-    named = _settings(_words(arguments, _named(arguments)), arguments, lambda seat: REHEARSE).cast
+    named = _cast(_words(arguments, _named(arguments)), arguments, lambda seat: REHEARSE)
     is_open = all(spec == REHEARSE for seat in EVERYBODY for spec in named.get(seat, ()))
     found = discovery.ready_without_key() if is_open else []
     if not found:
@@ -54,7 +57,7 @@ def _advised(arguments: argparse.Namespace, default_model: _DefaultModel, model:
     """The command of the real debate, as short as it can be, and the settings that it gives. `default_model` gives the
     model of a stand-in that names none; a `model` is named for all seats."""
     named = _named(arguments, default_model)
-    cast = _settings(_words(arguments, named), arguments, default_model).cast
+    cast = _cast(_words(arguments, named), arguments, default_model)
     in_file = read_answers(arguments).get("cast")
     seats = [*EVERYBODY, *(in_file if isinstance(in_file, dict) else ())]  # an unnamed rapporteur follows the others
     stood_in = {
@@ -93,12 +96,25 @@ def _real(spec: str, seat: str, default_model: _DefaultModel) -> str:
     return default_model(JUDGE if seat == RAPPORTEUR else seat) if spec == REHEARSE else unrehearsed(spec)
 
 
-def _settings(words: list[str], arguments: argparse.Namespace, default_model: _DefaultModel) -> Settings:
+def _cast(
+    words: list[str], arguments: argparse.Namespace, default_model: _DefaultModel
+) -> Mapping[str, tuple[str, ...]]:
+    """The cast that a command with these words gives. For it alone a user's format is not checked, which takes a
+    second."""
+    return _settings(words, arguments, default_model, loader.load).cast
+
+
+def _settings(
+    words: list[str],
+    arguments: argparse.Namespace,
+    default_model: _DefaultModel,
+    load_format: Callable[[str], Format] = format_check.load,
+) -> Settings:
     """The settings that a command with these words gives."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     flags.add_answers(parser)
     parser.set_defaults(answers_read=read_answers(arguments))
-    return settings_of(parser.parse_args(words), default_model)
+    return settings_of(parser.parse_args(words), default_model, load_format)
 
 
 def _words(arguments: argparse.Namespace, cast: dict[str, list[str]]) -> list[str]:
