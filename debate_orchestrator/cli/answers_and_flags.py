@@ -69,15 +69,19 @@ def read_settings(arguments: argparse.Namespace, default_model: Callable[[str], 
     return settings
 
 
-def settings_of(arguments: argparse.Namespace, default_model: Callable[[str], str]) -> Settings:
+def settings_of(
+    arguments: argparse.Namespace,
+    default_model: Callable[[str], str],
+    load_format: Callable[[str], Format] = format_check.load,
+) -> Settings:
     """The settings of `read_settings`, for a caller that has the consent or does nothing with them. Raises BadSettings
-    with every error."""
+    with every error. `load_format` reads the format, which is checked whole unless the caller says otherwise."""
     given, flags = read_answers(arguments), given_settings(arguments)
     format_name = flags["format"] if "format" in flags else format_of(given)
     errors: list[str] = []
     model = arguments.model
     try:
-        format = format_check.load(format_name)
+        format = load_format(format_name)
     except DebateError as error:
         errors += error.complaints
         format = loader.load(DEFAULT_FORMAT)  # to find the other errors too

@@ -24,10 +24,12 @@ from debate_orchestrator.cli.answers_and_flags import (
 from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_errors, is_quiet
 from debate_orchestrator.cli.output import at_terminal, next_step, remark
+from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import LONGEST_LINE, Settings
-from debate_orchestrator.engine import start
+from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.answers import SETTING_TEXTS
 from debate_orchestrator.storage.paths import DebateFiles, free_files
@@ -147,7 +149,7 @@ def _real_debate(arguments: argparse.Namespace) -> _RealDebate:
     if not needed:
         return _RealDebate(settings, is_real)
     to_set = f"set {' and '.join(needed)}. Then {is_real}"
-    named = _settings(_words(arguments, _named(arguments)), arguments, lambda seat: REHEARSE).cast
+    named = _cast(_words(arguments, _named(arguments)), arguments, lambda seat: REHEARSE)
     is_open = all(spec == REHEARSE for seat in EVERYBODY for spec in named.get(seat, ()))
     found = discovery.ready_without_key() if is_open else []
     if not found:
@@ -162,7 +164,7 @@ def _advised(arguments: argparse.Namespace, default_model: _DefaultModel, model:
     """The command of the real debate, as short as it can be, and the settings that it gives. `default_model` gives the
     model of a stand-in that names none; a `model` is named for all seats."""
     named = _named(arguments, default_model)
-    cast = _settings(_words(arguments, named), arguments, default_model).cast
+    cast = _cast(_words(arguments, named), arguments, default_model)
     in_file = read_answers(arguments).get("cast")
     seats = [*EVERYBODY, *(in_file if isinstance(in_file, dict) else ())]  # an unnamed rapporteur follows the others
     stood_in = {
@@ -201,12 +203,25 @@ def _real(spec: str, seat: str, default_model: _DefaultModel) -> str:
     return default_model(JUDGE if seat == RAPPORTEUR else seat) if spec == REHEARSE else unrehearsed(spec)
 
 
-def _settings(words: list[str], arguments: argparse.Namespace, default_model: _DefaultModel) -> Settings:
+def _cast(
+    words: list[str], arguments: argparse.Namespace, default_model: _DefaultModel
+) -> Mapping[str, tuple[str, ...]]:
+    """The cast that a command with these words gives. For it alone a user's format is not checked, which takes a
+    second."""
+    return _settings(words, arguments, default_model, loader.load).cast
+
+
+def _settings(
+    words: list[str],
+    arguments: argparse.Namespace,
+    default_model: _DefaultModel,
+    load_format: Callable[[str], Format] = format_check.load,
+) -> Settings:
     """The settings that a command with these words gives."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     flags.add_answers(parser)
     parser.set_defaults(answers_read=read_answers(arguments))
-    return settings_of(parser.parse_args(words), default_model)
+    return settings_of(parser.parse_args(words), default_model, load_format)
 
 
 def _words(arguments: argparse.Namespace, cast: dict[str, list[str]]) -> list[str]:
