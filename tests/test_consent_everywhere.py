@@ -79,3 +79,30 @@ def test_no_verb_runs_a_program_unasked(
     debate("resume", J, "--trust")
     due = ("judge", "second judge", "rapporteur") if held else ("a", "b", "rapporteur")
     assert Path("marker").exists() == (seat in due)
+
+
+PLANNED = """\
+extends: conversation
+title: Planned
+before:
+  - {name: plan, title: Plan, tag: PLAN, seats: [b], option: issues}
+round:
+  - {name: argument, title: Argument, tag: ARGUMENT, seats: [a], words: 350, most_words: 600}
+"""
+"""A format in which the side b acts only where a list of issues is asked for."""
+
+
+@pytest.mark.parametrize("named", ["typed", "in the file"])
+@pytest.mark.parametrize("cast", [f'{{b: "{MARKS}"}}', f'"{MARKS}"'], ids=["a seat", "every seat"])
+def test_a_typed_model_takes_the_seats_of_options_too(debate: Run, here: Path, cast: str, named: str) -> None:
+    """`--model` leaves no program of an answers file in a seat that acts only where an option is chosen."""
+    Path("own").mkdir()
+    Path("own/format.yaml").write_text(PLANNED, encoding="utf-8")
+    Path("own/plan.md.j2").write_text("Draw up a plan.\n", encoding="utf-8")
+    positions = "positions: {a: It is so., b: It is not so.}\n"
+    format = "" if named == "typed" else "format: ./own\n"
+    Path("a.yaml").write_text(f"topic: T\n{positions}{format}rounds: 1\nissues: true\ncast: {cast}\n", encoding="utf-8")
+    ran = debate("run", "--answers=a.yaml", "--model=rehearse", *(["--format=./own"] if named == "typed" else []))
+
+    assert not Path("marker").exists()
+    assert ran.code == (0 if named == "typed" else 2), ran.err

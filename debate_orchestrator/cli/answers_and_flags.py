@@ -49,21 +49,23 @@ def read_settings(arguments: argparse.Namespace, default_model: Callable[[str], 
     `default_model` gives the model of a seat that has none. Raises BadSettings with every error, also if the user does
     not consent, or if the file is a setup conversation that is not finished."""
     given, flags = read_answers(arguments), given_settings(arguments)
-    named = flags | ({"cast": dict.fromkeys(EVERYBODY, arguments.model)} if arguments.model else {})
     name = flags["format"] if "format" in flags else format_of(given)
 
-    def consented() -> None:
+    def consented(cast: Mapping[str, Any]) -> None:
         if arguments.answers:
-            from_file = _from_file(given, named, rehearsal=getattr(arguments, "rehearse", False))
+            kept = {} if getattr(arguments, "rehearse", False) else cast
+            from_file = {key: value for key, value in given.items() if key not in flags} | {"cast": kept}
             consent.agree_to_answers(arguments.answers, from_file, flags.get("format"), trusted=arguments.trust)
 
-    # A stranger's format is read only with consent. Otherwise what can't be opened is refused before any question.
+    # A stranger's format is read only with consent, before it is known which of its seats a typed model fills.
+    # Otherwise what can't be opened is refused before any question.
     from_elsewhere = is_path(name) and "format" not in flags
+    in_file = {seat: specs for seat, specs in _file_cast(given).items() if seat not in flags.get("cast", {})}
     if from_elsewhere:
-        consented()
+        consented(in_file)
     settings = settings_of(arguments, default_model)
     if not from_elsewhere:
-        consented()
+        consented(_taken(in_file, settings, arguments.model))
     if given.get("setup") is not None:
         _check_finished(arguments.answers, name)
     return settings
@@ -91,7 +93,7 @@ def settings_of(
     if isinstance(given.get("positions"), dict) and "positions" in flags:
         whole["positions"] = given["positions"] | flags["positions"]
     if "cast" in flags:
-        cast = _by_seat(given.get("cast"), [seat for seat in EVERYBODY if seat in format.seated])
+        cast = _by_seat(given.get("cast"), [seat for seat in EVERYBODY if seat in format.seats_taken(format.options)])
         whole["cast"] = (cast if isinstance(cast, dict) else {}) | flags["cast"]
     sources = given.get("sources")
     if flags and isinstance(sources, dict | None):
@@ -218,17 +220,26 @@ def cast_line(settings: Settings) -> str:
     return f"Cast: {seats}.{'' if settings.max_cost is None else f' At most ${settings.max_cost:.2f}.'}"
 
 
-def _from_file(given: Mapping[str, Any], flags: Mapping[str, Any], *, rehearsal: bool) -> dict[str, Any]:
-    """The answers that are taken from a file: neither replaced by flags nor, in a rehearsal, by stand-ins."""
+def _file_cast(given: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Seat to what an answers file names for it."""
     cast = _by_seat(given.get("cast"), EVERYBODY)
-    kept = {} if rehearsal or not isinstance(cast, dict) else cast
-    kept = {seat: models for seat, models in kept.items() if seat not in flags.get("cast", {})}
-    return {key: value for key, value in given.items() if key not in flags} | {"cast": kept}
+    seats = cast if isinstance(cast, dict) else {}
+    return {seat: specs if isinstance(specs, list) else [specs] for seat, specs in seats.items()}
+
+
+def _taken(in_file: Mapping[str, list[Any]], settings: Settings, typed: str | None) -> dict[str, list[Any]]:
+    """What finished settings take of the cast of a file, without the model that was typed for every seat."""
+    return {
+        seat: [spec for spec in specs if spec in settings.cast.get(seat, ()) and spec != typed]
+        for seat, specs in in_file.items()
+    }
 
 
 def every_seat(model: str, format: Format) -> dict[str, Any]:
-    """The cast of one model, with as many judges as the format has."""
-    cast: dict[str, Any] = {seat: model for seat in EVERYBODY if seat in format.seated}
+    """The cast of one model, with as many judges as the format has. Seats that act only if an option is chosen are
+    filled too."""
+    taken = format.seats_taken(format.options)
+    cast: dict[str, Any] = {seat: model for seat in EVERYBODY if seat in taken}
     return cast | ({JUDGE: [model] * format.panel} if JUDGE in cast and format.panel > 1 else {})
 
 

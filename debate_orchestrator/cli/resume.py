@@ -50,7 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     """The events that the flags ask for. Raises BadSettings with every error."""
     models = given_settings(arguments, "cast").get("cast", {})
-    models = (every_seat(arguments.model, state.format) if arguments.model else {}) | models
+    if arguments.model:
+        everywhere = every_seat(arguments.model, state.format)
+        models = {seat: specs for seat, specs in everywhere.items() if seat in state.cast} | models
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     errors = casting.cast_problems(typed)
     reopened = schedule.asked_again(state)

@@ -163,7 +163,9 @@ def settings_from(
         values["issues"] = tuple(values["issues"])
     context = values.get("context")
     values["context"] = [context] if isinstance(context, str) else () if context is None else context
-    values["cast"] = _seated(values.get("cast"), format, default_model, problems)
+    chosen = {name for name in (ISSUES, BRIEF) if values[name] is True}
+    needed = set(format.seats_taken(chosen)) - {RAPPORTEUR}  # who follows the others
+    values["cast"] = _seated(values.get("cast"), format, needed, default_model, problems)
     _seat_rapporteur(values, format)
     noted = values.get("sources") or {}
     if isinstance(noted, dict):
@@ -207,11 +209,13 @@ def _unknown_key(key: object, where: str) -> str:
     )
 
 
-def _seated(cast: Any, format: Format, default_model: Callable[[str], str], problems: list[str]) -> Any:
-    """The cast with a tuple of models for each seat; anything else is returned as it is. If a seat can't be filled, the
-    reason is added to the problems."""
+def _seated(
+    cast: Any, format: Format, needed: Container[str], default_model: Callable[[str], str], problems: list[str]
+) -> Any:
+    """The cast with a tuple of models for each seat; anything else is returned as it is. If a seat that is needed can't
+    be filled, the reason is added to the problems."""
     if isinstance(cast, str):
-        cast = {seat: cast for seat in EVERYBODY if seat in format.seated}
+        cast = {seat: cast for seat in EVERYBODY if seat in needed}
     if not (cast is None or isinstance(cast, dict)):
         return cast
     seated = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in (cast or {}).items()}
@@ -221,7 +225,7 @@ def _seated(cast: Any, format: Format, default_model: Callable[[str], str], prob
     for seat in order:
         if seat in seated and not all(isinstance(model, str) for model in seated[seat]):
             problems += model_problems(seat, seated.pop(seat))
-        elif seat not in seated and seat in format.seated:
+        elif seat not in seated and seat in needed:
             try:
                 model = FETCH if seat == CLERK else default_model(seat)
             except BadSettings as error:
