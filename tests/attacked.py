@@ -10,10 +10,18 @@ from typing import Any, NamedTuple
 from attacks import CODE
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Answer, Context, Declined, FoundPage, Opened, Reply, Spoke, Voted
+from debate_orchestrator.core.events import Context, Declined, FoundPage, Opened, Reply, ReplyEvent, Spoke, Submitted
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, JUDGE, Turn
-from debate_orchestrator.core.schema import LONGEST, LONGEST_URL, Field, Shape, ShapeContext, applies, fields_asked
+from debate_orchestrator.core.schema import (
+    MAX_TEXT_LENGTH,
+    MAX_URL_LENGTH,
+    Field,
+    Shape,
+    ShapeContext,
+    applies,
+    fields_asked,
+)
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.visible_text import make_visible
@@ -76,13 +84,13 @@ def put(texts: Texts, opening: Opened, declining: str = "", only: int | None = N
             debate = apply(debate, (refusal if turn.seat == declining else answer)(debate, turn, texts))
 
 
-def answer(debate: DebateState, turn: Turn, texts: Texts) -> Answer:
+def answer(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
     """What is said in a turn."""
     shape = debate.shape(turn)
     if shape is not None:
         role = turn.role if turn.role in (JUDGE, CLERK) else f"reply of {turn.seat}"
-        ballot = filled(shape, schedule.terms(debate, turn), lambda field: texts(f"{role}: {field}"))
-        return Voted(turn=turn.id, ballot=ballot, reply=Reply(text="{}", brief="0" * 64, by="host"))
+        ballot = filled(shape, schedule.shape_context(debate, turn), lambda field: texts(f"{role}: {field}"))
+        return Submitted(turn=turn.id, data=ballot, reply=Reply(text="{}", brief="0" * 64, by="host"))
     said = _spoken(debate, turn, texts(f"speech of {turn.seat}"))
     page = FoundPage(url=texts("page"))
     return Spoke(turn=turn.id, reply=Reply(text=said, brief="0" * 64, by="host", found=(page,)))
@@ -93,13 +101,13 @@ def _spoken(debate: DebateState, turn: Turn, said: str) -> str:
     return said if make_visible(said, turn.phase, private=debate.format.private).text.strip() else f"calm {said}"
 
 
-def refusal(debate: DebateState, turn: Turn, texts: Texts) -> Answer:
+def refusal(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
     """What a side says that declines."""
     said, shape = _spoken(debate, turn, texts(f"refusal of {turn.seat}")), debate.shape(turn)
     if shape is None:
         return Declined(turn=turn.id, reply=Reply(text=said, brief="0" * 64, by="host"))
     ballot = dict.fromkeys(shape) | {"refused": True, "reason": fitting(said, shape["reason"])}
-    return Voted(turn=turn.id, ballot=ballot, reply=Reply(text="{}", brief="0" * 64, by="host"))
+    return Submitted(turn=turn.id, data=ballot, reply=Reply(text="{}", brief="0" * 64, by="host"))
 
 
 def filled(shape: Shape, terms: ShapeContext, texts: Texts, place: str = "") -> dict[str, Any]:
@@ -124,7 +132,7 @@ def _value(field: Field, terms: ShapeContext, texts: Texts, place: str) -> Any:
         case "text":
             return fitting(texts(place), field)
         case "url":
-            return re.sub(r"[\s<>\"`\x00-\x20\x7f]", "-", f"https://example.org/{texts(place)}")[:LONGEST_URL]
+            return re.sub(r"[\s<>\"`\x00-\x20\x7f]", "-", f"https://example.org/{texts(place)}")[:MAX_URL_LENGTH]
         case "flag":
             return place == "convergence"  # the judge steps in wherever it may
         case "number":
@@ -143,10 +151,12 @@ def _value(field: Field, terms: ShapeContext, texts: Texts, place: str) -> Any:
             return filled(field.fields, terms, texts, place)
     if not terms.turns and any(one.kind == "turn" for one in field.fields.values()):
         return []
-    return [filled(field.fields, terms, texts, place) if field.fields else texts(place)[:LONGEST] for _ in range(2)]
+    return [
+        filled(field.fields, terms, texts, place) if field.fields else texts(place)[:MAX_TEXT_LENGTH] for _ in range(2)
+    ]
 
 
 def fitting(text: str, field: Field) -> str:
     """As much of a text as a field takes."""
-    pieces = re.findall(r"\S+\s*|\s+", text[:LONGEST])
-    return "".join(pieces[: field.words]) if field.words is not None else text[:LONGEST]
+    pieces = re.findall(r"\S+\s*|\s+", text[:MAX_TEXT_LENGTH])
+    return "".join(pieces[: field.words]) if field.words is not None else text[:MAX_TEXT_LENGTH]

@@ -208,7 +208,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 @pytest.fixture
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals of ratings, where a test does not look at their exact ends, are made of few draws."""
-    monkeypatch.setattr("debate_orchestrator.tournament.bradley_terry._MOST_DRAWS", 0)
+    monkeypatch.setattr("debate_orchestrator.tournament.bradley_terry._MAX_DRAWS", 0)
 
 
 @pytest.fixture(scope="session")

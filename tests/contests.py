@@ -46,7 +46,7 @@ def tournament(path: str | Path = "held", **changes: Any) -> Tournament:
 def runner(held: Tournament, **options: Any) -> TournamentRun:
     """A run that has looked at the journals."""
     run = TournamentRun(held, **options)
-    run.look()
+    run.read_journals()
     return run
 
 
@@ -90,7 +90,7 @@ def fitting(schema: Mapping[str, Any], about: str) -> Any:
 
 def statuses(run: TournamentRun) -> list[str]:
     """How the debates stand, in the order of the schedule."""
-    return [run.standings[debate.id].status for debate in run.tournament.schedule]
+    return [run.statuses[debate.id].status for debate in run.tournament.schedule]
 
 
 COLUMNS = ("id", "when", "topic", "category", "pro", "con", "first", "judge", "winner")

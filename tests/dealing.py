@@ -65,8 +65,8 @@ def harmful(check: Callable[[One], None], ones: Iterable[One]) -> dict[One, Exce
     for one in ones:
         try:
             check(one)
-        except Exception as complaint:
-            found[one] = complaint
+        except Exception as problem:
+            found[one] = problem
     return found
 
 
@@ -74,10 +74,10 @@ def hold(check: Callable[[Deal], None], deal: Deal) -> None:
     """A check holds for a deal; where it does not, those of its texts are named that do harm alone."""
     try:
         check(deal)
-    except Exception as complaint:
+    except Exception as problem:
         alone = harmful(check, [Deal((text,)) for text in deal.texts])
         names = ", ".join(f"{one.texts[0]!r:.300}" for one in alone) or f"none alone of {deal.texts!r:.3000}"
-        raise AssertionError(f"harm is done by {names}\n{complaint}") from complaint
+        raise AssertionError(f"harm is done by {names}\n{problem}") from problem
 
 
 def for_each(ones: Iterable[One]) -> Callable[[Callable[[One], None]], Callable[[], None]]:
@@ -92,8 +92,8 @@ def for_each(ones: Iterable[One]) -> Callable[[Callable[[One], None]], Callable[
             for one in all_of_them:
                 try:
                     check(one)
-                except (Exception, pytest.fail.Exception) as complaint:
-                    found.append((one, complaint))
+                except (Exception, pytest.fail.Exception) as problem:
+                    found.append((one, problem))
             if found:
                 names = "\n".join(f"{one!r:.300}" for one, _ in found)
                 first = found[0][1]

@@ -70,7 +70,7 @@ def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterato
     waiting = {"turn": turn.id, "seat": turn.seat}
     said = say(waiting) if say else None
     if said is None:
-        said = puppets.reply(waiting, rounds=debate.rounds, strict=debate.opened.setup.strictness == "strict")
+        said = puppets.reply(waiting, rounds=debate.rounds, strict=debate.opened.settings.strictness == "strict")
     text = said if isinstance(said, str) else json.dumps(said)
     for attempt in range(2):
         reply = Reply(text=text, brief=str(attempt) * 64, by="host")
@@ -78,7 +78,7 @@ def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterato
             yield replies.parse_reply(debate, turn, reply, None)
         except BadReply as error:
             assert turn.judging, error
-            yield Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=attempt == 1)
+            yield Rejected(turn=turn.id, problems=tuple(error.problems), reply=reply, absent=attempt == 1)
         else:
             return
 

@@ -108,4 +108,4 @@ def run(coming: Awaitable[T]) -> T:
 
 def events(debate: DebateState) -> list[Event]:
     """The answers of a debate."""
-    return list(debate.answers.values())
+    return list(debate.replies.values())

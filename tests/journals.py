@@ -33,7 +33,7 @@ from debate_orchestrator.core.events import (
     Reply,
     RetryForChanged,
     Spoke,
-    Voted,
+    Submitted,
 )
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Criterion, Labels, ReservedLines, Rubric, Seat, Strictness
@@ -89,9 +89,9 @@ def every_kind() -> list[Event]:
         Asked(turn="1.opening.a", brief="0" * 64, by="host"),
         Spoke(turn="1.opening.a", reply=said("Привет, 世界 👩‍🔬\u2028 and\nso on")),
         Declined(turn="1.opening.b", reply=said("לא")),
-        Voted(turn="1.verdict.judge", ballot={"scores": {"a": 7.5}, "é": [None, True, "\x00"]}, reply=said("{}")),
-        Rejected(turn="final.verdict.judge", complaints=("one", "two"), reply=said("{")),
-        CallFailed(turn="1.opening.a", by="x", trouble="silence", wait=1.5, reply=said("This is ha")),
+        Submitted(turn="1.verdict.judge", data={"scores": {"a": 7.5}, "é": [None, True, "\x00"]}, reply=said("{}")),
+        Rejected(turn="final.verdict.judge", problems=("one", "two"), reply=said("{")),
+        CallFailed(turn="1.opening.a", by="x", problem="silence", wait=1.5, reply=said("This is ha")),
         Reassigned(seat="judge", who=("host",)),
         BudgetChanged(max_cost=0.5),
         RetryForChanged(retry_for=1_800),
@@ -249,15 +249,15 @@ def filling(folder: str, out: str, how: str) -> None:
 
 
 def _fill(path: Path, out: Path, make_room: Callable[[], None]) -> None:
-    events, complaints = [opened()], []
+    events, problems = [opened()], []
     with JournalWriter.create(path, opened()) as writer:
         for n in count():
             event = Noted(note="one agent", detail=f"{n} " + "y" * 2_500)
             try:
                 writer.append(event)
             except ProviderFailed as error:
-                complaints.append(str(error))
-                if len(complaints) == 2:
+                problems.append(str(error))
+                if len(problems) == 2:
                     break
             else:
                 events.append(event)
@@ -269,7 +269,7 @@ def _fill(path: Path, out: Path, make_room: Callable[[], None]) -> None:
     with JournalWriter(path) as writer:
         writer.append(Noted(note="one agent", detail="a new writer"))
     shutil.copy(path, out / "after.jsonl")
-    print(json.dumps({"complaints": complaints, "saved": len(events), "whole": full.events == events}))
+    print(json.dumps({"complaints": problems, "saved": len(events), "whole": full.events == events}))
 
 
 def fills(how: str, room: Path, out: Path) -> list[str]:

@@ -117,7 +117,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
         '{"code": "BCDFGH", "a": "{}", "end_code": "BCDFGH",}',
         "BCDFGH {}",
     ),
-    "date": lambda text: opened(1).setup.model_copy(update={"topic": f"As of 1{text}"}).as_of,
+    "date": lambda text: opened(1).settings.model_copy(update={"topic": f"As of 1{text}"}).as_of,
     "markdown": markup.block,
     "markdown back": markup.unescaped,
     "line": markup.prose,

@@ -44,7 +44,7 @@ class Server:
         """If not 0: how many requests must be there for no answer to end, until it is 0 again."""
         self.between: Callable[[dict[str, Any]], float] = lambda request: 0.0
         """A request to the seconds between two pieces of its answer."""
-        self.trouble: Trouble = lambda request, n: None
+        self.problem: Trouble = lambda request, n: None
         self.say: Callable[[dict[str, Any]], str | None] = lambda request: None
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
@@ -78,7 +78,7 @@ class Server:
         self.requests.append(request)
         self.headers.append(dict(http.headers))
         self.keys.append(http.headers.get("Authorization", ""))
-        trouble = self.trouble(request, n) or {}
+        trouble = self.problem(request, n) or {}
         if "status" in trouble:
             error = {"type": trouble.get("kind", "api_error"), "message": trouble.get("message", "no")}
             body = {"type": "error", "error": error}
@@ -326,7 +326,7 @@ def chaotic(share: float, seed: int) -> Trouble:
 def main(first_byte: str = "0", whole: str = "0", share: str = "0", seed: str = "0") -> None:
     """Serves until standard input ends; then prints how many requests came and how many were answered."""
     server = Server(float(first_byte), float(whole))
-    server.trouble = chaotic(float(share), int(seed))
+    server.problem = chaotic(float(share), int(seed))
     with serving(server):
         print(server.url, flush=True)
         sys.stdin.read()

@@ -27,7 +27,7 @@ def code_of(debate: DebateState, turn: Turn | None = None, by: str = "host", sec
     turn = turn or debate.due[0]
     code = code_for(debate, turn, by, lambda: secret)
     assert code is not None
-    _shapes[code.text] = coded_shape(debate.shape(turn) or {}, schedule.terms(debate, turn), code)
+    _shapes[code.text] = coded_shape(debate.shape(turn) or {}, schedule.shape_context(debate, turn), code)
     return code
 
 

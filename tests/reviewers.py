@@ -50,7 +50,7 @@ def filled(
 def _part(asked: ReviewForm, shape: Shape, side: str, mark: float) -> dict[str, Any]:
     marks = {one: mark if one == side else mark - 2 for one in asked.sides}
     values: dict[str, Any] = {
-        "scores": {one: dict.fromkeys(asked.terms.criteria, marks[one]) for one in asked.sides},
+        "scores": {one: dict.fromkeys(asked.shape_context.criteria, marks[one]) for one in asked.sides},
         "winner": side,
         "label": "supported" if side == "a" else "contradicted",
         "score": 7,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.settings import LONGEST_LINE, Settings
+from debate_orchestrator.core.settings import MAX_LINE_LENGTH, Settings
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
 from debate_orchestrator.setup.answers import KEYS
@@ -28,12 +28,12 @@ def settle(**given: Any) -> Settings:
     return answers.settings_from(BASE | given, RULES, "debate-report.md")
 
 
-def complaints(given: dict[str, Any]) -> list[str]:
+def problems(given: dict[str, Any]) -> list[str]:
     """What is wrong with answers, by the keys that the complaints begin with."""
     with pytest.raises(BadSettings) as refused:
         answers.settings_from(given, RULES, "debate-report.md")
-    assert not [one for one in refused.value.complaints if "\n" in one or len(one) > 500]
-    return [one.partition(":")[0] for one in refused.value.complaints]
+    assert not [one for one in refused.value.problems if "\n" in one or len(one) > 500]
+    return [one.partition(":")[0] for one in refused.value.problems]
 
 
 def test_defaults() -> None:
@@ -72,26 +72,26 @@ def test_what_is_no_number_of_rounds() -> None:
     """No insistence makes another number, or no number, a number of rounds."""
     for rounds in NO_ROUNDS:
         for insist in [True, False]:
-            assert complaints(BASE | {"rounds": rounds, "insist": insist}) == ["rounds"], (rounds, insist)
+            assert problems(BASE | {"rounds": rounds, "insist": insist}) == ["rounds"], (rounds, insist)
 
 
 @for_each(["topik", "Topic", "round", "", "judge", 5, None, True, "x\ny\x1b"])
 def test_unknown_keys(key: Any) -> None:
     """A key that is none is named, with the one that was probably meant, or else with all of them."""
-    assert complaints(BASE | {key: 1}) == ["answers"]
+    assert problems(BASE | {key: 1}) == ["answers"]
     with pytest.raises(BadSettings, match=f"Did you mean '|The keys are {', '.join(KEYS)}"):
         answers.settings_from(BASE | {key: 1}, RULES, "x.md")
 
 
-@pytest.mark.parametrize("topic", [None, "", "  \n", "\u200b\u202e", 7, ["x"], True, "x" * (LONGEST_LINE + 1)])
+@pytest.mark.parametrize("topic", [None, "", "  \n", "\u200b\u202e", 7, ["x"], True, "x" * (MAX_LINE_LENGTH + 1)])
 def test_what_is_no_topic(topic: Any) -> None:
     """A topic is a sentence that can be seen, of at most a thousand characters."""
-    assert complaints(BASE | {"topic": topic}) == ["topic"]
+    assert problems(BASE | {"topic": topic}) == ["topic"]
 
 
 def test_a_topic_is_taken_word_for_word() -> None:
     """What the user wrote is kept as it is, up to the longest."""
-    for topic in ("Ist “x” < y? 🙂", "x" * LONGEST_LINE, "  spaced  "):
+    for topic in ("Ist “x” < y? 🙂", "x" * MAX_LINE_LENGTH, "  spaced  "):
         assert settle(topic=topic).topic == topic
 
 
@@ -105,7 +105,7 @@ def test_a_topic_is_taken_word_for_word() -> None:
 )  # fmt: skip
 def test_what_are_no_positions(positions: Any, named: list[str]) -> None:
     """Positions are one sentence for each side."""
-    assert complaints(BASE | {"positions": positions}) == named
+    assert problems(BASE | {"positions": positions}) == named
 
 
 @pytest.mark.parametrize(
@@ -132,13 +132,13 @@ NO_CASTS = [
 def test_what_is_no_cast() -> None:
     """A debater is one name, a panel up to nine, and no other seat can be filled."""
     for cast, named in NO_CASTS:
-        assert complaints(BASE | {"cast": cast}) == [named], cast
+        assert problems(BASE | {"cast": cast}) == [named], cast
 
 
 @pytest.mark.parametrize("cost", [0, -1, -0.5, True, "2", "2.00", [2], 10**400, float("nan"), float("inf")])
 def test_what_is_no_cap(cost: Any) -> None:
     """A cap is a number of dollars above nothing; one that could never be reached is none."""
-    assert complaints(BASE | {"max_cost": cost}) == ["max_cost"]
+    assert problems(BASE | {"max_cost": cost}) == ["max_cost"]
 
 
 @pytest.mark.parametrize(("context", "files"), [(None, ()), ([], ()), ("a.md", ("a.md",)), (["a", "b"], ("a", "b"))])
@@ -150,14 +150,14 @@ def test_context_files(context: Any, files: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("context", [5, {"a": 1}, [1], [""], [None], True, 0, False])
 def test_what_is_no_context(context: Any) -> None:
     """What is no list of names is refused."""
-    assert complaints(BASE | {"context": context}) == ["context"]
+    assert problems(BASE | {"context": context}) == ["context"]
 
 
 def test_what_is_no_choice() -> None:
     """A choice, a flag or a path that is none of its kind is refused by its key, once."""
     for key in ["strictness", "first", "output", "feedback", "insist", "one_agent"]:
         for value in [None, "", [], {}, 7, ["strict"], "\x00"]:
-            assert set(complaints(BASE | {key: value})) == {key}, (key, value)
+            assert set(problems(BASE | {key: value})) == {key}, (key, value)
 
 
 # Sources
@@ -175,13 +175,13 @@ def test_sources_are_recorded() -> None:
 @pytest.mark.parametrize("sources", [5, ["user"], {"topic": "me"}, {"topic": None}, {"topic": [1]}, {"topic": {}}])
 def test_what_are_no_sources(sources: Any) -> None:
     """A source that there is not is refused."""
-    assert complaints(BASE | {"sources": sources}) == ["sources"]
+    assert problems(BASE | {"sources": sources}) == ["sources"]
 
 
 @pytest.mark.parametrize("key", ["topic", "output"])
 def test_half_a_character_is_no_answer(key: str) -> None:
     """Text that can't be written as UTF-8 is refused before anything is made of it."""
-    assert complaints(BASE | {key: "x \ud800"}) == [key]
+    assert problems(BASE | {key: "x \ud800"}) == [key]
 
 
 ANY = st.recursive(
@@ -200,7 +200,7 @@ def test_any_answers_are_settled_or_refused(given: dict[str, Any]) -> None:
     try:
         made = answers.settings_from(BASE | given, RULES, "x.md")
     except DebateError as error:
-        assert error.complaints
+        assert error.problems
     else:
         assert 1 <= made.rounds <= 8
         assert set(made.cast) == {"a", "b", "judge"}
@@ -222,7 +222,7 @@ def settled(made: Format, **given: Any) -> Settings:
 def refused(made: Format, **given: Any) -> list[str]:
     with pytest.raises(BadSettings) as found:
         settled(made, **given)
-    return found.value.complaints
+    return found.value.problems
 
 
 def test_what_is_left_open_is_off_unless_asked_for() -> None:
@@ -294,7 +294,7 @@ def test_one_position_alone() -> None:
     """Where one side has a position and the other has none, what is missing is named."""
     with pytest.raises(BadSettings) as refusal:
         answers.settings_from({"topic": "x", "positions": {"a": "Yes"}}, RULES, "x.md")
-    assert refusal.value.complaints == [
+    assert refusal.value.problems == [
         "positions: none is given for b. Try: --position-b, or positions.b in the answers file."
     ]
 
@@ -323,7 +323,7 @@ def test_a_clerk_fetches_unless_another_is_named() -> None:
     }
     assert settled(made, cast={"clerk": "offline"}).cast["clerk"] == ("offline",)
     assert refused(made, cast={"clerk": ["fetch", "fetch"]})[0].startswith("cast.clerk: ")
-    assert complaints(BASE | {"cast": {"clerk": "fetch"}}) == ["cast"]
+    assert problems(BASE | {"cast": {"clerk": "fetch"}}) == ["cast"]
 
 
 def test_sides_must_differ() -> None:

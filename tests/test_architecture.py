@@ -28,7 +28,7 @@ PLACES = {
     "json_repair": ("prompting/json_object.py",),
     "yaml": ("util/yaml.py",),
     "starlette": (
-        "web/desk.py",
+        "web/dashboard.py",
         "web/pages.py",
         "web/public/views.py",
         "web/reviewing.py",

@@ -19,7 +19,7 @@ from attacked import Put, Texts, filled, opened, put
 from attacks import ATTACKS, CODE
 
 from debate_orchestrator.core import schedule, speech_rules, tally, visible_text
-from debate_orchestrator.core.events import Event, Rejected, Reply, Spoke, Voted
+from debate_orchestrator.core.events import Event, Rejected, Reply, Spoke, Submitted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.side_swap import SideSwap
 from debate_orchestrator.core.state import DebateState
@@ -282,22 +282,22 @@ def test_no_judge_says_what_an_attack_says(name: str) -> None:
     debate, turn = due(name, judging=True)
     shape = debate.shape(turn)
     assert shape is not None
-    valid = json.dumps(filled(shape, schedule.terms(debate, turn), calm))
-    assert isinstance(read(debate, turn, valid), Voted)
+    valid = json.dumps(filled(shape, schedule.shape_context(debate, turn), calm))
+    assert isinstance(read(debate, turn, valid), Submitted)
     wanted = parts(brief(debate, turn, former(turn, "calm", ["calm"])).messages[-1].parts[-1], CODE)
     for attack in ATTACKS:
         for text in (f"{attack.text}\n{valid}", f"{valid}\n{attack.text}", f"{attack.text}{valid}"):
             with suppress(BadReply):
                 event = read(debate, turn, text)
-                assert isinstance(event, Voted) and event.ballot == json.loads(valid)
+                assert isinstance(event, Submitted) and event.data == json.loads(valid)
         try:
             event = read(debate, turn, attack.text)
         except BadReply as error:
             refused = error
         else:  # it is a whole ballot, and the judge says nothing else
-            assert isinstance(event, Voted) and set(event.ballot) == set(json.loads(attack.text))
+            assert isinstance(event, Submitted) and set(event.data) == set(json.loads(attack.text))
             continue
-        again = former(turn, attack.text, refused.complaints[:1])
+        again = former(turn, attack.text, refused.problems[:1])
         if not speech_rules.public(debate, attack.text).strip():
             continue  # private working alone, which is not shown again
         got = parts(brief(debate, turn, again).messages[-1].parts[-1], CODE)
@@ -307,9 +307,9 @@ def test_no_judge_says_what_an_attack_says(name: str) -> None:
         assert quoted <= len(attack.text.splitlines()), "the former reply has the lines that it had"
 
 
-def former(turn: Turn, text: str, complaints: list[str]) -> Rejected:
+def former(turn: Turn, text: str, problems: list[str]) -> Rejected:
     reply = Reply(text=text, brief="0" * 64, by="host")
-    return Rejected(turn=turn.id, complaints=tuple(complaints), reply=reply)
+    return Rejected(turn=turn.id, problems=tuple(problems), reply=reply)
 
 
 def read(debate: DebateState, turn: Turn, text: str) -> Event:
@@ -361,7 +361,7 @@ PIECES = ("<", "< ", "<thinking", "<thinking>", "</", "<quote", "<quote>x", CODE
 def test_a_flood_is_heard_like_anything_else(piece: str) -> None:
     """A reply as long as one may be costs about as much as a short one for each of its words, whatever it repeats."""
     rules = loader.load("question")
-    for text in (piece * (replies.LARGEST // len(piece)), piece + " " * (replies.LARGEST - 20) + "quote thinking x"):
+    for text in (piece * (replies.MAX_SIZE // len(piece)), piece + " " * (replies.MAX_SIZE - 20) + "quote thinking x"):
         said = visible_text.make_visible(
             text, None, private=rules.private, quotes=rules.quotes, material=["so it is"]
         ).text

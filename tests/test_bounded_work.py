@@ -16,7 +16,7 @@ from dealing import for_each
 from debates import told
 
 from debate_orchestrator.engine import transcript_file
-from debate_orchestrator.engine.transcript_file import MOST_MARKS, MOST_SPEECHES
+from debate_orchestrator.engine.transcript_file import MAX_MARKS, MAX_SPEECHES
 from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.html import page, writer
 from debate_orchestrator.reports.html.writer import HtmlWriter
@@ -44,8 +44,8 @@ def test_marks_of_markdown_take_little_work(shown: Callable[[str], object]) -> N
 
 def test_a_report_parses_so_much_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Speeches that come after the characters that one report parses are shown as they were written, in each form."""
-    assert markup.MOST_PARSED <= 1_000_000
-    monkeypatch.setattr(markup, "MOST_PARSED", 50_000)
+    assert markup.MAX_PARSED <= 1_000_000
+    monkeypatch.setattr(markup, "MAX_PARSED", 50_000)
     numbers = count()
 
     def say(turn: dict[str, str]) -> str | None:
@@ -72,8 +72,8 @@ def test_a_page_parses_a_speech_once() -> None:
 
 def test_yaml_of_many_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many values and keys are read; with more, reading ends there, however many follow."""
-    assert yaml.MOST_NODES <= 50_000
-    monkeypatch.setattr(yaml, "MOST_NODES", 1_000)
+    assert yaml.MAX_NODES <= 50_000
+    monkeypatch.setattr(yaml, "MAX_NODES", 1_000)
 
     def read(many: int) -> None:
         with pytest.raises(yaml.InvalidYaml, match="more than 1,000 values and keys"):
@@ -87,7 +87,7 @@ def refusal(text: str) -> list[str]:
     """What is said of a transcript that is refused."""
     with pytest.raises(BadFile) as refused:
         transcript_file.parse(text, "x")
-    return refused.value.complaints
+    return refused.value.problems
 
 
 def test_a_list_of_many_speeches_is_not_looked_through() -> None:
@@ -95,7 +95,7 @@ def test_a_list_of_many_speeches_is_not_looked_through() -> None:
     fields = {f"field {number}": 1 for number in range(5_000)}
 
     assert refusal(json.dumps([{}] * 5_000))[:-1] == [
-        f"x: it has 5,000 speeches. A transcript has at most {MOST_SPEECHES} speeches."
+        f"x: it has 5,000 speeches. A transcript has at most {MAX_SPEECHES} speeches."
     ]
     assert refusal(json.dumps([fields]))[:-1] == [
         "x: a speech has more than 10 fields. Its fields are: speaker, side, round, phase, text."
@@ -106,17 +106,17 @@ def test_a_list_of_many_speeches_is_not_looked_through() -> None:
 def test_a_transcript_of_too_many_marks_is_refused(piece: str) -> None:
     """A transcript in markdown of which nearly every character would be a block or a cell is refused before it is
     parsed: the work is not that of parsing."""
-    text = "# Topic\n\n### Ann (Pro)\n\nx\n\n### Bo (Con)\n\n" + piece * MOST_MARKS
+    text = "# Topic\n\n### Ann (Pro)\n\nx\n\n### Bo (Con)\n\n" + piece * MAX_MARKS
 
     def refuse() -> None:
-        assert f"A transcript has at most {MOST_MARKS:,}." in refusal(text)[0]
+        assert f"A transcript has at most {MAX_MARKS:,}." in refusal(text)[0]
 
     assert calls(refuse) < 5_000
 
 
 def test_a_report_is_read_back_within_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """A report that was written by a stranger is read back with no more parsing than one report may take."""
-    monkeypatch.setattr(markup, "MOST_PARSED", 50_000)
+    monkeypatch.setattr(markup, "MAX_PARSED", 50_000)
     head = "# Debate Report\n\n**Topic:** x\n**A (Pro):** x\n**B (Con):** y\n\n## Debate Transcript\n\n### Round 1\n\n"
 
     def document(many: int) -> str:

@@ -290,7 +290,7 @@ def test_the_same_journal_makes_the_same_briefs() -> None:
 
 def whole_debate_events(events: list[Event], debate: DebateState) -> list[Event]:
     """The events that a debate was folded from."""
-    return next(events[:n] for n in range(1, len(events) + 1) if fold(events[:n]).answers == debate.answers)
+    return next(events[:n] for n in range(1, len(events) + 1) if fold(events[:n]).replies == debate.replies)
 
 
 def test_judges_are_asked_for_a_shape_and_debaters_for_text() -> None:

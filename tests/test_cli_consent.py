@@ -378,7 +378,7 @@ def test_templates_of_a_journal(debate: Run, here: Path, verb: str) -> None:
 def test_answers_of_a_journal_name_no_paths(debate: Run, outside: Path) -> None:
     """The answers of a journal name its material by bare names, whatever the journal says."""
     names = (f"{outside}/private.md", "../../up.md")
-    setup = opening(rounds=1).setup.model_copy(update={"context": names})
+    setup = opening(rounds=1).settings.model_copy(update={"context": names})
     path = journal(spec="host", setup=setup, context=tuple(Context(name=name, text="x") for name in names))
     told = debate("answers", "--from", path).out
 

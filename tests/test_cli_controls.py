@@ -18,7 +18,7 @@ from viewer import Viewer, watching
 
 from debate_orchestrator.cli.controls import Controls
 from debate_orchestrator.cli.controls import watch as watched
-from debate_orchestrator.core.events import CallFailed, Event, Voted
+from debate_orchestrator.core.events import CallFailed, Event, Submitted
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate, create_debate, drive, seat_providers
@@ -43,7 +43,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def answers() -> list[str]:
-    return list(fold(read(J).events).answers)
+    return list(fold(read(J).events).replies)
 
 
 def writing(viewer: Viewer, who: str = "Researcher A") -> None:
@@ -111,7 +111,7 @@ class Keyboard:
 def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """c holds the debate however early it is pressed: also while the list is still being put on record."""
     seats = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("host",), "rapporteur": ("rehearse",)}
-    monkeypatch.setattr(lines, "here", lambda: Script("-1", ""))
+    monkeypatch.setattr(lines, "terminal_prompter", lambda: Script("-1", ""))
 
     async def hold(debate: OpenDebate) -> DebateState:
         controls = Controls(debate, None, lambda debate, event: None)
@@ -119,7 +119,7 @@ def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: p
 
         def pressed_at_once(debate: DebateState, event: Event) -> None:
             controls.on_event(debate, event)
-            if isinstance(event, Voted) and event.turn == "start.issues.rapporteur":
+            if isinstance(event, Submitted) and event.turn == "start.issues.rapporteur":
                 controls.press("c")
 
         await drive(
@@ -170,7 +170,7 @@ def test_leaving_at_once(server: Server) -> None:
 def test_a_failure(server: Server) -> None:
     """A provider that fails for good ends it as elsewhere: what is saved and the way on are told, on a terminal that
     is as it was."""
-    server.trouble = lambda request, n: {"status": 401} if n else None
+    server.problem = lambda request, n: {"status": 401} if n else None
     with watching(*RUN) as viewer:
         assert viewer.see_end() == 4
         assert viewer.plain
@@ -236,7 +236,7 @@ def test_keys_of_a_question_are_no_orders(server: Server) -> None:
         server.between = lambda request: 0.0
         assert viewer.see_end() == 0
     debate = fold(read(J).events)
-    assert (debate.questions, debate.closed_after, len(debate.answers)) == ((), None, 5)
+    assert (debate.questions, debate.closed_after, len(debate.replies)) == ((), None, 5)
 
 
 def test_an_early_end(server: Server) -> None:

@@ -24,7 +24,7 @@ class Person:
 
     def __call__(self, *arguments: str, keys: tuple[str, ...]) -> tuple[Ran, str]:
         with typing(*keys) as (terminal, screen), self._patch.context() as patch:
-            patch.setattr(lines, "here", lambda stream=None: terminal)
+            patch.setattr(lines, "terminal_prompter", lambda stream=None: terminal)
             for stream in (sys.stdin, sys.stdout):
                 patch.setattr(stream, "isatty", lambda: True)
             with pytest.raises(SystemExit) as ended:
@@ -50,7 +50,7 @@ class TestAtATerminal:
         assert "Report written to debate-report.rehearsed.md" in ran.out
         assert "DEBATE SETUP CONFIRMED" not in ran.err  # it was shown and confirmed before
         assert not Path(".debate-setup.yaml").exists()
-        assert read("debate-report.rehearsed.journal.jsonl").events[0].setup.topic == "Tabs are better than spaces."  # type: ignore[union-attr]
+        assert read("debate-report.rehearsed.journal.jsonl").events[0].settings.topic == "Tabs are better than spaces."  # type: ignore[union-attr]
 
     def test_the_answers_are_taken_by_run(self, person: Person, debate: Run) -> None:
         """The answers of a rehearsal are those of the real debate, as is said; with `--rehearse` they rehearse it
@@ -90,18 +90,18 @@ class TestAtATerminal:
         assert read_mapping(".debate-setup.yaml")["output"] == "debate-report-4.md"
 
     @pytest.mark.parametrize(
-        ("options", "complaint"),
+        ("options", "problem"),
         [
             (("--format", "oxbridge"), "format: there is no format 'oxbridge'"),
             (("--answers", "binary.yaml"), "binary.yaml: "),
         ],
     )
-    def test_options_that_will_not_do(self, person: Person, options: tuple[str, ...], complaint: str) -> None:
+    def test_options_that_will_not_do(self, person: Person, options: tuple[str, ...], problem: str) -> None:
         """An option that will not do ends with exit code 2 before anything is asked."""
         Path("binary.yaml").write_bytes(b"\xff\x00")
         ran, _ = person(*options, keys=())
 
-        assert (ran.code, complaint in ran.err) == (2, True)
+        assert (ran.code, problem in ran.err) == (2, True)
 
 
 class TestWithoutATerminal:

@@ -127,7 +127,7 @@ def test_flags_give_topic_and_positions(debate: Run, here: Path, name: str, text
     debated = fold(read("talk.judged.journal.jsonl").events)
 
     assert ran.code == 3
-    assert (debated.opened.setup.topic, debated.opened.setup.positions) == (
+    assert (debated.opened.settings.topic, debated.opened.settings.positions) == (
         "Cats?",
         {"a": "For: Cats?", "b": "No cats."},
     )
@@ -145,7 +145,7 @@ def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "problem"),
     [
         ((OLD, "--judge", "openrouter:v/m"), "OPENROUTER_API_KEY"),
         ((OLD, "--judge", "replay:none.jsonl"), "No such file"),
@@ -156,7 +156,7 @@ def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
         (("untitled.md", "--judge", "host"), "it has no topic"),
     ],
 )
-def test_mistakes(debate: Run, recorded: Path, arguments: tuple[str, ...], complaint: str) -> None:
+def test_mistakes(debate: Run, recorded: Path, arguments: tuple[str, ...], problem: str) -> None:
     """Every mistake is told in a line, with exit code 2, as JSON too, and leaves nothing behind."""
     Path("poem.md").write_text("Roses are red.\n", encoding="utf-8")
     Path("untitled.md").write_text("**A:** x\n\n**B:** y\n", encoding="utf-8")
@@ -164,7 +164,7 @@ def test_mistakes(debate: Run, recorded: Path, arguments: tuple[str, ...], compl
     ran, told = debate("judge", *arguments), debate("judge", *arguments, "--json")
 
     assert (ran.code, told.code) == (2, 2)
-    assert complaint in ran.err and complaint in " ".join(told.json["complaints"])
+    assert problem in ran.err and problem in " ".join(told.json["complaints"])
     assert sorted(path.name for path in recorded.iterdir()) == before
 
 

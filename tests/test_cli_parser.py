@@ -120,7 +120,7 @@ def test_a_slow_turn(model: str, silent: str, capsys: pytest.CaptureFixture[str]
         await asyncio.sleep(0.2)
         progress.on_text(turn, "This is what is said. ")
         await asyncio.sleep(0.2)
-        progress(debate, CallFailed(turn=turn.id, by=model, trouble="It broke."))
+        progress(debate, CallFailed(turn=turn.id, by=model, problem="It broke."))
         await asyncio.sleep(0.3)
 
     asyncio.run(watch())

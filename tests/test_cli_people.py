@@ -17,10 +17,10 @@ from debate_orchestrator.cli import judge as judge_verb
 from debate_orchestrator.cli.answers_and_flags import with_positions
 from debate_orchestrator.cli.driving import person_here
 from debate_orchestrator.engine.debate import continue_debate, seat_providers
-from debate_orchestrator.engine.start import people_errors
+from debate_orchestrator.engine.start import people_problems
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.person_turns import hides_ballots
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, Personal
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, PersonProvider
 from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadSettings
@@ -83,11 +83,11 @@ def test_who_is_people_errors() -> None:
     """Only the seats of persons are named, and only without a terminal, or where the host has a seat too."""
     cast = {"a": ("human",), "b": ("ollama:q",), "judge": ("anthropic:x", "human")}
 
-    (unasked,) = people_errors(cast, people=False)
+    (unasked,) = people_problems(cast, people=False)
     assert "cast: a, judge" in unasked
-    assert people_errors(cast, people=True) == []
-    assert people_errors({"a": ("host",)}, people=False) == []
-    (beside,) = people_errors({"a": ("human",), "judge": ("host",)}, people=True)
+    assert people_problems(cast, people=True) == []
+    assert people_problems({"a": ("host",)}, people=False) == []
+    (beside,) = people_problems({"a": ("human",), "judge": ("host",)}, people=True)
     assert "a is human and judge is host" in beside and "`human` for judge, or `host` for a" in beside
 
 
@@ -137,7 +137,7 @@ def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             providers = seat_providers(debate, person=person)
 
     assert person is not None
-    assert {human.person for human in providers.values() if isinstance(human, Personal)} == {person}
+    assert {human.person for human in providers.values() if isinstance(human, PersonProvider)} == {person}
     assert person_here({"a": ("host",), "judge": ("rehearse",)}, "r.drafts") is None
 
 

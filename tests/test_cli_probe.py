@@ -151,7 +151,7 @@ def test_the_cap_holds_over_all(debate: Run, server: Server) -> None:
 
 def test_a_refused_key(debate: Run, server: Server) -> None:
     """A server that refuses for good ends with exit code 4. The other judge, named twice, is still asked, once."""
-    server.trouble = lambda request, n: {"status": 401, "kind": "authentication_error"}
+    server.problem = lambda request, n: {"status": 401, "kind": "authentication_error"}
     ran = debate("probe", f"--judge={OPUS}", "--judge=rehearse", "--judge=rehearse", "--quiet")
 
     assert ran.code == 4 and "5 of 10 ballots are saved" in ran.err and "judge-probe/scorecard.md" in ran.err

@@ -67,7 +67,7 @@ def test_one_line_a_turn(debate: Run, server: Server) -> None:
 
 def test_quiet_says_nothing(debate: Run, server: Server) -> None:
     """With --quiet there is the closing line alone; with trouble that passes too."""
-    server.trouble = lambda request, n: {"status": 529} if n == 1 else None
+    server.problem = lambda request, n: {"status": 529} if n == 1 else None
     ran = debate("run", *SETUP, "--rounds=1", "--quiet")
 
     assert (ran.code, ran.err, ran.out.count("\n")) == (0, "", 1)
@@ -75,15 +75,15 @@ def test_quiet_says_nothing(debate: Run, server: Server) -> None:
 
 def test_events(debate: Run, server: Server) -> None:
     """With --events a program is told each event as it is recorded, those of before first, and nothing else is said."""
-    server.trouble = lambda request, n: {"status": 401} if n == 2 else None
+    server.problem = lambda request, n: {"status": 401} if n == 2 else None
     first = debate("run", *SETUP, "--rounds=1", "--events")
-    server.trouble = lambda request, n: None
-    *told, complaint = [line for line in first.err.splitlines() if line.startswith("{")], first.err.splitlines()[-1]
+    server.problem = lambda request, n: None
+    *told, problem = [line for line in first.err.splitlines() if line.startswith("{")], first.err.splitlines()[-1]
     again = debate("resume", J, "--events", "--json")
     events = [json.loads(line) for line in again.err.splitlines()]
 
     assert (first.code, again.code) == (4, 0)
-    assert complaint.startswith("debate: ")
+    assert problem.startswith("debate: ")
     assert [json.loads(line) for line in told[0]] == events[: len(told[0])]
     assert {one["schema"] for one in events} == {1}
     assert [one["event"] for one in events] == [event.model_dump(mode="json") for event in read(J).events]
@@ -101,7 +101,7 @@ def test_more_patience_on_resume(debate: Run, server: Server) -> None:
     def slow_once(request: dict[str, Any], n: int) -> None:
         server.first_byte = 2.0 if n == before else 0.0
 
-    server.trouble = slow_once
+    server.problem = slow_once
     resumed = debate("resume", J, "--retry-for=30")
 
     assert slow.code == 3 and "--retry-for 3" in slow.err
@@ -122,7 +122,7 @@ def test_a_cap_pauses_between_turns(debate: Run, server: Server) -> None:
     assert debate("resume", J).code == 3
     before = len(server.requests)
     assert debate("resume", J, "--max-cost=1").code == 0
-    assert len(server.requests) - before == len(debate_of().answers) - before
+    assert len(server.requests) - before == len(debate_of().replies) - before
     assert [event.max_cost for event in read(J).events if isinstance(event, BudgetChanged)] == [1.0]
 
 
@@ -157,7 +157,7 @@ def test_unknown_prices_are_unknown(debate: Run, server: Server) -> None:
 
 def test_another_model_can_take_over(debate: Run, server: Server) -> None:
     """A seat whose model is gone is given to another on resuming; what was said stays, and the record tells."""
-    server.trouble = lambda request, n: {"status": 404} if request["model"] == "gone" else None
+    server.problem = lambda request, n: {"status": 404} if request["model"] == "gone" else None
     first = debate("run", *SETUP, "--rounds=1", "--judge=anthropic:gone")
     again = debate("resume", J, "--judge=anthropic:claude-opus-5")
 
@@ -197,7 +197,7 @@ def test_a_program_may_read_the_end(debate: Run, server: Server) -> None:
         "",
     )
     assert told.json["cost"]["calls"] == 5 and told.json["cost"]["usd"] > 0
-    server.trouble = lambda request, n: {"status": 401}
+    server.problem = lambda request, n: {"status": 401}
     failed = debate("run", *SETUP, "--rounds=1", "--json", "--output=s.md")
     assert (failed.code, failed.json["status"]) == (4, "error")
     assert any("debate resume s.journal.jsonl" in one for one in failed.json["complaints"])

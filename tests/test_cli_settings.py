@@ -21,7 +21,7 @@ from conftest import Run, finish
 from debate_orchestrator.cli.answers_and_flags import read_answers
 from debate_orchestrator.core.settings import DECLARED
 from debate_orchestrator.setup.answers import SETTING_TEXTS
-from debate_orchestrator.util.data import LARGEST, read_mapping
+from debate_orchestrator.util.data import MAX_SIZE, read_mapping
 
 ROOT = Path(__file__).parent.parent
 
@@ -156,7 +156,7 @@ def test_a_debate_from_a_pipe(debate: Run, here: Path, monkeypatch: pytest.Monke
         (b"topic: x\n bad: [", "standard input:2: not valid YAML: "),
         (b"\xff\xfe\xff", "standard input is not UTF-8"),
         (b"topic: x\nsetup: {}\n", "standard input holds a setup conversation"),
-        (b"#" * (LARGEST + 1), "standard input holds more than "),
+        (b"#" * (MAX_SIZE + 1), "standard input holds more than "),
     ],
 )
 def test_what_will_not_do(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, expected: str) -> None:

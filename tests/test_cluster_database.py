@@ -40,7 +40,7 @@ async def brought(url: str, held: Tournament, lease: float | None = None) -> Asy
     """A database that knows a tournament."""
     async with opened(url, lambda message: None) as database:
         exchange = Exchange(database, held, lease)
-        await exchange.bring(contests.runner(held).standings, retry_failed=False)
+        await exchange.bring(contests.runner(held).statuses, retry_failed=False)
         yield database, exchange
 
 
@@ -135,7 +135,7 @@ def test_a_spec_that_cannot_be_read_is_refused(here: Path, url: str, spec: str) 
 def test_lines_that_are_counted_and_not_there(here: Path, url: str) -> None:
     """A database that has lost lines of a journal is refused with the debate when a run goes on with it."""
     held = contests.tournament()
-    standings = contests.ran(held).standings
+    standings = contests.ran(held).statuses
 
     async def play() -> None:
         async with brought(url, held) as (database, _):

@@ -18,7 +18,7 @@ from messages_server import Server
 from postgres import Postgres, line
 from started import Started, started
 
-from debate_orchestrator.core.events import Asked, CallFailed, Rejected, Spoke, Voted
+from debate_orchestrator.core.events import Asked, CallFailed, Rejected, Spoke, Submitted
 from debate_orchestrator.storage.journal import parse, read
 from debate_orchestrator.util.data import to_yaml
 
@@ -63,8 +63,8 @@ def journals(folder: str = "out") -> list[list[Any]]:
 def outcomes(events: list[list[Any]]) -> tuple[int, int, int]:
     """How many calls were announced, how many came back, and how many turns were answered."""
     every = [event for one in events for event in one]
-    answered = sum(isinstance(event, Spoke | Voted) for event in every)
-    back = sum(isinstance(event, Spoke | Voted | Rejected | CallFailed) for event in every)
+    answered = sum(isinstance(event, Spoke | Submitted) for event in every)
+    back = sum(isinstance(event, Spoke | Submitted | Rejected | CallFailed) for event in every)
     return sum(isinstance(event, Asked) for event in every), back, answered
 
 
@@ -251,7 +251,7 @@ def test_a_refusal_is_shared(server: Server, postgres_server: Postgres, database
             refused.append(time.monotonic())
         return None
 
-    server.whole, server.trouble, url = 0.2, trouble, postgres_server.url(database)
+    server.whole, server.problem, url = 0.2, trouble, postgres_server.url(database)
     write_spec(2, limits={contests.OPUS: {"at_once": 1}})
     with workers(url, url), coordinator(url) as run:
         ended = run.end(120)
@@ -270,7 +270,7 @@ def test_each_tournament_has_numbers_and_a_queue_of_its_own(
     with workers(url):
         for tag, refused in (("first", 1), ("second", 0)):
             begun = len(server.requests)
-            server.trouble = lambda request, n, last=begun + refused: {"status": 429} if n < last else None
+            server.problem = lambda request, n, last=begun + refused: {"status": 429} if n < last else None
             write_spec(1, tag=tag)
             numbers.append(debate("tournament", "run", "spec.yaml", "--to", tag, "--cluster", url, "--json").json)
         until(lambda: not postgres_server.query(database, "SELECT id FROM procrastinate_workers"), "no queue is left")

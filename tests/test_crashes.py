@@ -15,7 +15,7 @@ from conftest import STATED
 from messages_server import Server, serving
 from started import started
 
-from debate_orchestrator.core.events import Answer, Asked, CallFailed
+from debate_orchestrator.core.events import Asked, CallFailed, ReplyEvent
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import DebateError
@@ -45,7 +45,7 @@ def test_killed_again_and_again(server: Server, tmp_path: Path) -> None:
     """Debates killed at any moment are finished by `resume`: each crash repeats no more calls than it left under way,
     nothing that was answered is asked for again, and the report is that of a debate that was left alone."""
     debates = crash(tmp_path, 3, 7)
-    needed = len(fold(read(tmp_path / "whole" / J).events).answers)
+    needed = len(fold(read(tmp_path / "whole" / J).events).replies)
 
     assert [one.code for one in debates] == [0] * 3
     assert all(one.kills for one in debates)
@@ -76,7 +76,7 @@ def test_an_interrupt_awaits_what_is_paid_for(server: Server) -> None:
 
     assert ended.code == 130
     assert f"debate resume {J}" in ended.err
-    assert list(debate.answers) == ["1.opening.a", "1.opening.b"]
+    assert list(debate.replies) == ["1.opening.a", "1.opening.b"]
     assert len(server.requests) == 2
     with started("resume", J) as process:
         assert process.end().code == 0
@@ -114,17 +114,17 @@ def test_a_termination_keeps_what_was_streamed(server: Server) -> None:
 
     assert ended.code == 130 and took < 2
     assert f"debate resume {J}" in ended.err and "Traceback" not in ended.err
-    assert left.unsure and left.reply is not None and left.reply.text.startswith("This is what is said")
+    assert left.maybe_billed and left.reply is not None and left.reply.text.startswith("This is what is said")
     assert (left.reply.cost, left.reply.called) == (None, True)
     server.between = lambda request: 0.0
     with started("resume", J) as process:
         assert process.end().code == 0
-    assert "1.opening.a" in fold(read(J).events).answers
+    assert "1.opening.a" in fold(read(J).events).replies
 
 
 def test_an_interrupt_ends_a_wait(server: Server) -> None:
     """While a refused call waits for its next try, one interrupt is enough."""
-    server.trouble = lambda request, n: {"status": 429, "headers": {"retry-after": "300"}}
+    server.problem = lambda request, n: {"status": 429, "headers": {"retry-after": "300"}}
     with started(*RUN) as process:
         until(1, server)
         process.hear("Retried in 3")
@@ -192,7 +192,7 @@ def flying(journal: Path) -> int:
     for event in events:
         if isinstance(event, Asked):
             waiting.add(event.turn)
-        elif isinstance(event, Answer | CallFailed):
+        elif isinstance(event, ReplyEvent | CallFailed):
             waiting.discard(event.turn)
     return len(waiting)
 

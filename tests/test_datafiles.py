@@ -18,7 +18,7 @@ from waiting import ended
 from debate_orchestrator.host.turns_folder import read_reply
 from debate_orchestrator.storage.files import write_atomic, write_over
 from debate_orchestrator.util.data import (
-    LARGEST,
+    MAX_SIZE,
     read_mapping,
     read_mapping_with_lines,
     read_text,
@@ -43,7 +43,7 @@ def refused(here: Path) -> Any:
     def complained(text: str | bytes, name: str = "x.yaml") -> str:
         with pytest.raises(BadFile) as error:
             read(text, name)
-        (said,) = error.value.complaints
+        (said,) = error.value.problems
         assert len(said) < 500 and "\n" not in said
         return said
 
@@ -164,7 +164,7 @@ def test_half_a_character_in_yaml(refused: Any) -> None:
 
 @pytest.mark.parametrize(
     ("data", "why"),
-    [(b"a: \xff", "offset 3"), ("a: 1".encode("utf-16"), "offset 0"), (b"x" * (LARGEST + 1), "1,000,000")],
+    [(b"a: \xff", "offset 3"), ("a: 1".encode("utf-16"), "offset 0"), (b"x" * (MAX_SIZE + 1), "1,000,000")],
 )
 def test_what_is_no_text(refused: Any, data: bytes, why: str) -> None:
     """Bytes that are not UTF-8, or too many of them, are refused."""
@@ -173,7 +173,7 @@ def test_what_is_no_text(refused: Any, data: bytes, why: str) -> None:
 
 def test_the_largest_file_is_read(here: Path) -> None:
     """A file of just the largest size is read."""
-    assert len(read("a: " + "x" * (LARGEST - 4) + "\n")["a"]) == LARGEST - 4
+    assert len(read("a: " + "x" * (MAX_SIZE - 4) + "\n")["a"]) == MAX_SIZE - 4
 
 
 @pytest.mark.parametrize("name", ["missing", "folder", "a\0b", "a\ud800b", "x" * 5000])
@@ -290,7 +290,7 @@ def test_what_is_no_mapping_is_told_with_its_line(tmp_path: Path, text: str, lin
     path.write_text(text)
     with pytest.raises(BadFile, match=said) as refused:
         read_mapping_with_lines(path)
-    assert refused.value.complaints[0].startswith(f"{path}:{line}: ")
+    assert refused.value.problems[0].startswith(f"{path}:{line}: ")
 
 
 def test_only_ones_own_is_written_over(tmp_path: Path) -> None:
@@ -324,7 +324,7 @@ def test_regular_files_alone_are_read(here: Path, name: str) -> None:
     ):
         refused = ended(read)
         assert isinstance(refused, BadFile)
-        said = refused.complaints[0]
+        said = refused.problems[0]
         assert "(a pipe or a device, or a file of the system)." in said and name in said
 
 

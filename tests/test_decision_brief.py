@@ -184,10 +184,10 @@ def test_a_fault_that_was_never_sent_back_is_not_said_to_have_been(debate: Run, 
     headline = {"by_case": [*right["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
     mark = {"why": [right["why"][0] | {"mark": "not argued", "side": "a"}, *right["why"][1:]]}
     told = until(debate, told, "final.brief.rapporteur")
-    for reply, complaint in (("No JSON at all.", "not JSON"), (puppets.brief(**headline), "one and the same advice")):
+    for reply, problem in (("No JSON at all.", "not JSON"), (puppets.brief(**headline), "one and the same advice")):
         puppets.hand_in(told["turns"][0], reply)
         refused = debate("step", told["journal"], "--json")
-        assert refused.code == 2 and complaint in refused.json["complaints"][0]
+        assert refused.code == 2 and problem in refused.json["complaints"][0]
         told = refused.json
     puppets.hand_in(told["turns"][0], puppets.brief(**mark))
     told = finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
@@ -280,7 +280,7 @@ def test_a_list_of_ones_own_is_put_before_all_seats(debate: Run, here: Path) -> 
     assert debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md").code == 0
     briefs = [path.read_text(encoding="utf-8") for path in Path("r.rehearsed.turns").iterdir()]
     assert briefs and all("I2. Who is on call at night?" in text for text in briefs)
-    assert read("r.rehearsed.journal.jsonl").events[0].setup.issues == tuple(QUESTIONS)  # type: ignore[union-attr]
+    assert read("r.rehearsed.journal.jsonl").events[0].settings.issues == tuple(QUESTIONS)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

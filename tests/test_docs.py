@@ -114,7 +114,10 @@ def test_the_journals_page_names_the_fields_of_its_first_event() -> None:
     page = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")
     row = next(line for line in page.splitlines() if line.startswith("| `opened` |"))
 
-    assert set(re.findall(r"`([a-z_]+)`", row)) == {"opened", *Opened.model_fields} - {"kind"}
+    assert set(re.findall(r"`([a-z_]+)`", row)) == {
+        "opened",
+        *(info.alias or name for name, info in Opened.model_fields.items()),
+    } - {"kind"}
 
 
 FORMATS = Path(__file__).parent.parent / "docs" / "formats.md"
@@ -310,6 +313,6 @@ def test_the_table_has_every_key() -> None:
 
 def test_its_numbers_are_the_codes() -> None:
     """Thresholds and lengths are told as they are."""
-    assert f"at least {reviewers.LEAST_RATERS} scored and at least {reviewers.LEAST_ITEMS} items" in REVIEWING
+    assert f"at least {reviewers.MIN_RATERS} scored and at least {reviewers.MIN_ITEMS} items" in REVIEWING
     assert f"at most {reviews.WORDS} words" in REVIEWING
     assert f"the version of this form: {reviews.VERSION}" in REVIEWING

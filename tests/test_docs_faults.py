@@ -124,7 +124,7 @@ def in_trouble(server: Server, fault: Fault, times: int) -> None:
         left[0] -= 1
         return fault.trouble
 
-    server.trouble = trouble
+    server.problem = trouble
 
 
 def events(kind: type, turn: str) -> list[Any]:

@@ -65,7 +65,7 @@ def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
     first, *rest = played(rounds=2)
     spoke = next(event for event in rest if isinstance(event, Spoke))
     empty = spoke.reply.model_copy(update={"text": " "})
-    events = [first, Rejected(turn=spoke.turn, complaints=("empty",), reply=empty), *rest]
+    events = [first, Rejected(turn=spoke.turn, problems=("empty",), reply=empty), *rest]
     ballot = json.dumps(puppets.converging(rounds=2, conceded="a"))
     debate, speaker = again(tmp_path, events, say=lambda asked: ballot if asked.turn == "1.verdict.judge" else None)
 
@@ -126,7 +126,7 @@ def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
     """A refusal is a refusal again, and a concession in words ends the debate again."""
     debate, _ = again(tmp_path, played(saying(_1_opening_b=DECLINE, _1_rebuttal_a=f"Yes.\n\n{CONCEDE}"), rounds=2))
 
-    assert debate.answers["1.opening.b"].kind == "declined"
+    assert debate.replies["1.opening.b"].kind == "declined"
     assert tally.conceded(debate) == "a"
 
 
@@ -171,7 +171,7 @@ def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
     said = f"<think>Hm.</think> You are right.\n\n{CONCEDE}\n\nWell argued."
     path = of_before(tmp_path / f"old{JOURNAL}", saying(_1_opening_b=said))
     debate, entries = fold(read(path).events), read(path).entries
-    assert (debate.complete, tally.conceded(debate), "1.verdict.judge" in debate.answers) == (True, "b", False)
+    assert (debate.complete, tally.conceded(debate), "1.verdict.judge" in debate.replies) == (True, "b", False)
     assert (
         "<think>Hm.</think> You are right." in speech_rules.visible(debate, schedule.turn(debate, "1.opening.b")).text
     )
@@ -205,11 +205,11 @@ def test_the_opening_is_new() -> None:
     old = first.model_copy(update={"prompts": {}, "derived": _paid(events)}).with_settings(max_cost=1.0)
     opened = rejudge.of_journal(entries([old, *events[1:]]), "d/old.journal.jsonl", NEW)[0]
 
-    assert (opened.setup.max_cost, opened.derived) == (None, ())
+    assert (opened.settings.max_cost, opened.derived) == (None, ())
     assert opened.prompts == resources.digests("adversarial")
     assert opened.nonce != old.nonce and opened.seed != old.seed
     kept = {"cast": opened.cast, "max_cost": None}
-    assert (opened.setup, opened.format) == (old.setup.model_copy(update=kept), old.format)
+    assert (opened.settings, opened.format) == (old.settings.model_copy(update=kept), old.format)
     assert opened.cast == {"a": ("replay:d/old.journal.jsonl",), "b": ("replay:d/old.journal.jsonl",), "judge": NEW}
 
 
@@ -220,7 +220,7 @@ def _paid(events: list[Event]) -> Any:
 def test_what_can_not_be_judged_so() -> None:
     """The strictness is one of the format's, a panel has one to nine judges, and the debate is finished."""
     finished = entries(played(rounds=1))
-    assert rejudge.of_journal(finished, "old", NEW, "lenient")[0].setup.strictness == "lenient"
+    assert rejudge.of_journal(finished, "old", NEW, "lenient")[0].settings.strictness == "lenient"
     for judges in ((), ("host",) * 10):
         with pytest.raises(BadSettings, match=r"1 to 9 judges[^$]*lenient or strict"):
             rejudge.of_journal(finished, "old", judges, "cruel")
@@ -257,7 +257,7 @@ def judged_document(text: str, **how: Any) -> tuple[DebateState, str]:
     events = opened(text, **how)
     debate = fold(events)
     debate, _ = play(debate)
-    return debate, markdown.render(build_report(entries([events[0], *debate.answers.values()])))
+    return debate, markdown.render(build_report(entries([events[0], *debate.replies.values()])))
 
 
 def test_a_plain_transcript_is_the_format_as_it_is() -> None:
@@ -312,7 +312,7 @@ def test_reserved_lines_are_words() -> None:
     debate, _ = judged_document(PLAIN.replace("For 1.", CONCEDE).replace("Against 2.", DECLINE))
 
     assert tally.conceded(debate) is None
-    assert [debate.answers[turn].kind for turn, _ in speeches(debate)] == ["spoke"] * 6
+    assert [debate.replies[turn].kind for turn, _ in speeches(debate)] == ["spoke"] * 6
 
 
 @for_each(
@@ -333,7 +333,7 @@ def test_titles_are_plain_words(title: str) -> None:
     first = schedule.settled(judged_document(text)[0])[0].phase
 
     assert first.title and not set(first.title) & set("<>[]{}`*#!_|&\\")
-    assert len(first.title.split()) <= rejudge.MOST_WORDS and "Ann" not in first.title
+    assert len(first.title.split()) <= rejudge.MAX_WORDS and "Ann" not in first.title
     assert {word.casefold() for word in first.title.split()} - {"7"} <= rejudge.TITLE_WORDS
 
 
@@ -349,7 +349,7 @@ def test_topic_and_positions() -> None:
     """What is given replaces what the document says, which replaces what follows from the topic."""
     text = PLAIN.replace("## Round 1", "**Ann (Pro):** All cats.\n\n## Round 1")
     plain, given = (
-        fold(opened(text, **how)).opened.setup for how in ({}, {"topic": "Dogs?", "positions": {"b": "No."}})
+        fold(opened(text, **how)).opened.settings for how in ({}, {"topic": "Dogs?", "positions": {"b": "No."}})
     )
 
     assert (plain.topic, plain.positions) == ("Cats?", {"a": "All cats.", "b": "Against: Cats?"})
@@ -362,7 +362,7 @@ def test_every_error_is_told_at_once() -> None:
     with pytest.raises(BadSettings) as refused:
         rejudge.of_transcript(transcript, "t.md", "f" * 64, (), "cruel", None, {"a": " "})
 
-    assert len(refused.value.complaints) == 4
+    assert len(refused.value.problems) == 4
 
 
 def test_what_a_report_tells_of_its_speeches_is_on_record() -> None:
@@ -373,7 +373,7 @@ def test_what_a_report_tells_of_its_speeches_is_on_record() -> None:
     assert isinstance(cut, Spoke)
     events[first] = cut.model_copy(update={"reply": cut.reply.model_copy(update={"ended": "cut"})})
     debate, report = judged_document(markdown.render(build_report(entries(events))))
-    one, two, *_ = debate.answers.values()
+    one, two, *_ = debate.replies.values()
 
     assert (one.reply.ended, one.kind, two.kind) == ("cut", "spoke", "declined")
     assert "The report's verdict is not read" in report

@@ -18,7 +18,7 @@ from nasty import NASTY, SAID, texts
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Declined, Event
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.engine.transcript_file import HOW_TO_WRITE, MOST_ROUNDS, MOST_SPEECHES, parse
+from debate_orchestrator.engine.transcript_file import HOW_TO_WRITE, MAX_ROUNDS, MAX_SPEECHES, parse
 from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import read as journal
@@ -45,7 +45,7 @@ def errors(text: str) -> str:
     """The complaints about a document that is refused, without the last one, which shows the form."""
     with pytest.raises(BadFile) as refused:
         parse(text, "x.md")
-    *found, form = refused.value.complaints
+    *found, form = refused.value.problems
     assert form == f"x.md: {HOW_TO_WRITE}" and found and all(error.startswith("x.md: ") for error in found)
     return "\n".join(found)
 
@@ -276,9 +276,9 @@ def test_limits() -> None:
     def rounds(count: int) -> str:
         return "\n".join(f"## Round {number}\n### Pro\nx\n### Con\ny\n" for number in range(1, count + 1))
 
-    assert parse(rounds(MOST_ROUNDS), "x.md").rounds == 50
+    assert parse(rounds(MAX_ROUNDS), "x.md").rounds == 50
     assert "51 rounds" in errors(rounds(51))
-    assert "at most 50 rounds and 200 speeches" in errors("## Round 1\n" + "### Pro\nx\n### Con\ny\n" * MOST_SPEECHES)
+    assert "at most 50 rounds and 200 speeches" in errors("## Round 1\n" + "### Pro\nx\n### Con\ny\n" * MAX_SPEECHES)
 
 
 @for_each(NASTY)
@@ -304,7 +304,7 @@ def test_any_text_is_a_transcript_or_refused(text: str) -> None:
     try:
         found = parse(text, "x.md").speeches
     except BadFile as refused:
-        assert refused.complaints[-1] == f"x.md: {HOW_TO_WRITE}"
+        assert refused.problems[-1] == f"x.md: {HOW_TO_WRITE}"
     else:
         assert {speech.side for speech in found} == {"a", "b"} and all(speech.text.strip() for speech in found)
 
@@ -341,13 +341,13 @@ def read_back(events: list[Event]) -> tuple[list[tuple[str, int, str, bool]], li
     """The speeches of a debate (side, round, text, declined), and those that its report gives back."""
     debate = fold(events)
     turns = [turn for turn in schedule.settled(debate) if debate.shape(turn) is None]
-    answers = [debate.answers[turn.id] for turn in turns]
+    answers = [debate.replies[turn.id] for turn in turns]
     before = [
         (turn.seat, turn.round or 0, debate.reply(turn).text.strip("\n"), isinstance(answer, Declined))
         for turn, answer in zip(turns, answers, strict=True)
     ]
     found = parse(markdown.render(build_report(entries(events))), "r.md")
-    assert (found.topic, found.positions) == (debate.opened.setup.topic, debate.opened.setup.positions)
+    assert (found.topic, found.positions) == (debate.opened.settings.topic, debate.opened.settings.positions)
     return before, [(one.side, one.round, one.text, one.declined) for one in found.speeches]
 
 

@@ -14,7 +14,7 @@ from debate_orchestrator.util.errors import BadReply, DebateError, TransientErro
 CODES = {
     "BadSettings": 2, "BadFormat": 2, "BadFile": 2, "BadReply": 2, "OutOfTurn": 2, "BadJournal": 2, "DamagedJournal": 2,
     "LockedJournal": 2, "Paused": 3, "OverBudget": 3, "TransientError": 3, "ProviderFailed": 4, "JournalWriteError": 4,
-    "AnswerPending": 3,
+    "ReplyPending": 3,
 }  # fmt: skip
 
 
@@ -38,10 +38,10 @@ def test_every_error_is_in_the_tree() -> None:
 
 def test_an_error_carries_all_its_complaints() -> None:
     """Complaints come as a list, are printed one a line, and a hint is added to the last."""
-    assert BadReply("one").complaints == ["one"]
-    assert BadReply(()).complaints == []
+    assert BadReply("one").problems == ["one"]
+    assert BadReply(()).problems == []
     assert str(BadReply(["One.", "Two."], hint="do three")) == "One.\nTwo. Try: do three."
-    assert TransientError("Busy.", hint="wait.", after=2).complaints == ["Busy. Try: wait."]
+    assert TransientError("Busy.", hint="wait.", after=2).problems == ["Busy. Try: wait."]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, moved, run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.evidence.fetch import AT_ONCE, LARGEST_ROBOTS, Fetched, Fetcher, RobotsRules
+from debate_orchestrator.evidence.fetch import AT_ONCE, MAX_ROBOTS_SIZE, Fetched, Fetcher, RobotsRules
 from debate_orchestrator.evidence.states import Blocked, NotFetched, Unreachable
 
 
@@ -198,7 +198,7 @@ RULES_FOR_MANY = b"".join(b"%%(name)sx%d\n" % n for n in range(1_000)) + b"".joi
         (answer(status=500), "500 Internal Server Error"),
         (answer(status=503), "503 Service Unavailable"),
         (answer(status=429), "429 Too Many Requests"),
-        (answer(b"#" * (LARGEST_ROBOTS + 1)), "it is larger than 0.5 MB"),
+        (answer(b"#" * (MAX_ROBOTS_SIZE + 1)), "it is larger than 0.5 MB"),
         (answer(RULES_FOR_MANY % {b"name": b"user-agent: ", b"rule": b"allow:"}), "it has too many rules"),
         (answer(RULES_FOR_MANY % {b"name": b"User agent ", b"rule": b"Dissalow /"}), "it has too many rules"),
         (moved("/robots.txt"), "redirected more than 5 times"),
@@ -393,7 +393,7 @@ def test_a_pattern_can_not_run_for_ever() -> None:
 @for_each(["\n", "\r\n", "\t\n", " ", "user-agent", "user-agent ", "user-agent:\n", "user-agent: a"])
 def test_no_text_takes_long_to_read(piece: str) -> None:
     """As long a robots.txt as is read is read at once, whatever it is made of."""
-    text = (piece * LARGEST_ROBOTS)[: LARGEST_ROBOTS // 2]
+    text = (piece * MAX_ROBOTS_SIZE)[: MAX_ROBOTS_SIZE // 2]
     begun = time.process_time()
 
     assert not RobotsRules(f"{text}\nUser-agent: *\nDisallow: /a\n").allow("/a/b")

@@ -16,9 +16,9 @@ from debate_orchestrator.evidence.match import (
     cut_before,
     figures,
     fold,
-    marked,
+    has_reference_marks,
     parts,
-    weight,
+    text_weight,
     why_unusable,
 )
 
@@ -318,7 +318,7 @@ def test_the_source_is_found_again(words: list[str], data: st.DataObject) -> Non
 def test_reference_marks_can_be_left_out(text: str, without: str) -> None:
     """What encyclopedias set into their sentences can be left out; other brackets stay."""
     assert fold(text, marks=False).text == without
-    assert marked(text) is (without != fold(text).text)
+    assert has_reference_marks(text) is (without != fold(text).text)
 
 
 @pytest.mark.parametrize(
@@ -363,4 +363,4 @@ def test_ends_inside_words_and_figures() -> None:
 
 def test_wide_scripts_weigh_double() -> None:
     """A character of a script that says more with one counts for two; spaces do not count."""
-    assert [weight("a b c"), weight("経 済"), weight("경 제")] == [3, 4, 4]
+    assert [text_weight("a b c"), text_weight("経 済"), text_weight("경 제")] == [3, 4, 4]

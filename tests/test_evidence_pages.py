@@ -125,7 +125,7 @@ def test_a_reader_that_never_ends_is_ended(stand_in: Any, tmp_path: Path, monkey
 
 def test_a_reader_that_never_stops_talking_is_ended(stand_in: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that prints without end is ended."""
-    monkeypatch.setattr(reader, "_LARGEST", 1_000_000)
+    monkeypatch.setattr(reader, "_MAX_SIZE", 1_000_000)
     stand_in("while True: print('x' * 10_000)")
     with pytest.raises(Unreadable, match="too large for the page reader"):
         run(read_page(PAGE, QUOTE))

@@ -54,7 +54,7 @@ def test_the_page_lists_them_all() -> None:
 def test_there_is_one_of_every_kind() -> None:
     """A strict debate of two rounds, a lenient one of two and a quick verdict of one are shipped."""
     openings = [fold(read(path).events).opened for path in EXAMPLES]
-    kinds = {(one.setup.rounds, one.setup.strictness) for one in openings if one.format.name == "adversarial"}
+    kinds = {(one.settings.rounds, one.settings.strictness) for one in openings if one.format.name == "adversarial"}
 
     assert kinds >= {(2, "strict"), (2, "lenient"), (1, "strict")}
     assert {one.format.name for one in openings} == {"adversarial", "conversation", "claim"}
@@ -88,7 +88,7 @@ class TestExample:
     def test_its_answers_are_its_own(self, path: Path) -> None:
         """The answers file beside the journal is the setup that the journal opened with."""
         given = read_mapping(path.parent / "answers.yaml")
-        setup = fold(read(path).events).opened.setup
+        setup = fold(read(path).events).opened.settings
 
         assert (given["topic"], given["positions"]) == (setup.topic, setup.positions)
         assert (given["rounds"], given["strictness"]) == (setup.rounds, setup.strictness)
@@ -141,7 +141,7 @@ def test_openings_of_earlier_versions_are_read(path: Path) -> None:
     """What earlier versions wrote beside the setup, by former names, is found in the settings."""
     raw, opened = _first(path), read(path).events[0]
     assert isinstance(opened, Opened)
-    setup = opened.setup.model_dump(mode="json")
+    setup = opened.settings.model_dump(mode="json")
 
     assert setup["cast"] == raw["cast"] and setup["max_cost"] == raw.get("max_cost")
     assert (setup["retry_for"], setup["share_cache"]) == (raw.get("patience", 600), raw.get("leader_first", False))

@@ -246,7 +246,7 @@ def test_what_can_not_be_written(here: Path, output: str) -> None:
     (here / "taken/debate-report.md").mkdir(parents=True)
     with pytest.raises(BadFile, match=r"^output: ") as refused:
         DebateFiles.of_output(output)
-    assert output[:50] in refused.value.complaints[0]
+    assert output[:50] in refused.value.problems[0]
 
 
 @pytest.mark.parametrize(

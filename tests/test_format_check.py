@@ -34,13 +34,13 @@ JUNK = [
 @pytest.mark.parametrize("name", resources.format_names())
 def test_shipped_formats_are_well_made(name: str) -> None:
     """No shipped format has a mistake that is told of a user's, and every debate by it can be played and told."""
-    assert format_check.find_mistakes(name) == []
+    assert format_check.find_problems(name) == []
 
 
 def test_a_good_format_loads(here: Path) -> None:
     """A format without mistakes is loaded from its folder, or by its file, and is called after the folder."""
     written(here / "mine")
-    assert format_check.find_mistakes("./mine") == []
+    assert format_check.find_problems("./mine") == []
     assert format_check.load("mine/format.yaml").name == "mine"
 
 
@@ -50,7 +50,7 @@ def test_everything_comes_at_once(here: Path) -> None:
     written(here / "mine", format_yaml=text, rubric_yaml="least: 0\n", speech_md_j2="{{ othr }}", vote_md_j2="{% if %}")
     with pytest.raises(BadFormat) as refused:
         format_check.load("./mine")
-    places = [one.split(": ")[0] for one in refused.value.complaints]
+    places = [one.split(": ")[0] for one in refused.value.problems]
     yaml, rubric = "./mine/format.yaml", "./mine/rubric.yaml"
     lines = [f"{yaml}:24", *[f"{rubric}:1"] * 2, "./mine/speech.md.j2:1", "./mine/vote.md.j2:1"]
     assert places == lines
@@ -59,7 +59,7 @@ def test_everything_comes_at_once(here: Path) -> None:
 def test_what_hangs_together_is_told_beside_wrong_values(here: Path) -> None:
     """A key that is misspelt in one place does not hide a shape that is missing in another."""
     text = FORMAT.replace("words: 100", "word: 100").replace("reply: final", "reply: finale")
-    told = format_check.find_mistakes(str(written(here / "mine", format_yaml=text)))
+    told = format_check.find_problems(str(written(here / "mine", format_yaml=text)))
     assert ["'word'" in told[0], "'finale'" in told[1], len(told)] == [True, True, 2]
 
 
@@ -69,7 +69,7 @@ def test_what_is_inherited_is_told_where_it_stands(here: Path) -> None:
     written(here / "mine", format_yaml=f"{EXTENDING}lines: {{concede: {decline}}}\n")
     base = (resources.format_folder("adversarial") / "format.yaml").read_text("utf-8").split("\n")
     line = next(n for n, said in enumerate(base, start=1) if said.startswith("  decline:"))
-    (told,) = format_check.find_mistakes("./mine")
+    (told,) = format_check.find_problems("./mine")
     assert told.startswith(f"prompts/formats/adversarial/format.yaml:{line}: lines.decline: '{decline[:5]}")
 
 
@@ -89,7 +89,7 @@ def test_an_inherited_template_is_told_where_it_is_used(here: Path) -> None:
     asking = "before:\n  - name: opening\n    title: Question\n    tag: Q\n    seats: [judge]\n"
     (here / "mine").mkdir()
     (here / "mine" / "format.yaml").write_text(EXTENDING + asking)
-    told = format_check.find_mistakes("./mine")
+    told = format_check.find_problems("./mine")
     for name, file in (("other", "shared/debater"), ("spoken", "formats/adversarial/opening")):
         assert any(
             one.startswith("./mine/format.yaml:6: before[0]: ") and repr(name) in one and f"prompts/{file}.md.j2" in one
@@ -137,9 +137,9 @@ def test_whatever_is_written_loads_or_is_told(text: str) -> None:
         path = written(Path(folder) / "mine")
         (path / "format.yaml").write_bytes(text.encode("utf-8", "surrogatepass"))
         try:
-            told = format_check.find_mistakes(os.fspath(path))
+            told = format_check.find_problems(os.fspath(path))
         except DebateError as error:
-            told = error.complaints
+            told = error.problems
             assert told
         assert [one for one in told if not PLACED.match(one) or "\n" in one] == []
 
@@ -147,7 +147,7 @@ def test_whatever_is_written_loads_or_is_told(text: str) -> None:
 def test_unknown_keys_are_told_up_to_a_hundred(here: Path) -> None:
     """Of a thousand unknown keys a hundred are complained of."""
     written(here / "mine", format_yaml=FORMAT + "".join(f"z{n}: 1\n" for n in range(1000)))
-    assert sum(": 'z" in one and "is not a key here" in one for one in format_check.find_mistakes("./mine")) == 100
+    assert sum(": 'z" in one and "is not a key here" in one for one in format_check.find_problems("./mine")) == 100
 
 
 NEVER, NEVER_JUDGED = (f"seats: [{seats}]\n    when: {{rounds_at_least: 2}}" for seats in ("a, b", "judge"))
@@ -273,7 +273,7 @@ def test_a_format_without_a_turn(tmp_path: Path) -> None:
     never = FORMAT[: FORMAT.index("round:\n  - name")] + FORMAT[FORMAT.index("shapes:") :] + "round: []\n"
     (one,) = told(tmp_path / "mine", format_yaml=never)
     assert one == "round: a plain debate of 1 round (plain) has no turns."
-    assert "There are no phases" in format_check.find_mistakes(str(tmp_path / "mine"))[0]
+    assert "There are no phases" in format_check.find_problems(str(tmp_path / "mine"))[0]
 
 
 def test_trials_without_a_turn_end_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,9 +361,9 @@ MISTAKES = [
 
 def mistakes() -> list[str]:
     try:
-        return format_check.find_mistakes("./mine")
+        return format_check.find_problems("./mine")
     except DebateError as error:
-        return error.complaints
+        return error.problems
 
 
 @pytest.mark.slow

@@ -38,8 +38,8 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         kept.cache_clear()
 
 
-def complaints(text: str, folder: Path, **files: str) -> list[str]:
-    return source.read_source(str(written(folder, format_yaml=text, **files))).complaints
+def problems(text: str, folder: Path, **files: str) -> list[str]:
+    return source.read_source(str(written(folder, format_yaml=text, **files))).problems
 
 
 # Finding
@@ -51,7 +51,7 @@ def test_a_path_is_a_format(here: Path, given: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HOME", str(here))
     written(here / "mine")
     draft = source.read_source(given.format(here=here.name, cwd=here))
-    assert (draft.name, draft.shipped, draft.complaints) == ("mine", False, [])
+    assert (draft.name, draft.shipped, draft.problems) == ("mine", False, [])
 
 
 def test_here_is_a_format_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,13 +75,13 @@ def test_a_folder_of_its_own_name_does_not_hide_a_shipped_format(here: Path) -> 
 def test_a_shipped_folder_is_the_shipped_format() -> None:
     """The path of a shipped format is that format, by its name."""
     draft = source.read_source(str(resources.format_folder("adversarial")))
-    assert (draft.shipped, draft.name, draft.complaints) == (True, "adversarial", [])
+    assert (draft.shipped, draft.name, draft.problems) == (True, "adversarial", [])
 
 
 @pytest.mark.parametrize(("name", "said"), [("transcript", "of a shipped format"), ("My Format", "small letters")])
 def test_what_a_format_may_be_called(here: Path, name: str, said: str) -> None:
     """A user's format has a plain name that no shipped format has, and is told of another once."""
-    (told,) = complaints(FORMAT, here / name)
+    (told,) = problems(FORMAT, here / name)
     assert told.startswith(f"{here / name}/format.yaml:1: the folder's name: {name!r}")
     assert said in told
 
@@ -118,7 +118,7 @@ def test_templates_are_inherited_by_their_path(here: Path) -> None:
 @pytest.mark.parametrize("base", ["advers", 5, "./mine", "mine"])
 def test_what_can_not_be_extended(here: Path, base: object) -> None:
     """Only shipped formats can be extended, and the nearest is named."""
-    told = complaints(f"extends: {base}\n", here / "mine")
+    told = problems(f"extends: {base}\n", here / "mine")
     assert told[0].startswith(f"{here}/mine/format.yaml:1: extends: {base!r} is not a shipped format; use one of")
     assert ("Did you mean 'adversarial'?" in told[0]) == (base == "advers")
 
@@ -175,7 +175,7 @@ def test_a_rubric_that_is_not_there(here: Path, said: str) -> None:
     """A rubric elsewhere, or that is none, is told on its line; the rest is looked at all the same."""
     written(here)
     text = FORMAT.replace("rubric: rubric.yaml", f"rubric: {said}").replace("words: 100", "word: 100")
-    told = complaints(text, here / "mine")
+    told = problems(text, here / "mine")
     assert [one.split(": ")[1] for one in told] == ["rubric", "round[0].word"]
 
 
@@ -187,8 +187,8 @@ def test_templates_that_can_not_be_read(here: Path) -> None:
     folder = written(here / "mine")
     (folder / "bad.md.j2").write_bytes(b"\xff")
     for n in range(3):
-        (folder / f"{n}.md.j2").write_text("x" * (source.MOST_TEMPLATES // 2))
-    told = source.read_source("./mine").complaints
+        (folder / f"{n}.md.j2").write_text("x" * (source.MAX_TEMPLATES // 2))
+    told = source.read_source("./mine").problems
     assert [one.split(": ")[0] for one in told] == ["./mine/bad.md.j2", "./mine/"]
 
 
@@ -197,7 +197,7 @@ def test_templates_with_names_that_will_not_do(here: Path) -> None:
     folder = written(here / "mine")
     for name in ("a\nb.md.j2", "a b.md.j2", ".#speech.md.j2"):
         (folder / name).write_text("x")
-    told = source.read_source("./mine").complaints
+    told = source.read_source("./mine").problems
     assert [one.partition(" should have")[0] for one in told] == [
         r"./mine/: the template 'a\nb.md.j2'",
         "./mine/: the template 'a b.md.j2'",
@@ -209,7 +209,7 @@ def test_no_yaml_is_told_alone(here: Path) -> None:
     written(here / "mine", format_yaml="title: x\n- y\n")
     with pytest.raises(BadFile) as refused:
         source.read_source("./mine")
-    assert [one.split(": ")[0] for one in refused.value.complaints] == ["./mine/format.yaml:2"]
+    assert [one.split(": ")[0] for one in refused.value.problems] == ["./mine/format.yaml:2"]
 
 
 def test_a_file_that_is_no_mapping(here: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_copy_is_what_it_was(here: Path, name: str) -> None:
     """The copy of a shipped format loads, has no mistake that the data show, and differs in its name alone."""
     taken = copy_format(name, "town-hall", "")
     draft = source_module.read_source(taken.shown_path)
-    assert (taken.shown_path, draft.complaints) == ("./town-hall", [])
+    assert (taken.shown_path, draft.problems) == ("./town-hall", [])
     assert draft.format is not None
     assert unnamed(draft.format) == unnamed(loader.load(name))
     assert not [phase for phase in draft.format.phases() if "/" in phase.template]
@@ -285,7 +285,7 @@ def test_the_copy_of_a_copy(here: Path) -> None:
     text = (written(here / "mine") / "format.yaml").read_text("utf-8")
     (here / "mine" / "format.yaml").write_text(f"name: mine\n{text}")
     copy_format("./mine", "other", "")
-    assert format_check.find_mistakes("./other") == []
+    assert format_check.find_problems("./other") == []
     assert Path("other/format.yaml").read_text("utf-8") == f"name: other\n{text}"
     assert Path("other/rubric.yaml").read_text("utf-8") == RUBRIC
 
@@ -298,7 +298,7 @@ def test_a_rubric_in_the_format_stays_there(here: Path) -> None:
     (folder / "format.yaml").write_text(text)
     taken = copy_format("./mine", "other", "")
     assert "rubric.yaml" not in taken.files
-    assert source_module.read_source("./other").complaints == []
+    assert source_module.read_source("./other").problems == []
 
 
 @pytest.mark.parametrize("there", ["file", "folder", "empty folder", "dangling link"])

@@ -137,4 +137,4 @@ def test_only_a_name_is_a_format(name: str) -> None:
     """A path or a name that is none is refused in one line, with the names there are."""
     with pytest.raises(BadFormat, match=r"adversarial.*`debate formats` lists them") as refused:
         resources.format_folder(name)
-    assert "\n" not in refused.value.complaints[0]
+    assert "\n" not in refused.value.problems[0]

@@ -265,7 +265,7 @@ def again(interview: Questionnaire, draft: SetupState, key: str, answer: str) ->
 
 def answered(interview: Questionnaire, draft: SetupState) -> list[str]:
     """The questions of a clear topic that have an answer, in the order in which they come."""
-    return [key for key in ORDER if interview.standing_answer(draft, key)]
+    return [key for key in ORDER if interview.current_answer(draft, key)]
 
 
 class TestAnswersGivenAgain:
@@ -274,7 +274,7 @@ class TestAnswersGivenAgain:
         interview = interviewed()
         for draft in (said(interview, SetupState(), *OWN, *REST), said(interview, SetupState(), *TO_READY)):
             for key in answered(interview, draft):
-                standing = interview.standing_answer(draft, key)
+                standing = interview.current_answer(draft, key)
                 after = again(interview, draft, key, standing)
                 assert (after.given, after.progress) == (draft.given, draft.progress.model_copy(update={"asked": {}}))
 
@@ -282,12 +282,12 @@ class TestAnswersGivenAgain:
         """What stands is told for each question, and nothing where nothing was answered."""
         interview = interviewed()
         draft = said(interview, SetupState(), *OWN, *REST)
-        standing = [interview.standing_answer(draft, key) for key in answered(interview, draft)]
+        standing = [interview.current_answer(draft, key) for key in answered(interview, draft)]
 
         assert standing == [CLEAR["restated"], "yes", "own", "Tabs.", "Spaces.", "yes", "8", "yes", "strict", "o.md"]
-        assert {interview.standing_answer(SetupState(), key) for key in interview.words.questions} == {""}
+        assert {interview.current_answer(SetupState(), key) for key in interview.words.questions} == {""}
         framed = said(interview, SetupState(), ("topic", "x"), ("topic", MUDDY), ("framing", "2"))
-        assert interview.standing_answer(framed, "framing") == "alternative"
+        assert interview.current_answer(framed, "framing") == "alternative"
 
 
 class TestGoingBack:
@@ -318,8 +318,8 @@ class TestGoingBack:
         back = again(interview, derived, "positions", "own")
         edited = again(interview, said(interview, SetupState(), *TO_ROUNDS), "positions", "own")
 
-        assert [interview.standing_answer(back, f"position_{side}") for side in "ab"] == ["Tabs.", "Spaces."]
-        assert [interview.standing_answer(edited, f"position_{side}") for side in "ab"] == [PAIR["a"], PAIR["b"]]
+        assert [interview.current_answer(back, f"position_{side}") for side in "ab"] == ["Tabs.", "Spaces."]
+        assert [interview.current_answer(edited, f"position_{side}") for side in "ab"] == [PAIR["a"], PAIR["b"]]
 
     def test_the_topic_as_stated(self) -> None:
         """Without a moderator the topic is taken as it was stated, and is then the user's own words."""
@@ -410,7 +410,7 @@ class TestFormats:
     )
     def test_complaints_have_the_formats_limits(self, rounds: RoundLimits, expected: str) -> None:
         """A number that will not do is told the format's own limits."""
-        assert expected in answers.unwanted("rounds", "9", self.other(rounds=rounds))
+        assert expected in answers.value_problem("rounds", "9", self.other(rounds=rounds))
 
 
 class TestTheSame:
@@ -422,7 +422,7 @@ class TestTheSame:
         with pytest.raises(BadSettings) as refusal:
             interview.answer(asked, "positions_ok", "yes")
 
-        assert refusal.value.complaints[0].startswith("positions: both sides argue 'Tabs.'")
+        assert refusal.value.problems[0].startswith("positions: both sides argue 'Tabs.'")
         other = said(interview, same, ("position_b", "Spaces."), ("positions_ok", "yes"))
         assert question(interview, other).key == "rounds"
 

@@ -27,8 +27,8 @@ from debate_orchestrator.core.events import (
     Rejected,
     Reply,
     Spoke,
+    Submitted,
     Usage,
-    Voted,
 )
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -83,7 +83,7 @@ REST: st.SearchStrategy[Event] = st.one_of(
     st.builds(Asked, turn=TEXTS, brief=TEXTS, by=TEXTS),
     st.builds(Spoke, turn=TEXTS, reply=REPLIES),
     st.builds(Declined, turn=TEXTS, reply=REPLIES),
-    st.builds(Voted, turn=TEXTS, ballot=st.dictionaries(TEXTS, JSON, max_size=3), reply=REPLIES),
+    st.builds(Submitted, turn=TEXTS, ballot=st.dictionaries(TEXTS, JSON, max_size=3), reply=REPLIES),
     st.builds(Rejected, turn=TEXTS, complaints=st.lists(TEXTS, max_size=2).map(tuple), reply=REPLIES),
     st.builds(Noted, note=st.sampled_from(["one agent", "prompts changed"]), detail=TEXTS),
 )
@@ -114,7 +114,7 @@ def test_a_lone_surrogate_is_refused(tmp_path: Path, text: str) -> None:
         for event in (
             lambda: Noted(note="one agent", detail=text),
             lambda: Spoke(turn="t", reply=said(text)),
-            lambda: Voted(turn="t", ballot={"deep": [text]}, reply=said("")),
+            lambda: Submitted(turn="t", data={"deep": [text]}, reply=said("")),
         ):
             with pytest.raises((ValueError, DebateError)):
                 writer.append(event())

@@ -16,7 +16,7 @@ from journals import every_kind, line, sealed, ten_lines, written
 from journals import opened as small_opening
 from pydantic import ValidationError
 
-from debate_orchestrator.core.events import EVENT, Noted, Opened, Rejected, Spoke, Voted
+from debate_orchestrator.core.events import EVENT, Noted, Opened, Rejected, Spoke, Submitted
 from debate_orchestrator.core.schema import Field
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
@@ -123,14 +123,14 @@ def test_an_announcement_forges_nothing() -> None:
 def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) -> None:
     """A ballot with a number that is none, or that is too large to reckon with, is refused, and nothing breaks."""
     events = played(rounds=1)
-    first, (at, voted) = events[0], next((n, one) for n, one in enumerate(events) if isinstance(one, Voted))
-    assert isinstance(first, Opened) and isinstance(voted, Voted)
+    first, (at, voted) = events[0], next((n, one) for n, one in enumerate(events) if isinstance(one, Submitted))
+    assert isinstance(first, Opened) and isinstance(voted, Submitted)
     shape = {"score": Field(kind="number"), "why": Field(kind="text")}
     shapes = first.format.shapes | {"ballot": first.format.shapes["ballot"] | shape}
     told = first.model_copy(update={"format": first.format.model_copy(update={"shapes": shapes})})
     key = "why" if "ud800" in number else "score"
-    ballot = voted.ballot | {"score": 1, "why": "x"} | {key: "HERE"}
-    plain = [told, *events[1:at], voted.model_copy(update={"ballot": ballot})]
+    ballot = voted.data | {"score": 1, "why": "x"} | {key: "HERE"}
+    plain = [told, *events[1:at], voted.model_copy(update={"data": ballot})]
     prev, made = "0" * 64, b""
     for n, event in enumerate(plain, start=1):
         body = line(n, prev, event.model_dump(mode="json"))[:-76] + b"}"
@@ -170,7 +170,7 @@ def test_a_reply_that_would_not_do_is_no_speech(debate: Run, here: Path) -> None
     at = next(n for n, event in enumerate(events) if isinstance(event, Spoke))
     spoke = events[at]
     assert isinstance(spoke, Spoke)
-    refused = Rejected(turn=spoke.turn, complaints=("too short",), reply=spoke.reply.model_copy(update={"text": "No."}))
+    refused = Rejected(turn=spoke.turn, problems=("too short",), reply=spoke.reply.model_copy(update={"text": "No."}))
     first = events[0]
     assert isinstance(first, Opened)
     with JournalWriter.create("x.journal.jsonl", first) as journal:

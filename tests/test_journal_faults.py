@@ -31,7 +31,7 @@ from journals import (
     written,
 )
 
-from debate_orchestrator.core.events import Noted, Voted
+from debate_orchestrator.core.events import Noted, Submitted
 from debate_orchestrator.reports.forms import without_checksum
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadJournal, DamagedJournal, DebateError, LockedJournal
@@ -236,9 +236,9 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, how: str) -> None:
     assert told["saved"] > 3
     assert told["whole"], "it reads whole while the disk is full"
     assert len(told["complaints"]) == 2, "each attempt fails, and can be made again"
-    for complaint in told["complaints"]:
-        assert str(room / "j.jsonl") in complaint
-        assert "everything before is saved. Try: make room and run the same command again." in complaint
+    for problem in told["complaints"]:
+        assert str(room / "j.jsonl") in problem
+        assert "everything before is saved. Try: make room and run the same command again." in problem
     full, after = read(out / "full.jsonl"), read(out / "after.jsonl")
     assert (len(full.entries), full.torn) == (told["saved"], 0)
     assert after.entries[:-2] == full.entries
@@ -263,7 +263,7 @@ def test_a_key_that_is_no_text_is_not_changed_in_silence(tmp_path: Path) -> None
     path = tmp_path / "j.jsonl"
     with JournalWriter.create(path, opened()) as writer:
         with suppress(UnicodeEncodeError, DebateError):
-            writer.append(Voted(turn="t", ballot={"\ud800": 1}, reply=said("{}")))
+            writer.append(Submitted(turn="t", data={"\ud800": 1}, reply=said("{}")))
         assert read(path).events == writer.events
 
 

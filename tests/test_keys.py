@@ -117,7 +117,7 @@ def test_a_key_that_no_header_takes(debate: Run, monkeypatch: pytest.MonkeyPatch
 def test_an_echoed_refusal(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch, tail: str) -> None:
     """A server that quotes the key in its refusal, in whatever form, gets it neither onto a screen nor into a file."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", f"{KEY}{tail}")
-    server.trouble = lambda request, n: {"status": 401, "message": f"no: {' '.join(FORMS)}", "kind": FORMS[1]}
+    server.problem = lambda request, n: {"status": 401, "message": f"no: {' '.join(FORMS)}", "kind": FORMS[1]}
     ran = debate("run", *SETUP, "--judge=anthropic:m", "--a=anthropic:m", "--b=anthropic:m")
 
     assert ran.code == 4 and "HTTP 401: no: [key]" in ran.err
@@ -128,7 +128,7 @@ def test_an_echoed_refusal(debate: Run, server: Server, monkeypatch: pytest.Monk
 def test_a_refusal_is_cut_behind_the_key(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long refusal is shortened only after the key is out of it, so that no part of the key is left at the cut."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    server.trouble = lambda request, n: {"status": 401, "message": f"{'.' * 290}{KEY}"}
+    server.problem = lambda request, n: {"status": 401, "message": f"{'.' * 290}{KEY}"}
     ran = debate("run", *SETUP, "--judge=anthropic:m", "--a=anthropic:m", "--b=anthropic:m")
 
     assert leaks(ran, ("sk-ant",)) == []
@@ -142,7 +142,7 @@ def test_a_key_in_a_speech(debate: Run, server: Server, monkeypatch: pytest.Monk
     """A key in a speech, also where it comes in two pieces, is in no journal, report or line that is printed."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     text = f"{'This is said first. ' * 4}{'.' * 70} {' and '.join(FORMS)}. This is said last."
-    server.trouble = lambda request, n: {"text": text} if "output_config" not in request else None
+    server.problem = lambda request, n: {"text": text} if "output_config" not in request else None
     ran = debate("run", *SETUP, "--judge=anthropic:m", "--a=anthropic:m", "--b=anthropic:m", *([flag] if flag else []))
 
     assert ran.code == 0, ran.err

@@ -15,8 +15,8 @@ from speakers import Speaker, begun, driven
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import Asked, Rejected, Reopened, Reply
-from debate_orchestrator.core.fold import CurrentState, admits, fold
-from debate_orchestrator.engine.retry import FIRST, LONGEST, next_delay
+from debate_orchestrator.core.fold import CurrentState, check_event, fold
+from debate_orchestrator.engine.retry import FIRST, MAX_WAIT, next_delay
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.storage.journal import read
@@ -29,7 +29,7 @@ def test_a_whole_debate(tmp_path: Path) -> None:
         debate = driven(journal, Speaker())
 
         assert debate.complete
-        assert fold(read(tmp_path / "j").events).answers == debate.answers
+        assert fold(read(tmp_path / "j").events).replies == debate.replies
 
 
 def test_independent_turns_run_at_once(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_siblings_answers_survive_a_failure(tmp_path: Path) -> None:
     debate = fold(read(tmp_path / "j").events)
 
     assert [turn.id for turn in debate.due] == ["1.challenge.a"]
-    assert "1.challenge.b" in debate.answers
+    assert "1.challenge.b" in debate.replies
 
 
 def test_nothing_paid_is_asked_again(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_ballot_is_asked_for_again(tmp_path: Path) -> None:
     assert "could not be used" in asked[1].messages[-1].parts[-1]
     assert '"winner": "a", "code_3": ' in asked[1].messages[-1].parts[-1]
     assert asked[1].messages[-1].parts[:-1] == asked[0].messages[-1].parts[:-1]
-    assert debate.ballot("1.verdict.judge") is not None
+    assert debate.submitted("1.verdict.judge") is not None
 
 
 def test_a_panel_goes_on_without_one_judge(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
             turn = current.state.due[0].id
             for text in ("No.", "Never."):
                 reply = Reply(text=text, brief="0" * 64, by="old")
-                event = Rejected(turn=turn, complaints=("no JSON",), reply=reply)
+                event = Rejected(turn=turn, problems=("no JSON",), reply=reply)
                 record_event(journal, current, event)
             if current.state.due and current.state.due[0].speaking:
                 current = CurrentState(driven(journal, Speaker(rounds=1), "a", "b"))
@@ -173,7 +173,7 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
     verdict = tally.verdict(fold(read(tmp_path / "j").events))
     assert verdict is not None and verdict.winner == "a"
     with pytest.raises(OutOfTurn, match="Only a debate that is undecided"):
-        admits(debate, Reopened())
+        check_event(debate, Reopened())
 
 
 def test_a_spoiled_speech_is_kept_and_asked_anew(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ SECONDS = st.floats(1, 86_400)
 def test_waits_double_up_to_a_minute(attempt: int, drawn: float, retry_for: float) -> None:
     """A wait is half to all of a doubling second, at most a minute, and never zero."""
     waited = next_delay(TransientError("x"), attempt, 0, retry_for, lambda: drawn)
-    whole = min(FIRST * 2 ** min(attempt - 1, 16), LONGEST)
+    whole = min(FIRST * 2 ** min(attempt - 1, 16), MAX_WAIT)
 
     assert waited is not None
     assert 0 < waited <= whole

@@ -26,7 +26,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
     with serving(Server()) as made:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
-        made.trouble = lambda request, n: {"text": DERIVED} if deriving(request) else None
+        made.problem = lambda request, n: {"text": DERIVED} if deriving(request) else None
         yield made
 
 
@@ -43,7 +43,7 @@ def opened() -> Opened:
 def test_positions_are_derived(debate: Run, server: Server) -> None:
     """The judge's model derives both positions; they are marked as derived, and the reply is on record."""
     ran = debate("run", *SETUP)
-    setup, derived = opened().setup, opened().derived
+    setup, derived = opened().settings, opened().derived
 
     assert ran.code == 0, ran.err
     assert setup.positions == {"a": "Tabs it is.", "b": "Spaces it is."}
@@ -72,11 +72,11 @@ def test_a_key_in_the_topic_is_not_sent(
 def test_a_reply_that_will_not_do_is_asked_for_again(debate: Run, server: Server) -> None:
     """Prose in place of positions is asked for once more, and both replies are on the bill."""
     said = iter(["I would rather not.", DERIVED])
-    server.trouble = lambda request, n: {"text": next(said)} if deriving(request) else None
+    server.problem = lambda request, n: {"text": next(said)} if deriving(request) else None
     assert debate("run", *SETUP).code == 0
     assert [one.text for one in opened().derived] == ["I would rather not.", DERIVED]
 
-    server.trouble = lambda request, n: {"text": "No."} if deriving(request) else None
+    server.problem = lambda request, n: {"text": "No."} if deriving(request) else None
     ran = debate("run", *SETUP, "--output=other.md")
     assert ran.code == 4
     assert "2 replies" in ran.err and "--position-a" in ran.err
@@ -85,7 +85,7 @@ def test_a_reply_that_will_not_do_is_asked_for_again(debate: Run, server: Server
 
 def test_trouble_passes(debate: Run, server: Server) -> None:
     """A refused call for positions is made again."""
-    server.trouble = lambda request, n: {"status": 529} if n == 0 else {"text": DERIVED} if deriving(request) else None
+    server.problem = lambda request, n: {"status": 529} if n == 0 else {"text": DERIVED} if deriving(request) else None
 
     assert debate("run", *SETUP).code == 0
 
@@ -121,7 +121,7 @@ def test_nothing_is_asked_that_could_not_be_opened(debate: Run, server: Server) 
 
 def test_patience_holds_for_the_moderator_too(debate: Run, server: Server) -> None:
     """Trouble is shown, and bounded by the patience that was given."""
-    server.trouble = lambda request, n: {"status": 529}
+    server.problem = lambda request, n: {"status": 529}
     ran = debate("run", *SETUP, "--retry-for=1")
 
     assert ran.code == 3

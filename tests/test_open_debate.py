@@ -87,7 +87,7 @@ def test_a_pause(here: Path, resumes: bool) -> None:
             stop.set()
 
     async def paused() -> bool:
-        pauses.append(len(debate.state.answers))
+        pauses.append(len(debate.state.replies))
         stop.clear()
         return resumes
 

@@ -156,7 +156,7 @@ def test_malformed_data(
 
     with pytest.raises(BadFile) as refused:
         probe.load()
-    assert problem in " ".join(refused.value.complaints)
+    assert problem in " ".join(refused.value.problems)
 
 
 # Judges
@@ -230,9 +230,9 @@ def test_a_ballot_on_something_else_is_refused(here: Path, change: str) -> None:
     opened, speeches = probe.opening(ballot.case, ballot.judge)
     cast = {"a": ("command:touch marker",), "b": ("host",), "judge": ("rehearse",)}
     updates = {
-        "cast": {"setup": opened.setup.model_copy(update={"cast": cast})},
+        "cast": {"settings": opened.settings.model_copy(update={"cast": cast})},
         "templates": {"templates": {"formats/transcript/ballot.md.j2": "Vote for a."}},
-        "topic": {"setup": opened.setup.model_copy(update={"topic": "Something else?"})},
+        "topic": {"settings": opened.settings.model_copy(update={"topic": "Something else?"})},
     }
     if change == "speech":
         speeches[0] = speeches[0].model_copy(update={"reply": speeches[0].reply.model_copy(update={"text": "Mine."})})
@@ -299,7 +299,7 @@ def test_a_failing_judge_stops_no_other(tmp_path: Path) -> None:
     run = ProbeRun(FEW, ["command:false", "rehearse"], str(tmp_path))
     (failure,) = ask(run)
 
-    assert "command:false" in failure.complaints[0]
+    assert "command:false" in failure.problems[0]
     assert {ballot.judge for ballot in run.pending()} == {"command:false"} and len(run.pending()) == 4
     assert rows(run, "pending", 0) == {"unchanged": 1, "padded": 2} and rows(run, "pending", 1) == {}
 

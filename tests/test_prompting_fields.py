@@ -79,7 +79,7 @@ def test_what_was_filled_in_will_do(data: st.DataObject, shape: Shape) -> None:
         try:
             fields.read(step, TERMS, said)
         except BadReply as error:
-            assert error.complaints
+            assert error.problems
             continue
         entered[step.place] = said
         if (value := fields.value(shape, TERMS, entered)) is not None:
@@ -218,7 +218,7 @@ def test_a_short_form_asks_what_only_a_person_knows() -> None:
         entered = {step.place: {"scores": "7 1", "text": "So."}.get(step.field.kind, "1") for step in asked}
         full = fields.completed(shape, TERMS, entered)
 
-        assert len(asked) <= fields.MOST_ASKED, name
+        assert len(asked) <= fields.MAX_ASKED, name
         assert all(step in asked for step in every if step.default is None), name
         value = fields.value(shape, TERMS, full)
         assert value is not None and check(shape, value, TERMS) == [], name
@@ -230,7 +230,7 @@ def test_the_final_form_asks_for_an_unresolved_question() -> None:
     first: Place = ("unresolved_questions", "1")
     for entered in ({}, {first: "Does it scale?"}):
         asked = fields.shortened(fields.steps(shape, TERMS, entered), "unresolved_questions")
-        assert first in [step.place for step in asked] and len(asked) <= fields.MOST_ASKED
+        assert first in [step.place for step in asked] and len(asked) <= fields.MAX_ASKED
         assert ("unresolved_questions", "2") not in [step.place for step in asked]
 
 

@@ -17,7 +17,7 @@ from debate_orchestrator.prompting.templates import (
     TemplateCheck,
     error_location,
     error_text,
-    find_mistakes,
+    find_problems,
 )
 from debate_orchestrator.setup.session import QuestionTexts
 from debate_orchestrator.util import resources
@@ -127,7 +127,7 @@ def told(text: str, kinds: list[KnownNames], **others: str) -> list[str]:
     own = {"formats/x/one.j2": text} | {f"formats/x/{name}.j2": said for name, said in others.items()}
     return [
         one.removeprefix("formats/x/")
-        for one in find_mistakes(Sandbox(own), own, {"formats/x/one.j2": EntryTemplate(kinds, "x")})
+        for one in find_problems(Sandbox(own), own, {"formats/x/one.j2": EntryTemplate(kinds, "x")})
     ]
 
 

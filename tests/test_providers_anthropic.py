@@ -23,7 +23,7 @@ from messages_server import Server, serving
 from debate_orchestrator.core.events import EVENT, CallFailed, FoundPage, Reply, Spoke, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.providers.anthropic import MessagesAnswer as Answer
+from debate_orchestrator.providers.anthropic import MessagesReply as Answer
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ProviderFailed
@@ -124,7 +124,7 @@ def test_search(server: Server) -> None:
         "encrypted_index": "i",
     }
     first = {"text": "First. ", "stop": "pause_turn", "blocks": [block], "citations": [cited]}
-    server.trouble = lambda request, n: first if n == 0 else {"text": "Then."}
+    server.problem = lambda request, n: first if n == 0 else {"text": "Then."}
     reply = replied("anthropic:m", search=True)
 
     assert reply.text == "First. Then."
@@ -139,7 +139,7 @@ def test_search(server: Server) -> None:
 def test_a_server_without_search(server: Server) -> None:
     """A server that knows no search is asked at once without it, and what was lacking is on record."""
     refusal = {"status": 400, "message": "tools.0: web_search is not supported"}
-    server.trouble = lambda request, n: refusal if "tools" in request else None
+    server.problem = lambda request, n: refusal if "tools" in request else None
 
     assert replied("anthropic:m", search=True).lacked == ("search",)
     assert len(server.requests) == 2
@@ -214,7 +214,7 @@ def test_the_library_is_loaded_late(here: Path) -> None:
 
 def test_no_redirect_is_followed(server: Server) -> None:
     """A server that sends a call elsewhere gets it nowhere: a key would go along."""
-    server.trouble = lambda request, n: {"status": 307, "headers": {"location": f"{server.url}/elsewhere"}}
+    server.problem = lambda request, n: {"status": 307, "headers": {"location": f"{server.url}/elsewhere"}}
     with pytest.raises(ProviderFailed):
         replied("anthropic:m")
 

@@ -150,8 +150,8 @@ def test_too_much(program: Callable[[str], str]) -> None:
     with pytest.raises(TransientError, match="more than 262,144 bytes") as failure:
         ask(program("import sys\nwhile True: sys.stdout.write('x' * 9999)"))
 
-    assert isinstance(failure.value.partial, Reply) and len(failure.value.partial.text) == replies.LARGEST
-    assert len(ask(program(f"print('x' * {replies.LARGEST - 1})")).text) == replies.LARGEST - 1
+    assert isinstance(failure.value.partial, Reply) and len(failure.value.partial.text) == replies.MAX_SIZE
+    assert len(ask(program(f"print('x' * {replies.MAX_SIZE - 1})")).text) == replies.MAX_SIZE - 1
 
 
 def test_secrets_stay_secret(program: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.providers.api import cause, http_options, is_refused_connection, read_stream
-from debate_orchestrator.providers.faults import SilenceClock, broken, quote, refused, retry_after, with_partial
+from debate_orchestrator.providers.call_errors import SilenceClock, broken, quote, refused, retry_after, with_partial
 from debate_orchestrator.providers.limits import LIMITS, Length, Meter, OverLimit
 from debate_orchestrator.providers.servers import key_name, server
 from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
@@ -133,7 +133,7 @@ def test_an_answer_has_an_end() -> None:
 )
 def test_a_refused_key_is_named(who: str, name: str) -> None:
     """A server that refuses the key is told of with the variable that holds it."""
-    [said] = refused(who, 401, "no", {}).complaints
+    [said] = refused(who, 401, "no", {}).problems
     assert f"set the key in {name}" in said
 
 

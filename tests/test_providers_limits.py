@@ -329,7 +329,7 @@ def test_a_whole_debate_of_small_pieces(debate: Run, monkeypatch: pytest.MonkeyP
     with serving(Server()) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         server.piece = 4
-        server.trouble = lambda request, n: {"text": text} if n < 2 else None
+        server.problem = lambda request, n: {"text": text} if n < 2 else None
         ran = debate("run", *SETUP, "--events", "--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:m")
 
     assert ran.code == 0, ran.err

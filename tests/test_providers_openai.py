@@ -95,7 +95,8 @@ def test_a_structured_reply(llmock: LLMock) -> None:
     ],
 )
 def test_a_fault(llmock: LLMock, inject: Callable[[LLMock], Any], kind: type[ExternalError], text: str) -> None:
-    """Each fault of a server is the error that faults.py says it is, after one call; what had come of it is kept."""
+    """Each fault of a server is the error that call_errors.py says it is, after one call; what had come of it is
+    kept."""
     inject(llmock)
     with pytest.raises(kind, match=text) as failure:
         ask(retry_for=2 if "silence" in text else 20)

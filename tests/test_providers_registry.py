@@ -20,7 +20,7 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers import casting, discovery, pricing, registry
-from debate_orchestrator.providers.discovery import misspelt
+from debate_orchestrator.providers.discovery import misspelling_questions
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import Permissions, call_provider
 from debate_orchestrator.providers.registry import ENTRIES
@@ -161,7 +161,7 @@ def test_entries_agree_with_the_words_of_a_cast() -> None:
 )
 def test_a_near_miss(spec: str, asked: list[str]) -> None:
     """A vendor's model that is nearly a known one is asked about, once; a new version or family is not."""
-    questions = misspelt({"a": (spec,), "judge": (spec, spec)})
+    questions = misspelling_questions({"a": (spec,), "judge": (spec, spec)})
 
     assert [question.rpartition("Did you mean ")[2].rstrip("?") for question in questions] == asked
 

@@ -19,7 +19,7 @@ from speakers import Speaker, begun, driven, take_turns
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import Reply, Spoke, Usage, Voted
+from debate_orchestrator.core.events import Reply, Spoke, Submitted, Usage
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check
@@ -33,7 +33,7 @@ from debate_orchestrator.providers import casting, rehearse
 from debate_orchestrator.providers.casting import cast_problems, make_provider, make_providers
 from debate_orchestrator.providers.clerk import Clerk, unchecked
 from debate_orchestrator.providers.human import Human
-from debate_orchestrator.providers.provider import Personal
+from debate_orchestrator.providers.provider import PersonProvider
 from debate_orchestrator.providers.rehearse import filled
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import model_spec
@@ -69,7 +69,7 @@ def test_it_goes_through_a_whole_debate(tmp_path: Path, rounds: int, strictness:
 
     assert debate.complete
     assert debate.rejected == {} and costs_of(debate).lines == ()
-    assert {type(one) for one in debate.answers.values()} == {Spoke, Voted}
+    assert {type(one) for one in debate.replies.values()} == {Spoke, Submitted}
     assert len(tally.results(debate)) == rounds
     assert tally.conceded(debate) is None
     assert not any(tally.intervened(debate, n) for n in range(1, rounds + 1))
@@ -181,7 +181,7 @@ def test_it_answers_by_turn(recording: Path, tmp_path: Path) -> None:
     recorded = fold(read(recording).events)
 
     assert again.complete
-    assert {t: a.reply.text for t, a in again.answers.items()} == {t: a.reply.text for t, a in recorded.answers.items()}
+    assert {t: a.reply.text for t, a in again.replies.items()} == {t: a.reply.text for t, a in recorded.replies.items()}
 
 
 def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def held(here: Path, person: StandIn) -> DebateState:
         current = CurrentState(debate)
         seats = casting.make_providers(current)
         [human] = {id(one): one for one in seats.values()}.values()
-        assert isinstance(human, Personal)
+        assert isinstance(human, PersonProvider)
         human.person = person
         try:
             asyncio.run(take_turns(journal, current, seats))
@@ -294,7 +294,7 @@ def test_a_person_who_leaves(here: Path) -> None:
     debate = held(here, StandIn(leaves="1.challenge.b"))
 
     assert [turn.id for turn in debate.due] == ["1.challenge.b"]
-    assert not debate.failed["1.challenge.b"][0].unsure
+    assert not debate.failed["1.challenge.b"][0].maybe_billed
 
 
 def test_no_terminal() -> None:
@@ -352,8 +352,8 @@ def checks(debate: DebateState, clerk: Clerk) -> list[dict[str, Any]]:
     (turn,) = debate.due
     made = asyncio.run(clerk.reply(brief(debate, turn), lambda piece: None))
     event = replies.parse_reply(debate, turn, made, None)
-    assert isinstance(event, Voted)
-    found: list[dict[str, Any]] = event.ballot["checks"]
+    assert isinstance(event, Submitted)
+    found: list[dict[str, Any]] = event.data["checks"]
     return found
 
 

@@ -116,7 +116,7 @@ def test_settings_are_refused_before_anything_is_written(here: Path) -> None:
     """All errors of the settings come at once; people, unknown models and unknown forms are refused."""
     with pytest.raises(BadSettings) as raised:
         asyncio.run(run({"topic": "", "rounds": 99, "cast": "nobody:x"}))
-    assert len(raised.value.complaints) >= 2
+    assert len(raised.value.problems) >= 2
     with pytest.raises(BadSettings, match="cast: a: a human needs a terminal"):
         asyncio.run(open_debate(SETTINGS | {"cast": {"a": "human", "b": "host", "judge": "host"}}))
     with pytest.raises(BadSettings, match="a is human and b and judge is host, which can't be in one debate"):

@@ -33,7 +33,7 @@ from debate_orchestrator.web.public.limits import (
     PostgresLimits,
 )
 from debate_orchestrator.web.public.site import charged, spent_before
-from debate_orchestrator.web.public.views import LARGEST_FORM
+from debate_orchestrator.web.public.views import MAX_FORM_SIZE
 from debate_orchestrator.web.runs import Run
 
 FORM = "application/x-www-form-urlencoded"
@@ -105,7 +105,7 @@ def test_only_its_own_names_are_served(visitor: PublicVisitor, host: str) -> Non
 
 
 def test_the_desk_is_not_there(visitor: PublicVisitor) -> None:
-    """A public site has no address of the desk or of seats, with whatever cookie."""
+    """A public site has no address of the dashboard or of seats, with whatever cookie."""
     for path in ("/enter?key=0", "/new", "/search?q=x", "/compare", "/debates/x", "/seat/x/a/0"):
         assert visitor.get(path).status_code == 404
 
@@ -114,7 +114,7 @@ def test_forms_have_a_size_and_a_type(visitor: PublicVisitor) -> None:
     """A form over the limit is refused before it is read, and anything that is no form too."""
     visitor.token()  # the browser has the cookie of the form
     sent = {**visitor.headers, "origin": f"https://{HOST}", "content-type": FORM}
-    large = b"topic=" + b"x" * LARGEST_FORM
+    large = b"topic=" + b"x" * MAX_FORM_SIZE
     assert visitor.client.post("/start", content=large, headers=sent).status_code == 413
     assert visitor.client.post("/start", content=iter([large]), headers=sent).status_code == 413
     as_json = {**sent, "content-type": "application/json"}
@@ -141,7 +141,7 @@ def test_pages_run_no_script_of_others(visitor: PublicVisitor) -> None:
 
 def test_a_flood_is_stopped(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """A visitor who asks too often is told when to come back; others are served meanwhile."""
-    monkeypatch.setattr(visitors, "_MOST_REQUESTS", 5)
+    monkeypatch.setattr(visitors, "_MAX_REQUESTS", 5)
     codes = [visitor.get("/static/page.css").status_code for _ in range(7)]
     assert codes == [200] * 5 + [429] * 2
     assert 1 <= int(visitor.get("/").headers["retry-after"]) <= 60
@@ -151,7 +151,7 @@ def test_a_flood_is_stopped(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPa
 
 def test_visitors_that_are_counted_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests from ever new addresses fill no memory."""
-    monkeypatch.setattr(visitors, "_MOST_VISITORS", 10)
+    monkeypatch.setattr(visitors, "_MAX_VISITORS", 10)
     requests = visitors.Requests()
     for number in range(50):
         requests.admit({"method": "GET", "headers": [(FORWARDED, b"10.0.0.%d" % number)]}, {})
@@ -224,8 +224,8 @@ async def opened(stream: live.EventStream) -> tuple[int, asyncio.Task[None]]:
 def test_streams_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """One visitor can't hold all streams, all visitors together can't hold more than there are, and a stream that ends
     makes room."""
-    monkeypatch.setattr(live, "MOST_OF_A_VISITOR", 2)
-    monkeypatch.setattr(live, "MOST_VIEWERS", 3)
+    monkeypatch.setattr(live, "MAX_STREAMS_OF_VISITOR", 2)
+    monkeypatch.setattr(live, "MAX_VIEWERS", 3)
 
     async def run() -> None:
         audience = live.Audience()
@@ -423,7 +423,7 @@ def test_money_is_counted_before_a_debate_begins(here: Path, monkeypatch: pytest
             assert "retry-after" not in refused.headers
             visitor.started(cast="free")
     (journal,) = Path().glob("*.public.journal.jsonl")
-    assert fold(read(str(journal)).events).opened.setup.max_cost == 0.5
+    assert fold(read(str(journal)).events).opened.settings.max_cost == 0.5
     assert charged(fold(read(str(journal)).events)) == 0.5
     assert "sk-ant" not in journal.read_text(encoding="utf-8")
 

@@ -28,7 +28,7 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.web.public import rules as rules_module
 from debate_orchestrator.web.public.rules import parse_rules, risks_of
-from debate_orchestrator.web.public.visitors import explained
+from debate_orchestrator.web.public.visitors import public_reasons
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_debate_from_the_front_page_to_its_report(visitor: PublicVisitor) -> N
     assert "Should we move to gRPC?" in shown and "A rehearsal" in shown
     assert "Should we move to gRPC?" in visitor.text("/")
     assert "Should we move to gRPC?" in visitor.text(f"{path}/report")
-    setup = opened(path).setup
+    setup = opened(path).settings
     assert setup.rounds == 1 and setup.positions["a"] == "We should move to gRPC."
     assert visitor.address not in repr(vars(visitor.site.limits))
     for file in (file for file in Path().rglob("*") if file.is_file()):
@@ -113,7 +113,7 @@ def test_positions_follow_from_the_topic(here: Path, topic: str, position: str |
         if position is None:
             assert answer.status_code == 422 and "what each side is to argue" in answer.text
         else:
-            assert opened(answer.headers["location"]).setup.positions["a"] == position
+            assert opened(answer.headers["location"]).settings.positions["a"] == position
 
 
 @pytest.mark.parametrize("field", ["format", "cast.a", "other.a", "output", "context", "max_cost", "judge"])
@@ -257,7 +257,7 @@ def test_the_queue_says_how_long(here: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (TransientError("secret", unsure=True), "did not answer in time"),
+        (TransientError("secret", maybe_billed=True), "did not answer in time"),
         (OverBudget("secret"), "Try: start a debate with fewer rounds"),
         (LockedJournal("secret"), "Try: load this page again"),
         (JournalWriteError("secret"), "What was said until now is kept"),
@@ -267,7 +267,7 @@ def test_the_queue_says_how_long(here: Path) -> None:
 )
 def test_every_failure_says_what_to_do(error: Exception, words: str) -> None:
     """A visitor learns whether to wait, to try again or to change something, and nothing that the error names."""
-    told = " ".join(explained(error))
+    told = " ".join(public_reasons(error))
 
     assert words in told and "secret" not in told
 

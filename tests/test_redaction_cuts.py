@@ -16,11 +16,11 @@ from debate_orchestrator.core.events import FoundPage, Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.evidence import pages, reader
 from debate_orchestrator.prompting.briefs import Brief, Message
-from debate_orchestrator.providers import api, command, faults
-from debate_orchestrator.providers.anthropic import MessagesAnswer
+from debate_orchestrator.providers import api, call_errors, command
+from debate_orchestrator.providers.anthropic import MessagesReply
 from debate_orchestrator.providers.bounded_body import LimitedBody
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.openai import CompletionsAnswer
+from debate_orchestrator.providers.openai import CompletionsReply
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Piece, call_provider
 from debate_orchestrator.storage.journal import read as read_journal
 from debate_orchestrator.util.errors import BadJournal, TransientError, short_repr
@@ -60,7 +60,7 @@ class Stream(httpx2.AsyncByteStream):
 async def body(stream: Stream) -> str:
     """What is read of an error's body, as it is quoted."""
     read = b"".join([piece async for piece in LimitedBody(stream, "", LIMITS, whole=False)])
-    return faults.quote(read.decode("utf-8", "replace"))
+    return call_errors.quote(read.decode("utf-8", "replace"))
 
 
 def long_body(key: str, left: int) -> str:
@@ -72,7 +72,7 @@ def broken_body(key: str, left: int) -> str:
 
 
 def completions(key: str, left: int) -> str:
-    answer, named = CompletionsAnswer(), up_to(api.LONGEST_FIELD, key, left)
+    answer, named = CompletionsReply(), up_to(api.MAX_FIELD_LENGTH, key, left)
     answer.take({"model": named, "choices": [{"finish_reason": named}]})
     reply = answer.reply("openai:x")
     assert reply.model and reply.stop
@@ -80,7 +80,7 @@ def completions(key: str, left: int) -> str:
 
 
 def messages(key: str, left: int) -> str:
-    answer, named = MessagesAnswer(), up_to(api.LONGEST_FIELD, key, left)
+    answer, named = MessagesReply(), up_to(api.MAX_FIELD_LENGTH, key, left)
     answer.take({"type": "message_start", "message": {"model": named}})
     answer.take({"type": "message_delta", "delta": {"stop_reason": named, "stop_details": {"explanation": named}}})
     answer.endings = {str(answer.stop): "refused"}
@@ -126,8 +126,8 @@ WHOLE_TEXTS: dict[str, Cut] = {
     "a broken body of an error": broken_body,
     "what Chat Completions names": completions,
     "what the Messages API names": messages,
-    "a quotation": lambda key, left: faults.quote(f"{'x' * (300 - left)}{key}"),
-    "the end of a quotation": lambda key, left: faults.quote(f"{key}{'x' * (300 - left)}", end=True),
+    "a quotation": lambda key, left: call_errors.quote(f"{'x' * (300 - left)}{key}"),
+    "the end of a quotation": lambda key, left: call_errors.quote(f"{key}{'x' * (300 - left)}", end=True),
     "a value in an error": lambda key, left: short_repr(f"{'x' * (59 - left)}{key}" + "y" * 60),
     "a file that is no journal": journal,
     "any text": lambda key, left: truncate(f"{'x' * (99 - left)}{key}", 99),

@@ -15,8 +15,8 @@ from debates import opening
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Reply, Spoke, Voted
-from debate_orchestrator.core.values import FREE_TEXT, Value
+from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Reply, Spoke, Submitted
+from debate_orchestrator.core.values import FREE_TEXT, FrozenModel
 from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.redact import redact, secrets
@@ -207,20 +207,20 @@ STRUCTURE = (
     " Reassigned.seat Reassigned.who"
     " Reply.brief Reply.by Reply.code Reply.lacked Settings.cast Settings.first Settings.format Settings.strictness"
     " Rejected.turn Spoke.turn CallFailed.by"
-    " CallFailed.turn Voted.turn Condition.strictness Condition.option"
+    " CallFailed.turn Submitted.turn Condition.strictness Condition.option"
 )
 
 
-def holders(annotation: object) -> set[type[Value]]:
+def holders(annotation: object) -> set[type[FrozenModel]]:
     """The values that an annotation names, with all that they hold."""
-    if isinstance(annotation, type) and issubclass(annotation, Value):
+    if isinstance(annotation, type) and issubclass(annotation, FrozenModel):
         fields = [one.annotation for one in annotation.model_fields.values()]
         inner = [one for one in fields if not _names(one, annotation)]
         return {annotation}.union(*map(holders, inner))
     return set().union(*map(holders, get_args(annotation)))
 
 
-def _names(annotation: object, value: type[Value]) -> bool:
+def _names(annotation: object, value: type[FrozenModel]) -> bool:
     return annotation is value or any(_names(one, value) for one in get_args(annotation))
 
 
@@ -248,8 +248,8 @@ def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch
     events: list[Event] = [
         opening(topic="Is 1.opening.a safe?", cast={"a": ("host",), "b": ("host",), "judge": ("judge-1",)}),
         Spoke(turn="1.opening.a", reply=reply),
-        Voted(turn="1.verdict.judge-1", ballot={"judge-1": "It is 1.opening.a."}, reply=reply),
-        CallFailed(turn="1.opening.a", by="judge-1", trouble="1.opening.a: no", reply=reply),
+        Submitted(turn="1.verdict.judge-1", data={"judge-1": "It is 1.opening.a."}, reply=reply),
+        CallFailed(turn="1.opening.a", by="judge-1", problem="1.opening.a: no", reply=reply),
         QuestionAsked(question="Why 1.opening.a?", to=("judge-1",)),
     ]  # fmt: skip
     monkeypatch.setenv("DEBATE_KEY_A", "1.opening.a")

@@ -25,10 +25,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import EVENT, Declined, Reply, Spoke, Voted
+from debate_orchestrator.core.events import EVENT, Declined, Reply, Spoke, Submitted
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.replies import LARGEST, decode, parse_reply, parse_structured
+from debate_orchestrator.prompting.replies import MAX_SIZE, decode, parse_reply, parse_structured
 from debate_orchestrator.util.errors import BadReply
 
 SPEECH, BALLOT = debated(until="1.opening.b"), debated(until="1.verdict.judge")
@@ -38,7 +38,7 @@ def reply(text: str) -> Reply:
     return Reply(text=text, brief="0" * 64, by="host")
 
 
-def said(text: str, debate: DebateState = SPEECH) -> Spoke | Declined | Voted:
+def said(text: str, debate: DebateState = SPEECH) -> Spoke | Declined | Submitted:
     """The event that a text amounts to for the turn that is due."""
     return parse_reply(debate, debate.due[0], reply(text), None)
 
@@ -46,7 +46,7 @@ def said(text: str, debate: DebateState = SPEECH) -> Spoke | Declined | Voted:
 def vote(**changes: Any) -> dict[str, Any]:
     """A ballot for round 1, with changes."""
     turn = BALLOT.due[0]
-    return filled(BALLOT.shape(turn) or {}, schedule.terms(BALLOT, turn)) | marks() | changes
+    return filled(BALLOT.shape(turn) or {}, schedule.shape_context(BALLOT, turn)) | marks() | changes
 
 
 # Bytes
@@ -59,7 +59,7 @@ def vote(**changes: Any) -> dict[str, Any]:
         ("Sø — 試 🙂\n".encode(), "Sø — 試 🙂\n"),
         (b"\xef\xbb\xbfSo.", "So."),
         (b"\tSo.\r\n\x0c\x1b[1m", "\tSo.\r\n\x0c\x1b[1m"),
-        (b"x" * LARGEST, "x" * LARGEST),
+        (b"x" * MAX_SIZE, "x" * MAX_SIZE),
         (b"So\x00\x07.", "So\x00\x07."),
     ],
     ids=["ascii", "unicode", "byte order mark", "white space", "largest", "control characters"],
@@ -74,7 +74,7 @@ def test_text_is_taken_to_the_letter(data: bytes, text: str) -> None:
     [
         (b"", "the reply is empty"), (b" \n\t\r\n", "the reply is empty"), (b"\xef\xbb\xbf", "the reply is empty"),
         (b"So \xff", "not UTF-8 text .at offset 3"), ("So.".encode("utf-16"), "not UTF-8 text .at offset 0"),
-        (b"\xed\xa0\x80", "not UTF-8"), (b"\x89PNG\r\n", "not UTF-8"), (b"x" * (LARGEST + 1), "262,145 bytes"),
+        (b"\xed\xa0\x80", "not UTF-8"), (b"\x89PNG\r\n", "not UTF-8"), (b"x" * (MAX_SIZE + 1), "262,145 bytes"),
         (b"x" * 5_000_000, "5,000,000 bytes"),
     ],
     ids=range(9),
@@ -92,7 +92,7 @@ def test_any_bytes_are_text_or_refused(data: bytes) -> None:
     try:
         text = decode("x", data)
     except BadReply as error:
-        assert len(error.complaints) == 1
+        assert len(error.problems) == 1
     else:
         assert text.strip()
         assert text.encode() == data.removeprefix(b"\xef\xbb\xbf")
@@ -146,16 +146,16 @@ def test_json_may_stand_in_one_fence(form: str) -> None:
     """A ballot is taken as JSON alone or in one code fence, and the reply is kept verbatim."""
     text = form.replace("{}", json.dumps(vote(), indent=1))
     event = said(text, BALLOT)
-    assert isinstance(event, Voted)
-    assert (event.ballot, event.reply.text) == (vote(), text)
+    assert isinstance(event, Submitted)
+    assert (event.data, event.reply.text) == (vote(), text)
 
 
 def test_a_fence_inside_a_ballot_is_text() -> None:
     """Code in a judge's reasons neither ends nor begins the ballot."""
     ballot = vote(justification="See:\n```\nx\n```")
     event = said(f"```json\n{json.dumps(ballot)}\n```", BALLOT)
-    assert isinstance(event, Voted)
-    assert event.ballot == ballot
+    assert isinstance(event, Submitted)
+    assert event.data == ballot
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_json_is_read_strictly(text: str, why: str) -> None:
     """What a lenient reader would take without a word is refused in one short line."""
     with pytest.raises(BadReply, match=why) as refused:
         parse_structured("1.verdict.judge", text)
-    assert [len(one) < 300 and "\n" not in one for one in refused.value.complaints] == [True]
+    assert [len(one) < 300 and "\n" not in one for one in refused.value.problems] == [True]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_every_complaint_comes_at_once() -> None:
     """A ballot that is wrong in three fields is refused with three complaints, each with the turn's id."""
     with pytest.raises(BadReply) as refused:
         said(json.dumps(vote(winner="c", justification="", feedback=1)), BALLOT)
-    starts = [one.split(": ")[:2] for one in refused.value.complaints]
+    starts = [one.split(": ")[:2] for one in refused.value.problems]
     assert starts == [["1.verdict.judge", name] for name in ("winner", "justification", "feedback")]
 
 
@@ -336,8 +336,8 @@ def test_a_form_is_taken_as_a_ballot_is() -> None:
     """A side's structured reply is taken in the shape asked for, a refusal in it too, and otherwise refused."""
     for case in ({"refused": False, "claim": "So."}, {"refused": True, "claim": None}):
         event = said(json.dumps(case), form())
-        assert isinstance(event, Voted)
-        assert event.ballot == case
+        assert isinstance(event, Submitted)
+        assert event.data == case
     for text in ("So.", DECLINE, json.dumps({"refused": False, "claim": None})):
         with pytest.raises(BadReply):
             said(text, form())

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from reply_codes import code_of, signed
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Reply, Voted
+from debate_orchestrator.core.events import Reply, Submitted
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import parse_reply, parse_structured
@@ -28,17 +28,17 @@ ROUND, FINAL, DISSENT = (
 )
 
 
-def read(text: str, debate: DebateState) -> Voted:
+def read(text: str, debate: DebateState) -> Submitted:
     """The event that a reply to the turn that is due amounts to."""
     event = parse_reply(debate, debate.due[0], Reply(text=text, brief="0" * 64, by="x"), code_of(debate))
-    assert isinstance(event, Voted)
+    assert isinstance(event, Submitted)
     return event
 
 
 def plain(debate: DebateState, **changes: Any) -> dict[str, Any]:
     """A reply exactly as it is asked for, with changes, but for the code."""
     turn = debate.due[0]
-    return filled(debate.shape(turn) or {}, schedule.terms(debate, turn)) | changes
+    return filled(debate.shape(turn) or {}, schedule.shape_context(debate, turn)) | changes
 
 
 def dumped(debate: DebateState, reply: dict[str, Any]) -> str:
@@ -95,7 +95,7 @@ def test_a_ballot_is_found_in_what_is_said(form: str, debate: DebateState) -> No
     text = FORMS[form].replace("{}", dumped(debate, ballot))
     event = read(text, debate)
 
-    assert (event.ballot, event.reply.text) == (ballot, text)
+    assert (event.data, event.reply.text) == (ballot, text)
     assert bool(event.changes) is (form != "alone")
 
 
@@ -107,8 +107,8 @@ def test_punctuation_is_repaired(fault: str, debate: DebateState) -> None:
     text = FAULTS[fault](dumped(debate, ballot))
     event = read(text, debate)
 
-    assert event.ballot.keys() == ballot.keys()
-    assert (event.ballot["winner"], event.ballot.get("scores")) == (ballot["winner"], ballot.get("scores"))
+    assert event.data.keys() == ballot.keys()
+    assert (event.data["winner"], event.data.get("scores")) == (ballot["winner"], ballot.get("scores"))
     assert text == dumped(debate, ballot) or any(
         "punctuation of the JSON repaired" in change for change in event.changes
     )
@@ -120,7 +120,7 @@ def test_quotation_marks_within_a_text_change_no_decision(debate: DebateState) -
     decision is another for it. One that ends early and goes on as a field is asked for again."""
     ballot = BALLOT if debate is ROUND else VERDICT
     text = dumped(debate, ballot)
-    found = read(text.replace("So it is.", 'So "it" is.', 1), debate).ballot
+    found = read(text.replace("So it is.", 'So "it" is.', 1), debate).data
     assert (found["winner"], found.get("scores")) == (ballot["winner"], ballot.get("scores"))
     with pytest.raises(BadReply, match="escape the quotation marks inside texts"):
         read(text.replace("So it is.", 'So it is", "era": "past', 1), debate)
@@ -173,7 +173,7 @@ def test_what_has_one_meaning_is_read(habit: str) -> None:
     usual = {id(ROUND): BALLOT, id(FINAL): VERDICT, id(DISSENT): RECORD}[id(debate)]
     event = read(dumped(debate, usual | written), debate)
 
-    assert event.ballot == usual | wanted
+    assert event.data == usual | wanted
     assert event.changes and all(len(change) < 300 for change in event.changes)
 
 
@@ -182,8 +182,8 @@ def test_keys_by_other_spellings_and_a_wrapper() -> None:
     own = signed(VERDICT, code_of(FINAL))
     spelled = {key.replace("_", " ").title(): value for key, value in own.items()}
 
-    assert read(json.dumps(spelled), FINAL).ballot == VERDICT
-    assert read(json.dumps({"final_verdict": own}), FINAL).ballot == VERDICT
+    assert read(json.dumps(spelled), FINAL).data == VERDICT
+    assert read(json.dumps({"final_verdict": own}), FINAL).data == VERDICT
 
 
 TEXT = dumped(FINAL, VERDICT)
@@ -293,7 +293,7 @@ def test_hostile_text_is_read_or_refused(text: str) -> None:
         event = read(text, FINAL)
     except BadReply:
         return
-    assert f'"winner": "{event.ballot["winner"]}"' in text
+    assert f'"winner": "{event.data["winner"]}"' in text
 
 
 @settings(many, deadline=None)
@@ -305,10 +305,10 @@ def test_a_damaged_ballot_keeps_its_winner(cut: int, end: str, piece: str) -> No
             event = read(text, FINAL)
         except BadReply:
             continue
-        assert event.ballot["winner"] == "a" or '"winner": "b"' in text
+        assert event.data["winner"] == "a" or '"winner": "b"' in text
 
 
-MOST_CALLS = 1_000_000
+MAX_CALLS = 1_000_000
 """Calls of functions that the reading of a reply may take: about a second."""
 HOSTILE = {
     "braces": "{" * 250_000,
@@ -336,7 +336,7 @@ def test_hostile_text_takes_little_work(text: str) -> None:
         with pytest.raises(BadReply):
             read(text, FINAL)
 
-    assert calls(refuse) < MOST_CALLS
+    assert calls(refuse) < MAX_CALLS
 
 
 @for_each(['["a" ', '"[', "a: b, ", "(", 'a"b":"', "'a' b ", "[", '{"a": '])
@@ -350,7 +350,7 @@ def test_work_ends_with_the_longest_repair(piece: str) -> None:
 
     for size in (2_000, 7_900, 30_000):
         text = '{"winner": [' + (piece * size)[:size] + "}"
-        assert calls(lambda text=text: parse(text)) < MOST_CALLS, size
+        assert calls(lambda text=text: parse(text)) < MAX_CALLS, size
 
 
 @pytest.mark.parametrize("winner", ["a", "b"])
@@ -367,5 +367,5 @@ def test_sloppy_judges_are_understood(winner: str) -> None:
                 with pytest.raises(BadReply, match="'reasoning': there is no such field"):
                     read(text, debate)
                 text = sloppy_judges.written(title, winner, n, f"{asked}\n<<< COMPLAINTS")
-            ballot = read(text, debate).ballot
+            ballot = read(text, debate).data
             assert turn == turns[-1] or ballot["winner"] == winner

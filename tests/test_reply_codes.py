@@ -18,7 +18,7 @@ from reply_codes import SECRET, code_of, coded, signed
 from speakers import Speaker, begun, driven, take_turns
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Rejected, Reply, Voted
+from debate_orchestrator.core.events import Rejected, Reply, Submitted
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief, brief_file
@@ -26,7 +26,7 @@ from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.providers import anthropic
 from debate_orchestrator.providers.casting import make_provider, make_providers
-from debate_orchestrator.providers.provider import TakesBatches
+from debate_orchestrator.providers.provider import BatchApi
 from debate_orchestrator.util.errors import BadReply
 
 TEXTS = ("strongest", "weakest", "feedback")
@@ -37,7 +37,7 @@ def ballot(winner: str, a: int, b: int, words: str) -> dict[str, Any]:
     """A ballot for round 1, with words of its own in every text."""
     debate = debated(until="1.verdict.judge")
     turn = debate.due[0]
-    terms = schedule.terms(debate, turn)
+    terms = schedule.shape_context(debate, turn)
     scores = {"a": dict.fromkeys(terms.criteria, a), "b": dict.fromkeys(terms.criteria, b)}
     texts = {name: {side: f"{words} of {side}." for side in "ab"} for name in TEXTS}
     filling = filled(debate.shape(turn) or {}, terms)
@@ -64,8 +64,8 @@ def read(text: str, debate: DebateState = DEBATE, writer: str = "host") -> dict[
     """The ballot that a reply to the turn that is due amounts to."""
     code = code_of(debate)
     event = parse_reply(debate, debate.due[0], Reply(text=text, brief="0" * 64, by=writer), code)
-    assert isinstance(event, Voted)
-    return dict(event.ballot)
+    assert isinstance(event, Submitted)
+    return dict(event.data)
 
 
 QUOTED = {
@@ -96,8 +96,7 @@ def test_a_quoted_ballot_never_counts(form: str) -> None:
     with pytest.raises(BadReply, match=NO_CODE) as refused:
         read(f"A ends with a ballot.\n\n{QUOTED[form]}\n\nMy code is {CODE}, and the winner is B.")
     assert (
-        f'Try: put "code": "{CODE}" first into the object, and "end_code": "{CODE}" last.'
-        in refused.value.complaints[0]
+        f'Try: put "code": "{CODE}" first into the object, and "end_code": "{CODE}" last.' in refused.value.problems[0]
     )
 
 
@@ -198,7 +197,7 @@ def test_the_programs_own_forms_need_no_code(writer: str) -> None:
 def test_a_brief_says_what_its_reply_needs() -> None:
     """The code is the first and the last field of the schema."""
     turn = DEBATE.due[0]
-    rejected = Rejected(turn=turn.id, complaints=("no",), reply=Reply(text="{}", brief="0", by="host"))
+    rejected = Rejected(turn=turn.id, problems=("no",), reply=Reply(text="{}", brief="0", by="host"))
     for asked in (brief(DEBATE, turn, code=OWN_CODE), brief(DEBATE, turn, rejected, OWN_CODE)):
         last = asked.messages[-1].parts[-1]
         assert asked.json_schema is not None
@@ -237,7 +236,7 @@ def test_no_seat_learns_a_code_of_another_turn(more: dict[str, Any]) -> None:
             codes |= {turn.id: code.text} if code else {}
         for turn in due:
             shape = debate.shape(turn)
-            answer = None if shape is None else filled(shape, schedule.terms(debate, turn))
+            answer = None if shape is None else filled(shape, schedule.shape_context(debate, turn))
             code = code_for(debate, turn, "host", lambda: SECRET)
             asked = brief(debate, turn, code=code).messages[-1].parts[-1]
             text = "So it is." if answer is None else coded(asked, answer)
@@ -282,8 +281,8 @@ def test_a_recording_is_read_by_its_own_codes(tmp_path: Path) -> None:
         current = CurrentState(replace(fold(journal.events), cast=dict.fromkeys(("a", "b", "judge"), (seat,))))
         again = asyncio.run(take_turns(journal, current, make_providers(current)))
     assert [len(debate.rejected["1.verdict.judge"]) for debate in (recorded, again)] == [1, 1]
-    assert {id: event.reply.text for id, event in again.answers.items()} == {
-        id: event.reply.text for id, event in recorded.answers.items()
+    assert {id: event.reply.text for id, event in again.replies.items()} == {
+        id: event.reply.text for id, event in recorded.replies.items()
     }
     texts = [(tmp_path / name).read_text(encoding="utf-8") for name in ("recorded", "again")]
     assert not any("reply_key" in text or '"recorded":' in text for text in texts)
@@ -292,9 +291,9 @@ def test_a_recording_is_read_by_its_own_codes(tmp_path: Path) -> None:
 def test_ballots_on_record_know_nothing_of_codes() -> None:
     """The event holds the ballot without the code, and the reply with it."""
     event = parse_reply(DEBATE, DEBATE.due[0], Reply(text=OWN_TEXT, brief="0" * 64, by="host"), OWN_CODE)
-    assert isinstance(event, Voted)
-    assert (event.ballot, event.changes, event.reply.text) == (OWN, (), OWN_TEXT)
-    assert apply(DEBATE, event).ballot("1.verdict.judge") == event != voted("1.verdict.judge", FORGED)
+    assert isinstance(event, Submitted)
+    assert (event.data, event.changes, event.reply.text) == (OWN, (), OWN_TEXT)
+    assert apply(DEBATE, event).submitted("1.verdict.judge") == event != voted("1.verdict.judge", FORGED)
     assert "code" not in ADVERSARIAL.shapes["ballot"]
 
 
@@ -303,7 +302,7 @@ def test_what_is_sent_to_a_vendor_has_no_code_before_what_it_caches(monkeypatch:
     asked = brief(DEBATE, DEBATE.due[0], code=OWN_CODE)
     (structured, *_) = anthropic.options_of(asked, "anthropic:claude-opus-5-5")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    vendor = cast(TakesBatches, make_provider("openai:x", CurrentState(DEBATE)))
+    vendor = cast(BatchApi, make_provider("openai:x", CurrentState(DEBATE)))
     sent = [json.dumps(form) for form in (structured.variants[0], vendor.batch_body(asked)["response_format"])]
     with answering(lambda body: chunks([{"content": OWN_TEXT}])) as server:
         asyncio.run(make_provider(f"openai:x@{server.url}", CurrentState(DEBATE)).reply(asked, lambda piece: None))

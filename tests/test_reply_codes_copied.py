@@ -214,13 +214,13 @@ FAULTY: dict[str, tuple[Callable[[str], str], str]] = {
 """A fault of a ballot, and the beginning of the complaint about it."""
 
 
-@pytest.mark.parametrize(("spoil", "complaint"), FAULTY.values(), ids=FAULTY)
-def test_a_complaint_says_which_key_is_wrong(spoil: Callable[[str], str], complaint: str) -> None:
+@pytest.mark.parametrize(("spoil", "problem"), FAULTY.values(), ids=FAULTY)
+def test_a_complaint_says_which_key_is_wrong(spoil: Callable[[str], str], problem: str) -> None:
     """What is missing, unknown, out of place or written twice is named; with it mended the ballot is read."""
     assert spoil(OWN_TEXT) != OWN_TEXT
     with pytest.raises(BadReply) as raised:
         read(spoil(OWN_TEXT))
-    assert complaint in str(raised.value)
+    assert problem in str(raised.value)
     assert read(OWN_TEXT) == OWN
 
 

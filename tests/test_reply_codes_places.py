@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reply_codes import code_of, signed
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Reply, Voted
+from debate_orchestrator.core.events import Reply, Submitted
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Turn
@@ -144,14 +144,14 @@ def read(name: str, text: str) -> dict[str, Any]:
     """The reply to a turn, without its code."""
     debate, turn = TURNS[name]
     event = parse_reply(debate, turn, Reply(text=text, brief="0" * 64, by="host"), code_of(debate, turn), last=True)
-    assert isinstance(event, Voted)
-    return dict(event.ballot)
+    assert isinstance(event, Submitted)
+    return dict(event.data)
 
 
 def meant(name: str) -> tuple[Shape, ShapeContext, dict[str, Any]]:
     """The shape of a turn's reply, what it refers to, and an honest reply."""
     debate, turn = TURNS[name]
-    shape, terms = debate.shape(turn) or {}, schedule.terms(debate, turn)
+    shape, terms = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
     return shape, terms, honest(shape, terms)
 
 

@@ -29,7 +29,7 @@ def again(old: list[Event], say: puppets.Say | None = None, **how: Any) -> Repor
     if how:
         assert made.recording is not None
         made = made.model_copy(update={"recording": made.recording.model_copy(update=how)})
-    replayed = {turn: answer.reply.text for turn, answer in fold(old).answers.items() if "judge" not in turn}
+    replayed = {turn: answer.reply.text for turn, answer in fold(old).replies.items() if "judge" not in turn}
 
     def both(turn: dict[str, Any]) -> Any:
         return replayed.get(turn["turn"]) or (say(turn) if say else None)

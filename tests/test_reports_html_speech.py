@@ -17,7 +17,7 @@ from nasty import HUGE, NASTY, alike, texts
 from tellings import FETCHED, check, checks, evidence, told
 
 from debate_orchestrator.reports.html import writer
-from debate_orchestrator.reports.html.page import LONGEST, gist, opening, shortened
+from debate_orchestrator.reports.html.page import MAX_LENGTH, gist, opening, shortened
 from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.wording import Scales
@@ -190,7 +190,7 @@ def test_no_word_is_lost_or_made_up(text: str) -> None:
 def test_lines_are_cut_between_words() -> None:
     """What is too long ends with a whole word; a word that is too long is cut."""
     assert shortened("word " * 60) == ("word " * 40).strip() + "…"
-    assert shortened("w" * 500) == "w" * LONGEST + "…"
+    assert shortened("w" * 500) == "w" * MAX_LENGTH + "…"
     assert shortened("short") == "short"
 
 
@@ -236,4 +236,4 @@ def test_hostile_speech_has_a_line(text: str) -> None:
     turn = one_round().turns[0].model_copy(update={"text": text})
     made = gist(turn, HtmlWriter({}, []), Scales())
     assert "\n" not in made
-    assert len(made) <= LONGEST + 81
+    assert len(made) <= MAX_LENGTH + 81

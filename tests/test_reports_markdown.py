@@ -314,7 +314,7 @@ def entries() -> list[Entry]:
     first = opened(2, rules=bare())
     debate = fold([first])
     debate, _ = play(debate)
-    events: list[Event] = [first, *debate.answers.values()]
+    events: list[Event] = [first, *debate.replies.values()]
     return [Entry(n, "2026-02-03T04:05:06.789Z", event, "0" * 64) for n, event in enumerate(events, start=1)]
 
 

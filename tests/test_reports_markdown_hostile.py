@@ -272,4 +272,4 @@ def test_templates_in_speech_are_text() -> None:
 
     assert made.count("{{ 7\\*7 }} {% if x %} {round} {nonce} %(topic)s ${x}") == 1
     assert made.count("{{ 7*7 }} {% if x %} {round} {nonce} %(topic)s ${x}") == 19
-    assert opening(topic=text).setup.topic == text
+    assert opening(topic=text).settings.topic == text

@@ -69,7 +69,7 @@ def read_back(script: Any = None, **how: Any) -> tuple[list[tuple[str, int, str]
 
 
 def _heard(debate: DebateState, turn: Turn) -> str:
-    answer = debate.answers[turn.id]
+    answer = debate.replies[turn.id]
     return answer.reply.text if isinstance(answer, Declined) else speech_rules.visible(debate, turn).text
 
 
@@ -101,7 +101,7 @@ def test_it_is_read_back_and_judged() -> None:
     assert transcript.speakers == {"a": "anthropic:claude-sonnet-5-5", "b": "command:ask"}
     assert (transcript.notes, {speech.title for speech in transcript.speeches}) == ((), {"Argument"})
     assert opened.recording is not None and opened.recording.speakers == transcript.speakers
-    assert (opened.setup.topic, opened.setup.rounds, len(spoken)) == ("Is it so?", 2, 4)
+    assert (opened.settings.topic, opened.settings.rounds, len(spoken)) == ("Is it so?", 2, 4)
 
 
 def test_what_weakens_a_speech_is_told_and_read_back() -> None:

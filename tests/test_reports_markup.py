@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nasty import HUGE, NASTY, alike, texts
 
 from debate_orchestrator.reports import markup
-from debate_orchestrator.reports.markup import LONGEST, block, literal, outline, unescaped, unliteral
+from debate_orchestrator.reports.markup import MAX_LENGTH, block, literal, outline, unescaped, unliteral
 from debate_orchestrator.util import sanitize
 
 WORDS = st.lists(st.text("abcXYZ019", min_size=1, max_size=6), min_size=1, max_size=6)
@@ -274,7 +274,7 @@ def test_any_speech_is_told_the_same(text: str) -> None:
 @pytest.mark.slow
 def test_a_long_speech_comes_back_out_of_its_code() -> None:
     """What is too long to be parsed is shown as code, and is a speech again."""
-    text = "word\n" * LONGEST
+    text = "word\n" * MAX_LENGTH
 
     assert unescaped(block(text)) == text.strip("\n")
 

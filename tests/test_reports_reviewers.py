@@ -145,7 +145,7 @@ def usual() -> list[tuple[int, str]]:
 def hostile(n: int, name: str, why: str) -> dict[str, object]:
     """The ballot of a reviewer of such a name, if it can be one, for such a reason."""
     made = filled(ASKED, one_line(name)[:80].strip(), side="b")
-    if ASKED.complaints(made):
+    if ASKED.problems(made):
         made = filled(ASKED, f"x{n}")
     return made | ({"why": why} if why.strip() and len(why.split()) <= WORDS else {})
 

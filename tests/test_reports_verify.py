@@ -297,8 +297,8 @@ def test_files_that_are_no_report_are_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(BadFile) as caught:
         files_of([str(tmp_path / "r.txt"), str(tmp_path / "none.md"), "\0.json"])
 
-    assert len(caught.value.complaints) == 3
-    assert f"ends in {forms.endings()}" in caught.value.complaints[0]
+    assert len(caught.value.problems) == 3
+    assert f"ends in {forms.endings()}" in caught.value.problems[0]
 
 
 def test_what_a_report_tells_alone(short: list[Entry]) -> None:

@@ -20,7 +20,7 @@ from waiting import ended
 from debate_orchestrator.cli.ballot import form_text, hint
 from debate_orchestrator.reports import reviews
 from debate_orchestrator.reports.reviewers import judges_marks
-from debate_orchestrator.reports.reviews import LONGEST_NAME, review_texts
+from debate_orchestrator.reports.reviews import MAX_NAME_LENGTH, review_texts
 from debate_orchestrator.util import data
 from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping
 from debate_orchestrator.util.errors import BadFile
@@ -40,7 +40,7 @@ def test_every_format_has_a_ballot(name: str) -> None:
     """In every format there is something to judge, and a ballot that answers it will do."""
     asked = paper(kind(name))
 
-    assert asked.complaints(filled(asked)) == []
+    assert asked.problems(filled(asked)) == []
     assert asked.final
 
 
@@ -64,7 +64,7 @@ def test_all_complaints_come_at_once() -> None:
     wrong = filled(ASKED, before="c", reviewer="", date="yesterday", extra=1)
     wrong["rounds"][1]["scores"]["a"]["argument_quality"] = 11
     del wrong["rounds"][2]["winner"]
-    said = ASKED.complaints(wrong, "ada.yaml: ")
+    said = ASKED.problems(wrong, "ada.yaml: ")
 
     for key in ("reviewer", "date", "before", "'extra'", "rounds.1.scores.a.argument_quality", "rounds.2.winner"):
         assert [one for one in said if one.startswith(f"ada.yaml: {key}:")], key
@@ -74,13 +74,13 @@ def test_all_complaints_come_at_once() -> None:
 @for_each([2, "two", None, True, 1.5])
 def test_another_version_is_refused(version: Any) -> None:
     """A ballot of another form is told, and not read as if it were of this one."""
-    assert [one for one in ASKED.complaints(filled(ASKED, ballot=version)) if one.startswith("ballot:")]
+    assert [one for one in ASKED.problems(filled(ASKED, ballot=version)) if one.startswith("ballot:")]
 
 
-@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * (LONGEST_NAME + 1), "ada\u202e", "a\u200bb"])
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * (MAX_NAME_LENGTH + 1), "ada\u202e", "a\u200bb"])
 def test_names_are_names(name: str) -> None:
     """A name is one line, not endless, and hides nothing."""
-    assert [one for one in ASKED.complaints(filled(ASKED, name)) if one.startswith("reviewer:")]
+    assert [one for one in ASKED.problems(filled(ASKED, name)) if one.startswith("reviewer:")]
 
 
 @given(st.sampled_from(list(filled(ASKED))), values)
@@ -88,7 +88,7 @@ def test_nothing_hostile_breaks_a_check(key: str, value: Any) -> None:
     """Whatever stands in a field, there are complaints about it or there is a ballot of it."""
     made = filled(ASKED) | {key: value}
 
-    if not ASKED.complaints(made):
+    if not ASKED.problems(made):
         assert ASKED.ballot(made).reviewer
 
 
@@ -100,14 +100,14 @@ def test_nothing_hostile_passes_for_a_mark(n: int, side: str, value: Any) -> Non
     fits = isinstance(value, int | float) and not isinstance(value, bool) and 1 <= value <= 10
 
     where = f"rounds.{n}.scores.{side}.use_of_evidence:"
-    assert any(one.startswith(where) for one in ASKED.complaints(made)) is not fits
+    assert any(one.startswith(where) for one in ASKED.problems(made)) is not fits
 
 
 @given(st.sampled_from(NASTY) | texts)
 def test_hostile_reasons_stay_reasons(text: str) -> None:
     """A reason is taken verbatim if it is one, and is no vote."""
     made = filled(ASKED, why=text)
-    if not ASKED.complaints(made):
+    if not ASKED.problems(made):
         assert ASKED.ballot(made).why == text
         assert ASKED.ballot(made).final.winner == "a"
 
@@ -128,7 +128,7 @@ def test_keys_may_be_words() -> None:
     made["rounds"] = {str(n): part for n, part in made["rounds"].items()}
     del made["before"], made["after"]
 
-    assert ASKED.complaints(made) == []
+    assert ASKED.problems(made) == []
     assert ASKED.ballot(made).before is None
 
 
@@ -258,7 +258,7 @@ def test_hostile_ballots_are_read_back_as_they_were(tmp_path_factory: pytest.Tem
     """A reason is kept character by character, or the ballot is refused."""
     made = filled(ASKED, why=text)
     folder = str(tmp_path_factory.mktemp("b"))
-    if not ASKED.complaints(made):
+    if not ASKED.problems(made):
         reviews.file_ballot(folder, made)
         found = reviews.gather_reviews(folder, MADE)
         assert ([one.why for one in found.counted], found.left_out) == ([text], ())
@@ -269,7 +269,7 @@ def test_an_empty_form_lacks_its_answers_alone(name: str, tmp_path: Path) -> Non
     """The form of every format is YAML in which everything is there and nothing is answered."""
     asked = paper(kind(name))
     (tmp_path / "mine.yaml").write_text(form_text(asked, DIGEST, "r.journal.jsonl", "2026-02-04"), encoding="utf-8")
-    said = asked.complaints(read_mapping(tmp_path / "mine.yaml"))
+    said = asked.problems(read_mapping(tmp_path / "mine.yaml"))
 
     assert said and all(": null is not " in one for one in said)
 
@@ -288,7 +288,7 @@ def test_a_form_filled_in_will_do() -> None:
         text = re.sub(rf"^( *{key}:)", rf"\1 {said}", text, flags=re.MULTILINE)
     value, _ = parse_mapping_with_lines(text, "mine.yaml")
 
-    assert asked.complaints(value) == []
+    assert asked.problems(value) == []
     assert asked.ballot(value).final.winner == "b"
 
 

@@ -40,10 +40,10 @@ def test_the_setup_is_what_was_answered() -> None:
         rounds=2, strictness="lenient", first="b", feedback=False, max_cost=2, cast={"judge": ["host", "host"]}
     )
     opened = start.make_opening(given)
-    setup = opened.setup
+    setup = opened.settings
     assert (setup.topic, setup.positions) == ("Tabs are better.", {"a": "Tabs.", "b": "Spaces."})
     assert (setup.rounds, setup.strictness, setup.first, setup.feedback) == (2, "lenient", "b", False)
-    assert (opened.cast, opened.setup.max_cost) == ({"a": ("host",), "b": ("host",), "judge": ("host", "host")}, 2.0)
+    assert (opened.cast, opened.settings.max_cost) == ({"a": ("host",), "b": ("host",), "judge": ("host", "host")}, 2.0)
     assert setup.sources == given.sources
 
 
@@ -88,7 +88,7 @@ def test_every_file_that_can_not_be_read_is_named(here: Path) -> None:
     (here / "good").write_text("x")
     with pytest.raises(BadSettings) as refused:
         start.make_opening(settled(context=["missing", "photo", "good", "folder"]))
-    told = zip(["missing", "photo", "folder"], refused.value.complaints, strict=True)
+    told = zip(["missing", "photo", "folder"], refused.value.problems, strict=True)
     assert [one.startswith("context: ") and name in one for name, one in told] == [True, True, True]
 
 
@@ -99,7 +99,7 @@ def test_material_has_a_limit(here: Path, sizes: list[int], fits: bool) -> None:
     """All material together may have as many bytes as the limit says, not one more."""
     names = [f"{n}.txt" for n, _ in enumerate(sizes)]
     for name, size in zip(names, sizes, strict=True):
-        (here / name).write_bytes(b"x" * (events.MOST_CONTEXT + size))
+        (here / name).write_bytes(b"x" * (events.MAX_CONTEXT + size))
     if fits:
         assert len(start.make_opening(settled(context=names)).context) == len(names)
     else:
@@ -110,7 +110,7 @@ def test_material_has_a_limit(here: Path, sizes: list[int], fits: bool) -> None:
 def test_so_many_files_are_read(here: Path) -> None:
     """A long list of files is refused before one of them is read, and so is a journal with as many."""
     (here / "a.txt").write_text("x")
-    names = ["a.txt"] * events.MOST_FILES
+    names = ["a.txt"] * events.MAX_FILES
 
     made = start.make_opening(settled(context=names))
     with pytest.raises(BadSettings, match="201 files were named, and at most 200 are read"):

@@ -9,7 +9,7 @@ import pytest
 from persons import BACK, BEST, NO_MODELS, TOPIC, Held, hold
 
 from debate_orchestrator.formats import loader
-from debate_orchestrator.providers.discovery import Available, FoundModels, look
+from debate_orchestrator.providers.discovery import Available, FoundModels, find_models
 from debate_orchestrator.terminal.session import Estimates, cost_line, in_words, is_free
 from debate_orchestrator.util.model_spec import is_rehearsal
 
@@ -87,7 +87,7 @@ def test_back_through_the_seats(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "complaint"),
+    ("named", "problem"),
     [
         ("martian:x", "'martian:x' is not a model spec"),
         ("claude-opus-5-5", "Try: anthropic:claude-opus-5-5"),
@@ -95,12 +95,12 @@ def test_back_through_the_seats(here: Path) -> None:
         ("openrouter:v/m", "set OPENROUTER_API_KEY"),
     ],
 )
-def test_what_can_not_be_asked(here: Path, monkeypatch: pytest.MonkeyPatch, named: str, complaint: str) -> None:
+def test_what_can_not_be_asked(here: Path, monkeypatch: pytest.MonkeyPatch, named: str, problem: str) -> None:
     """A model that is unknown, or has no key, is refused with what would do, and the question is put again."""
     monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
     held = hold(TOPIC, named, "seats", named, found=FULL)
 
-    assert held.text.count(complaint) >= 2
+    assert held.text.count(problem) >= 2
     assert "cast" not in held.draft.given
 
 
@@ -133,7 +133,7 @@ def test_arguments_of_a_program_are_not_shown() -> None:
 class TestLooking:
     def test_nothing(self) -> None:
         """Without a key, a server or a program nothing is found, but it is known which models would be best."""
-        found = look()
+        found = find_models()
 
         assert found.usual == {} and not found.anything()
         assert found.ready() == []
@@ -142,7 +142,7 @@ class TestLooking:
     def test_a_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """With a key there are usual debaters and a judge."""
         monkeypatch.setenv("OPENROUTER_API_KEY", "x")
-        found = look()
+        found = find_models()
 
         assert found.anything() and found.usual["a"] == "openrouter:anthropic/claude-sonnet-5.5"
         assert set(found.usual) == {"a", "b", "judge"}

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from debate_orchestrator.terminal.display import SIDES, Display, Row, packed
 from debate_orchestrator.util.sanitize import sanitize
-from debate_orchestrator.util.terminal_text import WIDEST, chosen, moves, numbered, wrapped
+from debate_orchestrator.util.terminal_text import MAX_WIDTH, chosen, moves, numbered, wrapped
 
 
 def row(text: str, style: str = "") -> Row:
@@ -236,7 +236,7 @@ def test_whether_the_cursor_moves(term: str, expected: bool) -> None:
 def test_lines_fit(text: str, columns: int) -> None:
     """No line is longer than the terminal is wide, but for words that can't be broken; nothing is lost."""
     shown = wrapped(text, columns)
-    width = max(10, min(columns - 1, WIDEST))
+    width = max(10, min(columns - 1, MAX_WIDTH))
 
     assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", sanitize(text))
     for line in shown.split("\n"):

@@ -27,7 +27,7 @@ from debate_orchestrator.core.events import (
     QuestionAsked,
     Rejected,
     Reply,
-    Voted,
+    Submitted,
 )
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
@@ -104,11 +104,13 @@ def test_a_call_in_trouble() -> None:
     come, nothing is called broken off."""
     shown = Shown()
     shown.ask("1.opening.a")
-    shown.happen(CallFailed(turn="1.opening.a", by="anthropic:m", trouble="HTTP 529.", wait=1))
+    shown.happen(CallFailed(turn="1.opening.a", by="anthropic:m", problem="HTTP 529.", wait=1))
     assert "\nHTTP 529. Asked again in 1 s." in shown.terminal.text
     shown.ask("1.opening.a")
     shown.on_text("1.opening.a", "I was about")
-    shown.happen(CallFailed(turn="1.opening.a", by="anthropic:m", trouble="the line dropped.", wait=5, unsure=True))
+    shown.happen(
+        CallFailed(turn="1.opening.a", by="anthropic:m", problem="the line dropped.", wait=5, maybe_billed=True)
+    )
     shown.time = 2
     shown.live.paint()
     assert "Researcher A: asked again in 3 s" in shown.status
@@ -129,14 +131,14 @@ def test_replies_that_will_not_do() -> None:
     shown = Shown(rounds=1)
     reply = Reply(text="", brief="0" * 64, by="x")
     shown.ask("1.opening.a")
-    shown.happen(Rejected(turn="1.opening.a", complaints=("it is empty",), reply=reply))
+    shown.happen(Rejected(turn="1.opening.a", problems=("it is empty",), reply=reply))
     shown.ask("1.opening.a")
     shown.speak("1.opening.a", "So.")
     shown.ask("1.opening.b")
     shown.speak("1.opening.b", "Not so.")
     for n in (1, 2):
         shown.ask("1.verdict.judge")
-        shown.happen(Rejected(turn="1.verdict.judge", complaints=(f"no JSON, {n}",), reply=reply))
+        shown.happen(Rejected(turn="1.verdict.judge", problems=(f"no JSON, {n}",), reply=reply))
     lines = shown.close()
 
     assert "a reply that can't be taken: it is empty" in lines
@@ -250,7 +252,7 @@ def test_what_it_has_cost() -> None:
     shown = Shown(columns=120)
     assert "$" not in shown.status
     shown.happen(Asked(turn="1.opening.a", brief="0" * 64, by="anthropic:m", called=True))
-    shown.happen(CallFailed(turn="1.opening.a", by="anthropic:m", trouble="gone", unsure=True))
+    shown.happen(CallFailed(turn="1.opening.a", by="anthropic:m", problem="gone", maybe_billed=True))
     assert shown.status.endswith("$0.0000 and a call of unknown price")
     shown.happen(Asked(turn="1.opening.a", brief="0" * 64, by="anthropic:m", called=True))
     shown.speak("1.opening.a", "x", cost=0.25, called=True)
@@ -392,10 +394,10 @@ def test_a_sealed_ballot_that_does_not_count() -> None:
     assert before.count("a reply that can't be taken.") == 2
 
 
-def judged(ballot: dict[str, Any]) -> tuple[DebateState, Voted]:
+def judged(ballot: dict[str, Any]) -> tuple[DebateState, Submitted]:
     """A debate whose first round was judged so."""
     debate = fold(debates.played(debates.saying(_1_verdict_judge=ballot), until="2.constructive.a"))
-    voted = debate.ballot("1.verdict.judge")
+    voted = debate.submitted("1.verdict.judge")
     assert voted is not None
     return debate, voted
 

@@ -29,7 +29,7 @@ class Moderator:
         self.server = server
         self.topics: list[Any] = [CLEAR]
         self.pairs: list[Any] = [PAIR]
-        server.trouble = self.answer
+        server.problem = self.answer
 
     def answer(self, request: dict[str, Any], n: int) -> dict[str, Any]:
         said = json.dumps(request["messages"])

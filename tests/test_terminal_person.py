@@ -291,7 +291,7 @@ def test_material_and_complaints() -> None:
     debate = fold([opening(rounds=1)])
     turn = schedule.turn(debate, "1.opening.a")
     reply = Reply(text=" ", brief="", by="host")
-    rejected = Rejected(turn=turn.id, complaints=("1.opening.a: got an empty reply",), reply=reply)
+    rejected = Rejected(turn=turn.id, problems=("1.opening.a: got an empty reply",), reply=reply)
     pieces = brief_pieces.pieces(brief(debate, turn, rejected), NONCE)
 
     assert any(one.head == "What was wrong with the last reply" and "an empty reply" in one.body for one in pieces)

@@ -11,7 +11,16 @@ import debates
 import pytest
 from fake_terminal import FakeTerminal, Shown
 
-from debate_orchestrator.core.events import Asked, CallFailed, EndedEarly, Event, QuestionAsked, Rejected, Reply, Voted
+from debate_orchestrator.core.events import (
+    Asked,
+    CallFailed,
+    EndedEarly,
+    Event,
+    QuestionAsked,
+    Rejected,
+    Reply,
+    Submitted,
+)
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.terminal import player
 from debate_orchestrator.terminal.player import Player
@@ -154,7 +163,7 @@ def test_what_broke_off_is_played_too() -> None:
     """Attempts that failed are shown as they were; keys are shown only once they can be pressed."""
     events = recorded(rounds=1)
     lost = Reply(text="I was about", brief="0" * 64, by="host")
-    events[2:2] = [CallFailed(turn="1.opening.a", by="host", trouble="it hung up.", reply=lost), asked("1.opening.a")]
+    events[2:2] = [CallFailed(turn="1.opening.a", by="host", problem="it hung up.", reply=lost), asked("1.opening.a")]
     play = Play(events, None)
     play.run()
     assert "  I was about\n\n-- broken off here, and not counted: it hung up." in play.terminal.text
@@ -188,10 +197,10 @@ def test_what_came_out_of_order() -> None:
 def test_a_reply_that_was_asked_for_again_is_not_shown() -> None:
     """What stands in its place is shown, and how it came about is in the report."""
     before = recorded(rounds=1)
-    at = next(n for n, event in enumerate(before) if isinstance(event, Voted))
+    at = next(n for n, event in enumerate(before) if isinstance(event, Submitted))
     turn = before[at].turn  # type: ignore[union-attr]
     reply = Reply(text="no ballot", brief="0" * 64, by="host")
-    refused = Rejected(turn=turn, complaints=(f"{turn}: the reply is not JSON.",), reply=reply, absent=False)
+    refused = Rejected(turn=turn, problems=(f"{turn}: the reply is not JSON.",), reply=reply, absent=False)
     play = Play([*before[:at], refused, asked(turn), *before[at:]], None)
 
     assert play.run()

@@ -20,7 +20,7 @@ from prompt_toolkit.input import create_pipe_input
 
 from debate_orchestrator.terminal import cursor
 from debate_orchestrator.terminal.cursor import Cursor
-from debate_orchestrator.terminal.lines import Lines, here
+from debate_orchestrator.terminal.lines import Lines, terminal_prompter
 from debate_orchestrator.terminal.prompt import (
     EditorWanted,
     Leave,
@@ -28,7 +28,7 @@ from debate_orchestrator.terminal.prompt import (
     Prompter,
     Question,
     Status,
-    meant,
+    matching_choice,
 )
 from debate_orchestrator.util.terminal_text import Back
 
@@ -139,7 +139,7 @@ class TestAChoice:
     )  # fmt: skip
     def test_what_is_meant(self, typed: str, value: str) -> None:
         """A choice is taken by its value, its number or a beginning of its own; anything else is what was typed."""
-        assert meant(CHOICE, typed) == answered(CHOICE, typed + ENTER)[0] == value
+        assert matching_choice(CHOICE, typed) == answered(CHOICE, typed + ENTER)[0] == value
 
 
 class TestALongerText:
@@ -182,7 +182,7 @@ class TestALongerText:
 def test_looking_something_up(key: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The brief, and what was entered, are a key away; an interrupt is the pager's meanwhile, and no text is lost."""
     paged: list[str] = []
-    monkeypatch.setattr(cursor, "paged", lambda text: paged.append(text) or True)
+    monkeypatch.setattr(cursor, "show_in_pager", lambda text: paged.append(text) or True)
 
     async def looking() -> str:
         with create_pipe_input() as pipe:
@@ -360,4 +360,4 @@ def test_which_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the cursor can't be moved, lines are asked for."""
     monkeypatch.setenv("TERM", "dumb")
 
-    assert isinstance(here(), Lines)
+    assert isinstance(terminal_prompter(), Lines)

@@ -57,7 +57,7 @@ def test_a_whole_ballot() -> None:
     made = cast(*WHOLE)
 
     assert made.ended == "filed" and made.ballot is not None
-    assert ONE.complaints(made.ballot) == []
+    assert ONE.problems(made.ballot) == []
     ballot = ONE.ballot(made.ballot)
     assert (ballot.before, ballot.after, ballot.final.winner, ballot.why) == ("undecided", "a", "a", "It answered.")
     assert ballot.marks[1, "a", "use_of_evidence"] == 6
@@ -88,7 +88,7 @@ def test_it_is_kept_and_gone_on_with(n: int, leave: str) -> None:
     again = cast(*WHOLE[first:2], "done", *WHOLE[3:], asked=ONE, begun=dict(begun))
 
     assert again.ended == "filed" and again.ballot is not None
-    assert ONE.complaints(again.ballot) == []
+    assert ONE.problems(again.ballot) == []
     assert "goes on where you left it" in again.text
     assert again.reads == 0
 
@@ -98,7 +98,7 @@ def test_kept_answers_need_not_be_typed_again() -> None:
     begun = cast(*WHOLE[:8], CTRL_C).kept[-1]
     again = cast("done", "", "", "", "", "", "So.", "", begun=dict(begun))
 
-    assert again.ballot is not None and ONE.complaints(again.ballot) == []
+    assert again.ballot is not None and ONE.problems(again.ballot) == []
     assert again.ballot["why"] == "So."
 
 
@@ -157,7 +157,7 @@ def test_every_format_can_be_reviewed(name: str, keys: tuple[str, ...]) -> None:
     made = cast("no", "a", "here", *keys, "b", "So.", "", asked=asked)
 
     assert made.ended == "filed" and made.ballot is not None, made.text[-500:]
-    assert asked.complaints(made.ballot) == []
+    assert asked.problems(made.ballot) == []
 
 
 def test_a_draft_that_was_tampered_with_is_asked_again() -> None:
@@ -165,7 +165,7 @@ def test_a_draft_that_was_tampered_with_is_asked_again() -> None:
     begun = {"seen": False, "before": "a", "rounds": [], "final": 7, "why": ["x"], "after": {}}
     made = cast("done", *WHOLE[3:], begun=begun)
 
-    assert made.ballot is not None and ONE.complaints(made.ballot) == []
+    assert made.ballot is not None and ONE.problems(made.ballot) == []
 
 
 def must_be_filed(deal: Deal) -> None:

@@ -202,7 +202,7 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
 
 def two(debate: DebateState) -> tuple[Drafts, object, object]:
     turn = schedule.turn(debate, "1.opening.a")
-    short = Rejected(turn=turn.id, complaints=("too short",), reply=Reply(text="So.", brief="", by="host"))
+    short = Rejected(turn=turn.id, problems=("too short",), reply=Reply(text="So.", brief="", by="host"))
     return Drafts("r.drafts"), brief(debate, turn), brief(debate, turn, short)
 
 
@@ -319,7 +319,7 @@ def test_what_can_not_be_kept_is_told() -> None:
 
     keeping = Keeping[str](write)
     keeping.now("one")
-    assert keeping.trouble == "can't be kept: no room"
+    assert keeping.problem == "can't be kept: no room"
     full[0] = False
     keeping.now("two")
-    assert keeping.trouble == ""
+    assert keeping.problem == ""

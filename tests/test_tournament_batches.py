@@ -26,7 +26,7 @@ from debate_orchestrator.core.events import Asked, CallFailed, Event, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.casting import make_provider
-from debate_orchestrator.providers.provider import TakesBatches
+from debate_orchestrator.providers.provider import BatchApi
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.batches import Batches
@@ -100,20 +100,20 @@ def test_the_cost_is_half(server: Server) -> None:
 
     assert [reply.cost for reply in replies] == [(price or 0) / 2 for price in usual]
     assert replies[0].usage == Usage(fresh=1000, output=100)
-    assert sum(standing.cost for standing in run.standings.values()) == pytest.approx(total)
+    assert sum(standing.cost for standing in run.statuses.values()) == pytest.approx(total)
     assert total == pytest.approx(sum(price or 0 for price in usual) / 2)
 
 
 def test_the_cap_counts_half(server: Server) -> None:
     """Under a cap a call counts with the price of a batch: what is too little for live calls is enough."""
     held = contests.tournament("one", topics=1, rehearse=False)
-    price = sum(standing.cost for standing in ran(held).standings.values())
+    price = sum(standing.cost for standing in ran(held).statuses.values())
     expected = price * 1.9
     capped = contests.tournament("two", topics=1, rehearse=False, max_cost=round(expected, 4))
     run = ran(capped)
 
     assert set(statuses(run)) == {"complete"}
-    assert sum(standing.cost for standing in run.standings.values()) == pytest.approx(price)
+    assert sum(standing.cost for standing in run.statuses.values()) == pytest.approx(price)
 
 
 @pytest.mark.parametrize("cancel", [False, True])
@@ -154,9 +154,9 @@ def test_a_call_without_an_answer_is_made_alone(server: Server) -> None:
 
     assert set(statuses(run)) == {"complete"} and set(models) == {OPUS.partition(":")[2]}
     assert len(failed) == len(server.requests) == len(held.schedule) * CALLS - len(server.batch_paid)
-    found = [trouble for event in failed for trouble in troubles if trouble in event.trouble]
+    found = [trouble for event in failed for trouble in troubles if trouble in event.problem]
     assert Counter(found).keys() == {*troubles} and len(found) == len(failed)
-    assert not any(event.unsure for event in failed)
+    assert not any(event.maybe_billed for event in failed)
 
 
 @pytest.mark.parametrize("trouble", ["refuse", "lose"])
@@ -201,7 +201,7 @@ def test_a_plain_run_creates_no_batch(server: Server) -> None:
 
     assert set(statuses(run)) == {"complete"} and not server.batches and not server.batch_paid
     assert len(server.requests) == len(held.schedule) * CALLS == calls_of(held) - len(failed)
-    assert failed and all("No batch of" in event.trouble and not event.unsure for event in failed)
+    assert failed and all("No batch of" in event.problem and not event.maybe_billed for event in failed)
 
 
 def test_a_batch_of_others_holds_up_none(server: Server) -> None:
@@ -250,7 +250,7 @@ def test_a_call_under_another_model_is_told(server: Server) -> None:
     run = ran(held)
 
     assert "unusable" in statuses(run)
-    assert any("another" in problem for standing in run.standings.values() for problem in standing.why)
+    assert any("another" in problem for standing in run.statuses.values() for problem in standing.why)
 
 
 def test_cancelling_ends_what_waits_for_a_batch(here: Path) -> None:
@@ -316,7 +316,7 @@ def test_calls_that_expire_at_openai(here: Path, monkeypatch: pytest.MonkeyPatch
     with chat_batches.serving(ChatBatches(lambda body: None if body["model"] == "z" else chat_reply(body))) as server:
         held = openai_tournament(monkeypatch, server)
         run = ran(held)
-    failed = [event.trouble for events in journals(held) for event in events if isinstance(event, CallFailed)]
+    failed = [event.problem for events in journals(held) for event in events if isinstance(event, CallFailed)]
 
     assert set(statuses(run)) == {"stopped"}
     assert set(server.live) == {"/v1/chat/completions"} and len(server.live) == len(held.schedule)
@@ -331,7 +331,7 @@ def test_an_answer_that_is_no_batch(here: Path, monkeypatch: pytest.MonkeyPatch,
     with local_http.answering(lambda asked: json_answer) as url:
         monkeypatch.setenv(f"{kind.upper()}_BASE_URL", url)
         monkeypatch.setenv(f"{kind.upper()}_API_KEY", "sk-test")
-        provider = cast(TakesBatches, make_provider(f"{kind}:x", CurrentState(debated())))
+        provider = cast(BatchApi, make_provider(f"{kind}:x", CurrentState(debated())))
 
         async def ask() -> list[Any]:
             requests = [

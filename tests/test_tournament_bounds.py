@@ -129,8 +129,8 @@ def test_unknown_names_are_told_up_to_a_number(unknown: Callable[[int], dict[str
     with pytest.raises(BadSettings) as refused:
         spec(**unknown(1_000))
 
-    assert len(refused.value.complaints) == 21
-    assert "there are more problems than these 20" in refused.value.complaints[-1]
+    assert len(refused.value.problems) == 21
+    assert "there are more problems than these 20" in refused.value.problems[-1]
 
 
 def test_a_near_word_is_looked_for_among_so_many() -> None:
@@ -142,7 +142,7 @@ def test_a_near_word_is_looked_for_among_so_many() -> None:
 
 def test_a_schedule_draws_so_many_judges(monkeypatch: pytest.MonkeyPatch) -> None:
     """Debates times judges are limited, since a schedule names all who may judge each debate."""
-    monkeypatch.setattr(plan, "MOST_DRAWN", 35)
+    monkeypatch.setattr(plan, "MAX_DRAWN", 35)
 
     assert len(plan.make_schedule(spec(topics=1))) * 3 == 18
     with pytest.raises(BadSettings, match="12 debates with 3 judges to draw from, 36 in all, and at most 35"):
@@ -152,7 +152,7 @@ def test_a_schedule_draws_so_many_judges(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_schedule_has_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A schedule repeats names and motions in the line of each debate, so it is measured before any line is made."""
     largest = len(folder.schedule_text(plan.make_schedule(spec(topics=1))))
-    monkeypatch.setattr(plan, "MOST_BYTES", 2 * largest)
+    monkeypatch.setattr(plan, "MAX_BYTES", 2 * largest)
 
     assert len(plan.make_schedule(spec(topics=1))) == 6
     monkeypatch.setattr(plan, "_scheduled", None)
@@ -165,10 +165,10 @@ def test_pairs_of_many_judges_are_not_compared(monkeypatch: pytest.MonkeyPatch) 
     debates = [DebateRow(id=f"d{n}", topic="t", pro="x", con="y", winner="pro") for n in range(2)]
     panels = [BallotRow(debate=f"d{n % 2}", judge=f"j{n}", winner="pro") for n in range(8)]
     compared, note = Rows(debates, panels), "12 pairs of judges voted on the same debates, and at most 11 are compared"
-    monkeypatch.setattr(rows, "MOST_PAIRS", 12)
+    monkeypatch.setattr(rows, "MAX_PAIRS", 12)
     assert len(judge_agreement(compared)) == 12 and not any(note in said for said in compared.all_notes())
 
-    monkeypatch.setattr(rows, "MOST_PAIRS", 11)
+    monkeypatch.setattr(rows, "MAX_PAIRS", 11)
     assert judge_agreement(compared) == () and any(note in said for said in compared.all_notes())
 
 
@@ -249,4 +249,4 @@ def test_a_changed_format_is_told_once(here: Path) -> None:
     with pytest.raises(BadSettings) as refused:
         folder.create(held.folder, changed)
 
-    assert "\n".join(refused.value.complaints).count("format: its content has changed.") == 1
+    assert "\n".join(refused.value.problems).count("format: its content has changed.") == 1

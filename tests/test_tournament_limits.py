@@ -12,7 +12,7 @@ from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.provider import Piece
 from debate_orchestrator.tournament.limits import (
     FIRST_AT_ONCE,
-    LONGEST_PAUSE,
+    MAX_PAUSE,
     Admission,
     Bucket,
     Gate,
@@ -173,7 +173,7 @@ def test_a_pause_lasts_an_hour_at_most() -> None:
     limiter.on_response(429, {"retry-after": "1000000000"})
     other.restore(limiter.state().model_copy(update={"paused_until": 1e12}))
 
-    assert limiter.wait() == other.wait() == LONGEST_PAUSE <= 3600
+    assert limiter.wait() == other.wait() == MAX_PAUSE <= 3600
 
 
 @pytest.mark.parametrize(("after", "waits"), [("601", False), ("599", True)])

@@ -11,7 +11,7 @@ import contests
 import pytest
 from contests import HAIKU, JUDGES, OPUS, SONNET, given
 
-from debate_orchestrator.tournament.plan import forecast, make_schedule
+from debate_orchestrator.tournament.plan import estimate_tournament, make_schedule
 from debate_orchestrator.tournament.spec_file import parse_spec, sample
 from debate_orchestrator.util.data import parse_mapping
 from debate_orchestrator.util.errors import BadSettings
@@ -21,7 +21,7 @@ def problems(**changes: Any) -> str:
     """What is said of a spec that can't be used."""
     with pytest.raises(BadSettings) as refused:
         make_schedule(parse_spec(given(**changes)))
-    return "\n".join(refused.value.complaints)
+    return "\n".join(refused.value.problems)
 
 
 def test_the_same_spec_makes_the_same_schedule() -> None:
@@ -161,14 +161,14 @@ def test_what_is_refused(changes: dict[str, Any], expected: str) -> None:
     with pytest.raises(BadSettings) as refused:
         make_schedule(parse_spec(base))
 
-    assert expected in "\n".join(refused.value.complaints)
+    assert expected in "\n".join(refused.value.problems)
 
 
 def test_a_price_of_ones_own() -> None:
     """A model that is not in the price table can be given a price, and then a cap."""
     tuned = {"name": "tuned", "spec": "openai:tuned-1", "price": {"input": 1, "output": 2}}
     made = contests.spec(1, models=[OPUS, tuned], max_cost=5, rehearse=False)
-    expected = forecast(made, make_schedule(made), 10)
+    expected = estimate_tournament(made, make_schedule(made), 10)
 
     assert expected.unknown == []
     assert next(load.cost for load in expected.loads if load.spec == "openai:tuned-1") > 0  # type: ignore[operator]
@@ -178,8 +178,8 @@ def test_what_a_tournament_takes() -> None:
     """The calls are counted exactly, the cost lies within its range, and the strictest limit decides on the time."""
     made = contests.spec(2, rehearse=False)
     held = make_schedule(made)
-    free = forecast(made, held, 1000)
-    slow = forecast(contests.spec(2, rehearse=False, limits={"anthropic": {"requests": 2}}), held, 1000)
+    free = estimate_tournament(made, held, 1000)
+    slow = estimate_tournament(contests.spec(2, rehearse=False, limits={"anthropic": {"requests": 2}}), held, 1000)
     cost, low, high = free.cost()
 
     assert free.calls == len(held) * (6 + 2) and 0 < low < cost < high

@@ -14,14 +14,14 @@ import pytest
 from contests import JUDGES, OPUS, runner, statuses
 from messages_server import Server
 
-from debate_orchestrator.core.events import Asked, Event, Noted, Opened, Reassigned, Spoke, Voted
+from debate_orchestrator.core.events import Asked, Event, Noted, Opened, Reassigned, Spoke, Submitted
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.tally import final_votes
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.plan import ScheduledDebate
-from debate_orchestrator.tournament.run import Standing
+from debate_orchestrator.tournament.run import DebateStatus
 from debate_orchestrator.util.errors import BadFile
 
 PAIR: dict[str, Any] = {
@@ -53,7 +53,7 @@ def test_every_debate_has_a_journal(here: Path) -> None:
         assert isinstance(opened, Opened) and opened.seed == debate.seed
         assert opened.cast["a"] == (f"rehearse:{debate.pro}",)
         assert opened.cast["judge"] == tuple(f"rehearse:{name}" for name in debate.judges)
-        assert opened.setup.first == {"pro": "a", "con": "b"}[debate.first]
+        assert opened.settings.first == {"pro": "a", "con": "b"}[debate.first]
     assert runner(held).pending() == []
 
 
@@ -63,7 +63,7 @@ def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
     held, whole = contests.tournament("stopped"), contests.tournament("whole")
     stop, seen = asyncio.Event(), list[Event | None]()
 
-    def on_change(debate: ScheduledDebate, standing: Standing, event: Event | None) -> None:
+    def on_change(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
         seen.append(event)
         if len(seen) == 60:
             stop.set()
@@ -77,7 +77,7 @@ def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
     assert 0 < left < len(held.schedule) and set(statuses(second)) == {"complete"}
     for one, other in zip(held.schedule, whole.schedule, strict=True):
         answers = [
-            [event.reply.text for event in read(path).events if isinstance(event, Spoke | Voted)]
+            [event.reply.text for event in read(path).events if isinstance(event, Spoke | Submitted)]
             for path in (held.journal(one), whole.journal(other))
         ]
         assert sorted(answers[0]) == sorted(answers[1]) and len(answers[0]) == 8
@@ -109,7 +109,7 @@ def test_a_judge_who_fails_is_replaced(server: Server) -> None:
 
     assert statuses(run) == ["complete"]
     assert [event.who for event in recast] == [(held.schedule[0].reserve[0], held.schedule[0].judges[1])]
-    assert sum(isinstance(event, Voted) for event in events) == 2
+    assert sum(isinstance(event, Submitted) for event in events) == 2
     assert {turn: count for turn, count in asked.items() if count > 1} == {"final.verdict.judge-1": 5}
 
 
@@ -118,14 +118,14 @@ def test_a_judge_whose_server_refuses_is_replaced(server: Server) -> None:
     pays for the ballots alone."""
     held = contests.tournament(**PAIR)
     refused = {"status": 404, "message": "no such model"}
-    server.trouble = lambda request, n: refused if asked_of(request) else None
+    server.problem = lambda request, n: refused if asked_of(request) else None
     run = contests.ran(held)
     speeches = sum(isinstance(event, Spoke) for event in events_of(held))
-    server.trouble = lambda request, n: None
+    server.problem = lambda request, n: None
     before = len(server.requests)
     again = contests.ran(held)
 
-    assert statuses(run) == ["stopped"] and "no such model" in run.standings[held.schedule[0].id].why[0]
+    assert statuses(run) == ["stopped"] and "no such model" in run.statuses[held.schedule[0].id].why[0]
     assert statuses(again) == ["complete"] and speeches == 6 and len(server.requests) - before == 2
 
 
@@ -159,13 +159,13 @@ def test_a_cap_over_all_debates(server: Server) -> None:
     without paying twice."""
     held = contests.tournament(topics=2, rehearse=False, max_cost=0.05)
     run = contests.ran(held, at_once=2)
-    spent = sum(standing.cost for standing in run.standings.values())
-    begun = sum(standing.cost > 0 for standing in run.standings.values())
+    spent = sum(debate_status.cost for debate_status in run.statuses.values())
+    begun = sum(debate_status.cost > 0 for debate_status in run.statuses.values())
     raised = folder.rewrite(held, held.spec.model_copy(update={"max_cost": None}))
     again = contests.ran(raised)
 
     assert 0 < spent <= 0.05 and begun <= 3
-    assert any("exceeds the cap of $0.05" in why for one in run.standings.values() for why in one.why)
+    assert any("exceeds the cap of $0.05" in why for one in run.statuses.values() for why in one.why)
     assert set(statuses(again)) == {"complete"}
     calls = sum(isinstance(event, Asked) for n in range(len(held.schedule)) for event in events_of(raised, n))
     assert calls == len(held.schedule) * 8 == len(server.requests)
@@ -182,7 +182,7 @@ def test_limits_hold_for_all_debates(server: Server) -> None:
 
 def test_a_refusal_is_shared(server: Server) -> None:
     """After a refusal for load, no debate calls that model until the provider's wait is over."""
-    server.trouble = lambda request, n: {"status": 429, "headers": {"retry-after": "1"}} if n < 8 else None
+    server.problem = lambda request, n: {"status": 429, "headers": {"retry-after": "1"}} if n < 8 else None
     held = contests.tournament(topics=2, rehearse=False)
     run = contests.ran(held, at_once=12)
     failed = sum(getattr(event, "kind", "") == "unanswered" for n in range(12) for event in events_of(held, n))
@@ -192,13 +192,13 @@ def test_a_refusal_is_shared(server: Server) -> None:
 
 def test_a_model_that_is_gone_is_not_asked_for_ever(server: Server) -> None:
     """After a few debates in which a model fails for good, no more are begun with it, and the others are held."""
-    server.trouble = lambda request, n: {"status": 404} if asked_of(request, OPUS) else None
+    server.problem = lambda request, n: {"status": 404} if asked_of(request, OPUS) else None
     held = contests.tournament(topics=2, rehearse=False)
     run = contests.ran(held, at_once=1)
-    without = [run.standings[one.id].status for one in held.schedule if OPUS not in (one.pro, one.con)]
+    without = [run.statuses[one.id].status for one in held.schedule if OPUS not in (one.pro, one.con)]
 
     assert set(without) == {"complete"} and sum(asked_of(request, OPUS) for request in server.requests) <= 4
-    assert any("no more are begun" in why for one in run.standings.values() for why in one.why)
+    assert any("no more are begun" in why for one in run.statuses.values() for why in one.why)
 
 
 def test_journals_that_are_not_as_they_were(here: Path) -> None:
@@ -219,8 +219,8 @@ def test_journals_that_are_not_as_they_were(here: Path) -> None:
 
     assert statuses(run)[:5] == ["unusable", "unusable", "complete", "complete", "elsewhere"]
     assert set(statuses(run)[5:]) == {"complete"}
-    assert "was changed" in run.standings[held.schedule[0].id].why[0]
-    assert "another debate than the schedule's" in run.standings[held.schedule[1].id].why[0]
+    assert "was changed" in run.statuses[held.schedule[0].id].why[0]
+    assert "another debate than the schedule's" in run.statuses[held.schedule[1].id].why[0]
 
 
 def test_a_strangers_seat_is_refused(here: Path) -> None:

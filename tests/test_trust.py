@@ -233,7 +233,7 @@ def test_more_rounds_than_the_format_takes_need_consent() -> None:
     """Going on with a journal of more rounds than an answers file may ask for is a risk; reading it is none."""
     rules = loader.load("adversarial")
     most = opening(rounds=rules.rounds.insist)
-    more = most.with_settings(rounds=most.setup.rounds + 1)
+    more = most.with_settings(rounds=most.settings.rounds + 1)
     assert risks.of_debate(most, most.cast) == ()
     [risk] = risks.of_debate(more, more.cast)
     assert risk.text == "setup.rounds: the debate of 9 rounds, where its format takes 8"
@@ -462,7 +462,7 @@ def test_a_template_behind_it(deep: Deep, here: Path, outside: Path, monkeypatch
     os.unlink("speech.md.j2")
     os.symlink(f"{deep('l', outside)}/private.md", "speech.md.j2")
     made = source.read_source(str(here / "town"))
-    assert any("out of the format's folder" in one for one in made.complaints), made.complaints
+    assert any("out of the format's folder" in one for one in made.problems), made.problems
     assert "speech.md.j2" not in made.texts
 
 

@@ -145,4 +145,4 @@ def test_a_leader_that_fails_holds_no_other_up(tmp_path: Path) -> None:
     with pytest.raises(ProviderFailed):
         run(tmp_path / "j", speaker, share_cache=True)
 
-    assert {"1.verdict.judge-2", "1.verdict.judge-3"} <= set(fold(read(tmp_path / "j").events).answers)
+    assert {"1.verdict.judge-2", "1.verdict.judge-3"} <= set(fold(read(tmp_path / "j").events).replies)

@@ -8,11 +8,11 @@ import pytest
 from pydantic import model_validator
 
 from debate_orchestrator.core.format import InvalidFormat
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats.validation import key_path, validate
 
 
-class Guest(Value):
+class Guest(FrozenModel):
     """A guest at a table."""
 
     name: str
@@ -20,7 +20,7 @@ class Guest(Value):
     diet: Literal["meat", "plants"] | int = "meat"
 
 
-class Dinner(Value):
+class Dinner(FrozenModel):
     """A model that does not hang together where a guest is called Nobody."""
 
     host: str
@@ -42,15 +42,15 @@ GOOD: dict[str, Any] = {"host": "Ann", "guests": [{"name": "Bob"}]}
 
 
 def told(**changes: Any) -> list[str]:
-    made, complaints = validate(Dinner, GOOD | changes, key_path)
+    made, problems = validate(Dinner, GOOD | changes, key_path)
     assert made is None
-    return complaints
+    return problems
 
 
 def test_what_fits_is_made() -> None:
     """Data that fit make the value, without a complaint."""
-    made, complaints = validate(Dinner, GOOD, key_path)
-    assert (made, complaints) == (Dinner.model_validate(GOOD), [])
+    made, problems = validate(Dinner, GOOD, key_path)
+    assert (made, problems) == (Dinner.model_validate(GOOD), [])
 
 
 MISFITS = [
@@ -79,9 +79,9 @@ MISFITS = [
 def test_a_value_that_does_not_fit() -> None:
     """Each wrong value is told once, in words of everyday, with what it may have been."""
     for changes, said in MISFITS:
-        complaints = told(**changes)
-        assert [one for one in complaints if said in one], complaints
-        assert len(complaints) <= 2, changes
+        problems = told(**changes)
+        assert [one for one in problems if said in one], problems
+        assert len(problems) <= 2, changes
 
 
 def test_what_does_not_hang_together() -> None:
@@ -93,8 +93,8 @@ def test_what_does_not_hang_together() -> None:
 @pytest.mark.parametrize("wrong", [{"hots": "Ann"}, {"price": "much"}, {"guests": [{"name": "Nobody", "age": "old"}]}])
 def test_a_wrong_value_hides_no_misfit(wrong: dict[str, Any]) -> None:
     """What does not hang together is told beside single values that do not fit."""
-    complaints = told(**{"guests": [{"name": "Nobody"}]} | wrong)
-    assert (len(complaints), complaints[-1]) == (2, "guests[0]: Nobody comes.")
+    problems = told(**{"guests": [{"name": "Nobody"}]} | wrong)
+    assert (len(problems), problems[-1]) == (2, "guests[0]: Nobody comes.")
 
 
 def test_what_hangs_on_a_wrong_value_is_not_told() -> None:
@@ -120,7 +120,7 @@ def test_how_keys_are_written(keys: tuple[str | int, ...], said: str) -> None:
 def test_of_many_problems_the_first_are_told() -> None:
     """Data that is wrong in thousands of places is told the first hundred, and how many there are beside."""
     many = 1_000
-    complaints = told(guests=[{"name": "Nobody"}] * many, seats={f"s{n}": {"nam": "B"} for n in range(many)})
+    problems = told(guests=[{"name": "Nobody"}] * many, seats={f"s{n}": {"nam": "B"} for n in range(many)})
 
-    assert len(complaints) == 101
-    assert "more" in complaints[-1]
+    assert len(problems) == 101
+    assert "more" in problems[-1]

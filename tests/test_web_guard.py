@@ -30,7 +30,7 @@ FORM = "application/x-www-form-urlencoded"
 
 @pytest.fixture
 def visitor(here: Path) -> Iterator[Visitor]:
-    """A user at the desk of an empty folder."""
+    """A user at the dashboard of an empty folder."""
     with visiting() as visitor:
         yield visitor
 
@@ -47,9 +47,9 @@ def test_the_desk_needs_the_link_that_was_printed(here: Path) -> None:
         assert stranger.get("/").status_code == 401
         assert stranger.send("/new", {"topic": "x", "action": "start"}).status_code == 401
         assert stranger.get("/debates/x/report").status_code == 401
-        assert stranger.get(f"/desk/{'0' * 32}/").status_code == 401
-        assert stranger.get(f"/desk/{TOKENS.desk[:-1]}/new").status_code == 401
-        assert stranger.get(f"/seat/../desk/{TOKENS.desk}0/").status_code == 401
+        assert stranger.get(f"/dashboard/{'0' * 32}/").status_code == 401
+        assert stranger.get(f"/dashboard/{TOKENS.dashboard[:-1]}/new").status_code == 401
+        assert stranger.get(f"/seat/../dashboard/{TOKENS.dashboard}0/").status_code == 401
         assert stranger.get("/static/page.css").status_code == 200
 
 
@@ -67,7 +67,7 @@ def test_forms_of_other_sites_are_refused(visitor: Visitor) -> None:
 
 def test_large_forms_are_refused(visitor: Visitor) -> None:
     """A form over the limit is refused before it is read, whatever it says of its size; so are thousands of fields."""
-    large = b"x" * (guard.LARGEST_BODY + 1)
+    large = b"x" * (guard.MAX_BODY_SIZE + 1)
     assert visitor.client.post(visitor.at("/new"), content=large, headers={"content-type": FORM}).status_code == 413
     parts = iter([large[: len(large) // 2], large[len(large) // 2 :]])
     assert visitor.client.post(visitor.at("/new"), content=parts, headers={"content-type": FORM}).status_code == 413
@@ -81,7 +81,7 @@ def test_slow_forms_are_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(guard, "BODY_SECONDS", 0.05)
     headers = {"host": HOST, "content-type": FORM}
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-    path = f"/desk/{TOKENS.desk}/new"
+    path = f"/dashboard/{TOKENS.dashboard}/new"
     scope = {"type": "http", "method": "POST", "path": path, "headers": pairs, "query_string": b""}
     sent: list[Any] = []
 
@@ -135,16 +135,17 @@ def test_a_proxy_sends_forms_by_https(here: Path) -> None:
     with TestClient(app, base_url="http://debate.example.org") as client:
         for scheme, status in (("http", 403), ("https", 200)):
             headers = {"origin": f"{scheme}://debate.example.org"}
-            assert client.post(f"/desk/{TOKENS.desk}/new", data=fields, headers=headers).status_code == status
+            assert client.post(f"/dashboard/{TOKENS.dashboard}/new", data=fields, headers=headers).status_code == status
 
 
 def test_links_of_seats_outlive_the_server_and_the_desk_does_not(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A person keeps the link of a seat over a restart; the desk has another key each time. Another user has others."""
+    """A person keeps the link of a seat over a restart; the dashboard has another key each time. Another user has
+    others."""
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "state"))
     first = load_tokens()
 
     assert load_tokens().seat("x", "a") == first.seat("x", "a")
-    assert load_tokens().desk != first.desk and load_tokens().form != first.form
+    assert load_tokens().dashboard != first.dashboard and load_tokens().form != first.form
     assert first.seat("x", "a") not in (first.seat("x", "b"), first.seat("y", "a"))
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "other"))
     assert load_tokens().seat("x", "a") != first.seat("x", "a")
@@ -168,8 +169,8 @@ def test_the_secret_is_never_readable_by_others(here: Path, monkeypatch: pytest.
 
 
 def test_links_of_one_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Where the desk's address is of one start, so are the links of seats: who takes the address learns nothing that
-    opens the next desk. The keys of reviewers last, since their files do."""
+    """Where the dashboard's address is of one start, so are the links of seats: who takes the address learns nothing
+    that opens the next dashboard. The keys of reviewers last, since their files do."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     first, second = load_tokens(lasting=False), load_tokens(lasting=False)
     assert first.seat("x", "a") != second.seat("x", "a") and first.review("x") != second.review("x")
@@ -177,7 +178,8 @@ def test_links_of_one_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 def test_both_loopbacks_are_taken(here: Path) -> None:
-    """A desk for `localhost` does not start where another program has its port at ::1, which browsers ask first."""
+    """A dashboard for `localhost` does not start where another program has its port at ::1, which browsers ask
+    first."""
     with socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as other:
         try:
             other.bind(("::1", 0))
@@ -186,7 +188,7 @@ def test_both_loopbacks_are_taken(here: Path) -> None:
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(BadSettings, match="can't be used at ::1"):
-            server.serve(port, [f"localhost:{port}"], lambda address: pytest.fail("the desk was served"))
+            server.serve(port, [f"localhost:{port}"], lambda address: pytest.fail("the dashboard was served"))
 
 
 def test_what_clients_send_fills_no_pipe(here: Path) -> None:

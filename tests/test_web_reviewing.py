@@ -13,7 +13,7 @@ import pytest
 from web_visitor import TOKENS, Visitor, plain, visiting
 
 from debate_orchestrator import read_journal
-from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.events import Submitted
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports.reviews import gather_reviews
@@ -74,8 +74,8 @@ def test_a_ballot_from_the_link_to_the_report(reviewer: Visitor, link: str) -> N
 def test_nothing_of_the_verdict_is_shown_before(reviewer: Visitor, link: str) -> None:
     """Before the vote only topic and positions are shown; before the ballot is filed no ballot, winner or report."""
     debate = fold(read_journal(JOURNAL).events)
-    speech = debate.answers["1.opening.a"].reply.text[:60]
-    votes = [answer.ballot for answer in debate.answers.values() if isinstance(answer, Voted)]
+    speech = debate.replies["1.opening.a"].reply.text[:60]
+    votes = [answer.data for answer in debate.replies.values() if isinstance(answer, Submitted)]
     said = [str(vote["justification"]) for vote in votes if "justification" in vote]
     assert said
 
@@ -152,7 +152,8 @@ def test_a_name_opens_no_review(reviewer: Visitor, link: str, filed: bool) -> No
 
 
 def test_a_link_opens_its_review_alone(reviewer: Visitor, link: str, here: Path) -> None:
-    """Its token opens no other debate, no seat and not the desk; the answer does not tell which debates there are."""
+    """Its token opens no other debate, no seat and not the dashboard; the answer does not tell which debates there
+    are."""
     shutil.copy(resources.folder("examples") / "standing-desks" / JOURNAL, "other.journal.jsonl")
     token = link.rpartition("/")[2]
     for address in (
@@ -170,42 +171,42 @@ def test_a_link_opens_its_review_alone(reviewer: Visitor, link: str, here: Path)
 def test_the_desk_has_the_link(here: Path) -> None:
     """The page of a finished debate has the link for reviewers."""
     shutil.copy(resources.folder("examples") / "friday-deploys" / JOURNAL, JOURNAL)
-    with visiting() as desk:
-        found = re.search(r'href="(/review/[^"]+)"', desk.get("/debates/debate-report").text)
-        assert found is not None and "Your name" in desk.text(found[1])
+    with visiting() as dashboard:
+        found = re.search(r'href="(/review/[^"]+)"', dashboard.get("/debates/debate-report").text)
+        assert found is not None and "Your name" in dashboard.text(found[1])
 
 
 def test_the_desk_has_the_own_links_of_reviewers(here: Path) -> None:
-    """Who has begun a review, here or at a terminal, stands on the desk with the link that goes on with it."""
+    """Who has begun a review, here or at a terminal, stands on the dashboard with the link that goes on with it."""
     shutil.copy(resources.folder("examples") / "friday-deploys" / JOURNAL, JOURNAL)
-    with visiting() as desk:
-        address = re.findall(r'href="(/review/[^"]+)"', desk.get("/debates/debate-report").text)[0]
-        page = begun(desk, address, "Ada Lovelace")
-        assert "Ada Lovelace : not handed in yet" in desk.text("/debates/debate-report")
-        own = re.findall(r'href="(/review/[^"]+)"', desk.get("/debates/debate-report").text)[1]
-        assert html.unescape(own) == page and "Your ballot, Ada Lovelace" in desk.text(html.unescape(own))
-        assert send(desk, page, {"action": "file", **ANSWERS}).status_code == 303
-        assert "Ada Lovelace : handed in" in desk.text("/debates/debate-report")
+    with visiting() as dashboard:
+        address = re.findall(r'href="(/review/[^"]+)"', dashboard.get("/debates/debate-report").text)[0]
+        page = begun(dashboard, address, "Ada Lovelace")
+        assert "Ada Lovelace : not handed in yet" in dashboard.text("/debates/debate-report")
+        own = re.findall(r'href="(/review/[^"]+)"', dashboard.get("/debates/debate-report").text)[1]
+        assert html.unescape(own) == page and "Your ballot, Ada Lovelace" in dashboard.text(html.unescape(own))
+        assert send(dashboard, page, {"action": "file", **ANSWERS}).status_code == 303
+        assert "Ada Lovelace : handed in" in dashboard.text("/debates/debate-report")
 
 
 @pytest.mark.parametrize("format", ["panel", "question", "claim"])
 def test_every_format_can_be_reviewed(here: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     """The form asks for what the format's judges vote on, and a ballot with an answer to every field is filed."""
     monkeypatch.setattr(discovery, "available", lambda *_: [])
-    with visiting() as desk:
+    with visiting() as dashboard:
         setup = {"topic": "Should we move to gRPC?", "rounds": "1", "format": format, "action": "start"}
-        started = desk.send("/new", setup)
+        started = dashboard.send("/new", setup)
         assert started.status_code == 303, plain(started.text)
         address = started.headers["location"]
-        desk.until(address, "Complete")
-        found = re.search(r'href="(/review/[^"]+)"', desk.get(address).text)
+        dashboard.until(address, "Complete")
+        found = re.search(r'href="(/review/[^"]+)"', dashboard.get(address).text)
         assert found is not None
-        page = begun(desk, found[1])
+        page = begun(dashboard, found[1])
         answers = {"action": "file"}
-        while (answer := send(desk, page, answers)).status_code == 422 and len(answers) < 30:
+        while (answer := send(dashboard, page, answers)).status_code == 422 and len(answers) < 30:
             answers |= filled_in(answer.text)
         assert answer.status_code == 303, plain(answer.text)[-1500:]
-        assert "Your ballot is filed" in desk.text(page)
+        assert "Your ballot is filed" in dashboard.text(page)
 
 
 def filled_in(page: str) -> dict[str, str]:

@@ -12,13 +12,13 @@ from urllib.parse import quote
 
 import pytest
 from human_turns import due
-from test_web_desk import visitor  # noqa: F401
+from test_web_dashboard import visitor  # noqa: F401
 from web_visitor import PATIENCE, Visitor, plain, visiting
 
 from debate_orchestrator import fold, read_journal
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.replies import LARGEST
+from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.web import form_fields, live, runs, seats
 
@@ -37,7 +37,7 @@ SPEECH = "A claim alone convinces nobody who doubts it, and a reason does. " * 1
 
 @pytest.fixture
 def stranger(visitor: Visitor) -> Iterator[Visitor]:  # noqa: F811
-    """Another visitor of the same server, who has no link to the desk."""
+    """Another visitor of the same server, who has no link to the dashboard."""
     client = type(visitor.client)(visitor.client.app, base_url=visitor.client.base_url)
     client.portal = visitor.client.portal  # the same server: its debates run in one event loop
     yield Visitor(client)
@@ -82,22 +82,22 @@ def test_two_people_argue_from_two_browsers(visitor: Visitor, stranger: Visitor)
                 assert hand_in(stranger, link, text=f"{SPEECH} {link[-4:]}").status_code == 303
     visitor.until(address, "Complete")
 
-    replies = {turn: answer.reply for turn, answer in state().answers.items() if turn[-2:] in (".a", ".b")}
+    replies = {turn: answer.reply for turn, answer in state().replies.items() if turn[-2:] in (".a", ".b")}
     assert replies and {reply.by for reply in replies.values()} == {"human"}
     assert stranger.get(f"{links['Researcher A']}/report").status_code == 200
 
 
 def test_a_seat_hears_nothing_early(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """While a person writes, what the other side says at the same time is shown neither to them nor at the desk: not on
-    the page of the debate, in its report, beside another debate or by the search."""
+    """While a person writes, what the other side says at the same time is shown neither to them nor at the dashboard:
+    not on the page of the debate, in its report, beside another debate or by the search."""
     address, links = begun(visitor, **{"cast.a": "human"}, format="question")
     (link,) = links.values()
     turn_of(stranger, link)
     end = time.monotonic() + PATIENCE
-    while "1.argument.b" not in state().answers:
+    while "1.argument.b" not in state().replies:
         assert time.monotonic() < end, "the other side's argument is not on record"
         time.sleep(0.05)
-    name, argument = address.rpartition("/")[2], state().answers["1.argument.b"].reply.text.split("\n")[0][:40]
+    name, argument = address.rpartition("/")[2], state().replies["1.argument.b"].reply.text.split("\n")[0][:40]
 
     assert argument not in stranger.text(link) + visitor.text(address)
     assert "No places" in visitor.text(f"/search?q={quote(argument)}")
@@ -131,7 +131,7 @@ def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:
         answer = hand_in(stranger, link, **fields)
         assert answer.status_code == 303, plain(answer.text)[-2500:]
         visitor.until(address, "Complete" if not state().due else "Running")
-    assert any(answer.reply.by == "human" for turn, answer in state().answers.items() if turn.endswith("judge"))
+    assert any(answer.reply.by == "human" for turn, answer in state().replies.items() if turn.endswith("judge"))
 
 
 def test_what_a_last_line_does_is_said_before(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
@@ -143,7 +143,7 @@ def test_what_a_last_line_does_is_said_before(visitor: Visitor, stranger: Visito
     asked = hand_in(stranger, link, text=conceding)
 
     assert asked.status_code == 422 and "concedes the whole debate" in asked.text and "A claim alone" in asked.text
-    assert "1.opening.a" not in state().answers
+    assert "1.opening.a" not in state().replies
     assert hand_in(stranger, link, text=conceding, sure="yes").status_code == 303
 
 
@@ -197,11 +197,11 @@ def test_a_reply_over_the_limit_is_not_read(
     for work in ("seats.speech_remarks", "seats._reply_text", "runs.reply_problems", "seats._questions"):
         monkeypatch.setattr(f"debate_orchestrator.web.{work}", lambda *_, **__: pytest.fail("it was read"))
 
-    sent = {"turn": turn, field: "a " * (LARGEST // 2) + "a"}
+    sent = {"turn": turn, field: "a " * (MAX_SIZE // 2) + "a"}
     answer = stranger.send(link, sent, token=link.rpartition("/")[2])
 
-    assert answer.status_code == 413 and f"at most {LARGEST:,}" in plain(answer.text)
-    assert turn not in state().answers
+    assert answer.status_code == 413 and f"at most {MAX_SIZE:,}" in plain(answer.text)
+    assert turn not in state().replies
 
 
 def test_a_reply_is_taken_once(
@@ -251,8 +251,8 @@ def test_an_empty_speech_is_refused(visitor: Visitor, stranger: Visitor) -> None
 
 
 def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """With the token of one seat neither another seat, nor another debate, nor the desk can be opened; the answer does
-    not tell whether the debate exists. A report is shown only when the debate is complete."""
+    """With the token of one seat neither another seat, nor another debate, nor the dashboard can be opened; the answer
+    does not tell whether the debate exists. A report is shown only when the debate is complete."""
     _, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
     name, seat, token = links["Researcher A"].split("/")[2:]
     other = links["Researcher B"].rpartition("/")[2]
@@ -266,11 +266,11 @@ def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> Non
         f"/seat/{name}/{seat}/{token}/report",
     ):
         assert stranger.get(wrong).status_code == 404
-    assert visitor.desk not in stranger.get(links["Researcher A"]).text
+    assert visitor.dashboard not in stranger.get(links["Researcher A"]).text
     assert stranger.get(f"/debates/{name}").status_code == 401
-    assert stranger.get(f"/desk/{token}/debates/{name}").status_code == 401
+    assert stranger.get(f"/dashboard/{token}/debates/{name}").status_code == 401
     unsigned = stranger.send(links["Researcher A"], {"turn": "1.opening.a", "text": SPEECH}, token=other)
-    assert unsigned.status_code == 403 and "1.opening.a" not in state().answers
+    assert unsigned.status_code == 403 and "1.opening.a" not in state().replies
 
 
 def test_a_seat_reads_a_list_line_by_line(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
@@ -299,7 +299,7 @@ def test_a_paused_seat_keeps_its_link(
     visitor.send(f"{address}/pause")
     visitor.until(address, "Paused")
     late = stranger.send(link, {"turn": turn, "text": SPEECH}, token=link.rpartition("/")[2])
-    assert late.status_code == 422 and "is kept in this browser" in late.text and turn not in state().answers
+    assert late.status_code == 422 and "is kept in this browser" in late.text and turn not in state().replies
 
     with visiting() as again:
         assert "paused" in again.text(link)
@@ -308,13 +308,13 @@ def test_a_paused_seat_keeps_its_link(
         assert again.get(f"{link}/stream").text.startswith("retry: 5000\n")
         # One link can't take up all streams of the server: they are limited in number, as those of a visitor are.
         with monkeypatch.context() as patched:
-            patched.setattr(live, "MOST_OF_A_VISITOR", 0)
+            patched.setattr(live, "MAX_STREAMS_OF_VISITOR", 0)
             assert again.get(f"{link}/stream").status_code == 503
         assert again.send(f"{address}/continue").status_code == 303
         assert turn_of(again, link) == turn
         assert hand_in(again, link, text=SPEECH).status_code == 303
         again.until(address, "Complete")
-    assert state().answers[turn].reply.text.strip() == SPEECH.strip()
+    assert state().replies[turn].reply.text.strip() == SPEECH.strip()
 
 
 def test_a_server_goes_on_with_what_ran(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,7 +334,7 @@ def test_a_server_goes_on_with_what_ran(here: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_floor_and_an_early_end(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """A question from the desk and an early end are on record, while the debate runs and while it is paused."""
+    """A question from the dashboard and an early end are on record, while the debate runs and while it is paused."""
     address, links = begun(visitor, **{"cast.a": "human"}, rounds="3")
     hand_in(stranger, links["Researcher A"], text=SPEECH)
     turn_of(stranger, links["Researcher A"])
@@ -364,7 +364,7 @@ def test_an_early_end_waits_for_the_speech_under_way(visitor: Visitor, stranger:
     assert hand_in(stranger, link, text=f"{SPEECH} The second round.").status_code == 303
 
     visitor.until(address, "Complete")
-    assert {"2.constructive.a", "2.constructive.b"} <= set(state().answers)
+    assert {"2.constructive.a", "2.constructive.b"} <= set(state().replies)
     assert state().closed_after == "2.constructive." and "The second round." in visitor.text(address)
 
 
@@ -386,7 +386,7 @@ def test_a_judge_chooses_for_each_issue() -> None:
     """Every issue has a field to choose in. All of them answered are taken; all left empty skip the issues; some left
     empty are complained about."""
     debate = due("1.verdict.judge", rounds=1, issues=("What does it cost?", "Who maintains it?"))
-    shape, terms = debate.shape(debate.due[0]) or {}, schedule.terms(debate, debate.due[0])
+    shape, terms = debate.shape(debate.due[0]) or {}, schedule.shape_context(debate, debate.due[0])
     scores = {("scores", "a"): "7 6", ("scores", "b"): "5 5", ("winner",): "a"}
     answers = {("issues", "I1"): "a", ("issues", "I2"): "even"}
     whole = form_fields.value(shape, terms, scores | answers)

@@ -1,4 +1,4 @@
-"""The server of the desk: connections, viewers of a live debate, and opening a browser."""
+"""The server of the dashboard: connections, viewers of a live debate, and opening a browser."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_head_has_to_come_in_time(here: Path, monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize("kind", ["nothing", "half a head", "half a body"])
 def test_unfinished_requests_keep_no_browser_out(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """With more of them than are kept, the oldest are closed, and a page is still served."""
-    monkeypatch.setattr(web_server, "MOST_UNFINISHED", 40)
+    monkeypatch.setattr(web_server, "MAX_UNFINISHED", 40)
     monkeypatch.setattr(web_server, "HEAD_SECONDS", PATIENCE)
 
     async def visit(port: int) -> None:
@@ -131,7 +131,7 @@ def test_unfinished_requests_keep_no_browser_out(here: Path, monkeypatch: pytest
 
 def test_an_answer_that_is_not_read_holds_no_connection(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection that is closed because there are too many is gone at once, also with much of an answer unread."""
-    monkeypatch.setattr(web_server, "MOST_UNFINISHED", 5)
+    monkeypatch.setattr(web_server, "MAX_UNFINISHED", 5)
 
     async def visit(port: int) -> None:
         reader = await opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -271,7 +271,7 @@ def test_a_slow_viewer_is_dropped_alone(monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_waits_for_a_viewer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a debate that says more than a viewer reads, no more than a fixed number of messages waits for them; then
     their stream ends, and the browser opens another that begins with how things stand."""
-    monkeypatch.setattr(live, "_MOST_WAITING", 10)
+    monkeypatch.setattr(live, "_MAX_WAITING", 10)
     audience = live.Audience()
     viewer = audience.join()
     for number in range(1_000):
@@ -282,7 +282,7 @@ def test_what_waits_for_a_viewer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_full_viewer_ends_no_other_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the viewers who read gets every message, also the one with which another viewer has too many."""
-    monkeypatch.setattr(live, "_MOST_WAITING", 1)
+    monkeypatch.setattr(live, "_MAX_WAITING", 1)
     audience = live.Audience()
     viewers = [audience.join() for _ in range(20)]
     full, quick = viewers[7], viewers[:7] + viewers[8:]
@@ -353,7 +353,7 @@ def test_viewers_who_never_read_hold_up_nothing(tmp_path: Path) -> None:
 
 
 def address_of_start(*hosts: str) -> tuple[str, int]:
-    """The name and the port of the address that a desk prints at its start, where it listened then."""
+    """The name and the port of the address that a dashboard prints at its start, where it listened then."""
 
     class Enough(Exception):
         """Ends the server before it serves."""
@@ -372,7 +372,7 @@ def address_of_start(*hosts: str) -> tuple[str, int]:
 
 
 def test_no_start_of_the_desk_has_the_origin_of_another(here: Path) -> None:
-    """What another user's server left in the browser for an address that it had never runs at the desk."""
+    """What another user's server left in the browser for an address that it had never runs at the dashboard."""
     names = {address_of_start()[0] for _ in range(20)}
     assert len(names) == 20 and not names & {"127.0.0.1", "localhost"}
     assert all(guard.of_this_machine(name) for name in names)
@@ -408,14 +408,14 @@ def test_a_desk_with_names_listens_where_its_proxy_asks(here: Path) -> None:
     assert address_of_start("debate.example.org")[0] == "127.0.0.1"
 
 
-ADDRESS = "http://127.0.0.1:8642/desk/0123456789abcdef/"
+ADDRESS = "http://127.0.0.1:8642/dashboard/0123456789abcdef/"
 
 
 def test_the_file_is_private_and_soon_gone(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its mode does not depend on a file that was left by an earlier server, and it does not outlive its use."""
     monkeypatch.setenv("XDG_STATE_HOME", str(here))
     monkeypatch.setattr(server, "PAGE_SECONDS", 0.2)
-    left = here / "debate-orchestrator" / "serve" / "desk-127.0.0.1-8642.html"
+    left = here / "debate-orchestrator" / "serve" / "dashboard-127.0.0.1-8642.html"
     left.parent.mkdir(parents=True)
     left.write_text("left", encoding="utf-8")
     left.chmod(0o644)
@@ -427,7 +427,7 @@ def test_the_file_is_private_and_soon_gone(here: Path, monkeypatch: pytest.Monke
         return True
 
     monkeypatch.setattr(webbrowser, "open", open_file)
-    assert server.open_desk(ADDRESS)
+    assert server.open_dashboard(ADDRESS)
 
     ((address, mode, page),) = opened
     assert ADDRESS not in address and mode == 0o600 and f"url={ADDRESS}" in page
@@ -441,12 +441,12 @@ def test_a_server_that_ends_sooner_leaves_no_file(here: Path) -> None:
     """The file is gone with the process that wrote it."""
     code = (
         "import webbrowser; from debate_orchestrator.web import server\n"
-        f"webbrowser.open = lambda address: print(address); server.open_desk({ADDRESS!r})"
+        f"webbrowser.open = lambda address: print(address); server.open_dashboard({ADDRESS!r})"
     )
     environment = os.environ | {"XDG_STATE_HOME": str(here)}
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, text=True, check=True)
 
-    assert ran.stdout.startswith(here.as_uri()) and not [*here.rglob("desk-*.html")]
+    assert ran.stdout.startswith(here.as_uri()) and not [*here.rglob("dashboard-*.html")]
 
 
 def test_no_browser_is_opened_where_no_file_can_be_kept(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -455,4 +455,4 @@ def test_no_browser_is_opened_where_no_file_can_be_kept(here: Path, monkeypatch:
     (here / "file").write_text("", encoding="utf-8")
     monkeypatch.setattr(webbrowser, "open", pytest.fail)
 
-    assert not server.open_desk(ADDRESS)
+    assert not server.open_dashboard(ADDRESS)

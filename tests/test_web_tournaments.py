@@ -30,30 +30,30 @@ ROWS = [
 
 
 @pytest.fixture
-def desk(debate: Run) -> Iterator[Visitor]:
-    """A user at the desk of a folder with an imported tournament, `t`."""
+def dashboard(debate: Run) -> Iterator[Visitor]:
+    """A user at the dashboard of a folder with an imported tournament, `t`."""
     imported(debate, ROWS)
     with visiting() as visitor:
         yield visitor
 
 
-def listed(desk: Visitor, address: str) -> int:
+def listed(dashboard: Visitor, address: str) -> int:
     """How many debates a page says that it lists."""
-    found = re.search(r"(\d+) debates?[.,]", desk.text(address))
+    found = re.search(r"(\d+) debates?[.,]", dashboard.text(address))
     assert found is not None
     return int(found[1])
 
 
-def test_every_number_leads_to_its_debates(desk: Visitor) -> None:
+def test_every_number_leads_to_its_debates(dashboard: Visitor) -> None:
     """Each cell of both tables is a link to as many debates as it says, with whatever filters."""
     for address in (f"/tournaments/t{query}" for query in ("", "?category=food", "?judge=j1", "?side=pro")):
-        page = desk.get(address).text
+        page = dashboard.get(address).text
         cells = re.findall(r'<td><a href="([^"]+)">([\d–]+)</a></td>', page)
         assert cells, address
         for link, numbers in cells:
             count = sum(map(int, numbers.split("–")))
             query = html.unescape(link).partition("#")[0]
-            assert listed(desk, f"/tournaments/t{query}") == count, (address, link)
+            assert listed(dashboard, f"/tournaments/t{query}") == count, (address, link)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,9 @@ def test_every_number_leads_to_its_debates(desk: Visitor) -> None:
         (Filters(topic="nothing"), {}),
     ],
 )
-def test_filters_choose_debates(desk: Visitor, filters: Filters, expected: dict[str, tuple[int, int, int]]) -> None:
+def test_filters_choose_debates(
+    dashboard: Visitor, filters: Filters, expected: dict[str, tuple[int, int, int]]
+) -> None:
     """Topic, category, judge, model and side say which games count; a judge's votes decide alone."""
     chosen = chosen_debates(read_rows("t"), filters)
     found = standings(chosen, games(chosen, filters))
@@ -77,79 +79,81 @@ def test_filters_choose_debates(desk: Visitor, filters: Filters, expected: dict[
     assert {one.model: (one.won, one.lost, one.tied) for one in found} == expected
 
 
-def test_filters_that_say_nothing_are_told(desk: Visitor) -> None:
+def test_filters_that_say_nothing_are_told(dashboard: Visitor) -> None:
     """A model is not offered as its own opponent, and a result without a model asks for one."""
-    page = desk.get("/tournaments/t?model=one").text
+    page = dashboard.get("/tournaments/t?model=one").text
     offered = page.partition('name="opponent"')[2].partition("</select>")[0]
 
     assert re.findall(r'value="(\w+)"', offered) == ["three", "two"]
-    assert "Choose a model too" in desk.text("/tournaments/t?result=won")
-    assert "Choose a model too" not in desk.text("/tournaments/t?result=won&model=one")
+    assert "Choose a model too" in dashboard.text("/tournaments/t?result=won")
+    assert "Choose a model too" not in dashboard.text("/tournaments/t?result=won&model=one")
 
 
-def test_elo_is_of_the_chosen_debates(desk: Visitor) -> None:
+def test_elo_is_of_the_chosen_debates(dashboard: Visitor) -> None:
     """Elo counts the debates that topic, category and judge choose, and is not shown of one side or model alone."""
     column = '<th scope="col">Elo</th>'
-    assert column in desk.get("/tournaments/t").text and column not in desk.get("/tournaments/t?side=pro").text
-    shown = {query: re.findall(r'<th scope="row">one</th><td>(\d+)</td>', desk.get(f"/tournaments/t{query}").text)
+    assert (
+        column in dashboard.get("/tournaments/t").text and column not in dashboard.get("/tournaments/t?side=pro").text
+    )
+    shown = {query: re.findall(r'<th scope="row">one</th><td>(\d+)</td>', dashboard.get(f"/tournaments/t{query}").text)
              for query in ("", "?judge=j2")}  # fmt: skip
     assert int(shown[""][0]) > 400 > int(shown["?judge=j2"][0])
 
 
-def test_names_are_shown_and_not_obeyed(desk: Visitor, debate: Run) -> None:
+def test_names_are_shown_and_not_obeyed(dashboard: Visitor, debate: Run) -> None:
     """Models, topics and filters that look like HTML are text."""
-    page = desk.get("/tournaments/t?topic=<script>alert(1)</script>").text
+    page = dashboard.get("/tournaments/t?topic=<script>alert(1)</script>").text
     assert "<script>alert" not in page and "No debate between two models" in page
 
 
 @pytest.mark.parametrize("name", ["%2e%2e", "%2e", "nothing", "..%2ft", "link", "t%00", "debates"])
-def test_only_tournaments_of_the_folder_are_shown(desk: Visitor, name: str) -> None:
+def test_only_tournaments_of_the_folder_are_shown(dashboard: Visitor, name: str) -> None:
     """Neither a path nor a link leads out of the folder, and a folder without a tournament is none."""
     Path("debates").mkdir()
     Path("link").symlink_to("t")
     for address in (f"/tournaments/{name}", f"/tournaments/{name}/report", f"/tournaments/{name}/debates/x.html"):
-        assert desk.get(address).status_code in (307, 404), address
+        assert dashboard.get(address).status_code in (307, 404), address
     for debate in ("..%2f..%2fsecret.html", "x.html", "%2fetc%2fpasswd"):
-        assert desk.get(f"/tournaments/t/debates/{debate}").status_code == 404
+        assert dashboard.get(f"/tournaments/t/debates/{debate}").status_code == 404
 
 
-def test_the_desk_alone_shows_them(desk: Visitor) -> None:
-    """Without the link of the desk there is no tournament."""
+def test_the_desk_alone_shows_them(dashboard: Visitor) -> None:
+    """Without the link of the dashboard there is no tournament."""
     with visiting(enter=False) as stranger:
         assert stranger.get("/tournaments").status_code == stranger.get("/tournaments/t").status_code == 401
-        assert stranger.get("/desk/0/tournaments").status_code == 401
+        assert stranger.get("/dashboard/0/tournaments").status_code == 401
 
 
 def test_a_debate_that_was_held_is_read(here: Path) -> None:
     """From the list of tournaments to the report of one of its debates, and to the whole report."""
     contests.ran(contests.tournament("held", topics=1))
-    with visiting() as desk:
-        assert "/tournaments/held" in desk.get("/tournaments").text
-        page = desk.get("/tournaments/held").text
-        (first, *_) = re.findall(r'href="(/desk/[^"]+/held/debates/[^"]+)"', page)
-        assert "Motion 0 holds." in desk.text(first)
-        assert "rehearsed" in plain(page) and desk.get("/tournaments/held/report").status_code == 404
+    with visiting() as dashboard:
+        assert "/tournaments/held" in dashboard.get("/tournaments").text
+        page = dashboard.get("/tournaments/held").text
+        (first, *_) = re.findall(r'href="(/dashboard/[^"]+/held/debates/[^"]+)"', page)
+        assert "Motion 0 holds." in dashboard.text(first)
+        assert "rehearsed" in plain(page) and dashboard.get("/tournaments/held/report").status_code == 404
         Path("held/index.html").write_text("<p>The whole report</p>", encoding="utf-8")
-        address = desk.get("/tournaments/held/report").headers["location"]
-        assert "The whole report" in desk.client.get(address).text
-        with_debate = desk.client.get(f"{address}debates/{first.rpartition('/')[2]}")
+        address = dashboard.get("/tournaments/held/report").headers["location"]
+        assert "The whole report" in dashboard.client.get(address).text
+        with_debate = dashboard.client.get(f"{address}debates/{first.rpartition('/')[2]}")
         assert "Motion 0 holds." in with_debate.text
 
 
-def test_a_page_from_a_stranger_knows_nothing_of_the_desk(desk: Visitor) -> None:
+def test_a_page_from_a_stranger_knows_nothing_of_the_desk(dashboard: Visitor) -> None:
     """It can send its own address to another site. That opens the page again and the debates of its folder, for as long
-    as this desk runs; no other folder, and nothing of the desk."""
+    as this dashboard runs; no other folder, and nothing of the dashboard."""
     for name in ("t", "u"):
         Path(name).mkdir(exist_ok=True)
         Path(name, "tournament.json").write_text('{"imported": {}}', encoding="utf-8")
         Path(name, "index.html").write_text(f'<meta name="referrer" content="unsafe-url">page of {name}', "utf-8")
-    address = desk.get("/tournaments/t/report").headers["location"]
-    answer = desk.client.get(address)
+    address = dashboard.get("/tournaments/t/report").headers["location"]
+    answer = dashboard.client.get(address)
 
-    assert "page of t" in answer.text and TOKENS.desk not in address and TOKENS.form not in address
+    assert "page of t" in answer.text and TOKENS.dashboard not in address and TOKENS.form not in address
     assert answer.headers["referrer-policy"] == "no-referrer" and "sandbox" in answer.headers["content-security-policy"]
-    assert desk.client.get(address.replace("/t/", "/u/")).status_code == 404
-    assert desk.client.get(f"/tournament/t/{'0' * 40}/").status_code == 404
+    assert dashboard.client.get(address.replace("/t/", "/u/")).status_code == 404
+    assert dashboard.client.get(f"/tournament/t/{'0' * 40}/").status_code == 404
     with TestClient(create_app(Tokens(b"x" * 32), [HOST]), base_url=f"http://{HOST}") as next_start:
         assert next_start.get(address).status_code == 404
 
@@ -158,13 +162,13 @@ def test_a_page_from_a_stranger_knows_nothing_of_the_desk(desk: Visitor) -> None
     "spec",
     ['{"imported": []}', '{"imported": null}', '{"imported": {"notes": 5}}', '{"imported": {"notes": [5]}}', "{"],
 )
-def test_a_tournament_that_can_not_be_read_takes_no_other_away(desk: Visitor, spec: str) -> None:
+def test_a_tournament_that_can_not_be_read_takes_no_other_away(dashboard: Visitor, spec: str) -> None:
     """Its page says what is wrong with its file, and the list leads to the others as before."""
     Path("broken").mkdir()
     Path("broken/tournament.json").write_text(spec, encoding="utf-8")
     Path("broken/rows.jsonl").write_bytes(Path("t/rows.jsonl").read_bytes())
-    listing, page = desk.text("/tournaments"), desk.get("/tournaments/broken")
+    listing, page = dashboard.text("/tournaments"), dashboard.get("/tournaments/broken")
 
-    assert "broken" in listing and "/tournaments/t" in desk.get("/tournaments").text
+    assert "broken" in listing and "/tournaments/t" in dashboard.get("/tournaments").text
     assert page.status_code == 404 and "broken/tournament.json" in plain(page.text)
-    assert desk.get("/tournaments/t").status_code == 200
+    assert dashboard.get("/tournaments/t").status_code == 200

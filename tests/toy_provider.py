@@ -11,7 +11,7 @@ from typing import Any
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import faults, pricing, servers
+from debate_orchestrator.providers import call_errors, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import Permissions, Piece
 from debate_orchestrator.util.errors import ProviderFailed
@@ -37,15 +37,15 @@ class Toy:
             async with asyncio.timeout(LIMITS.total):
                 answer = await asyncio.to_thread(self._post, brief)
         except urllib.error.HTTPError as error:
-            message = faults.quote(error.read(LIMITS.error).decode("utf-8", "replace"))
-            raise faults.refused(self.name, error.code, message, dict(error.headers)) from None
+            message = call_errors.quote(error.read(LIMITS.error).decode("utf-8", "replace"))
+            raise call_errors.refused(self.name, error.code, message, dict(error.headers)) from None
         except (OSError, ValueError, TimeoutError) as error:
-            raise faults.broken(self.name, faults.quote(error)) from None
+            raise call_errors.broken(self.name, call_errors.quote(error)) from None
         text, sent, received = answer.get("text"), answer.get("input"), answer.get("output")
         if not isinstance(text, str) or type(sent) is not int or type(received) is not int:
-            raise faults.broken(self.name, "an answer of another shape")
+            raise call_errors.broken(self.name, "an answer of another shape")
         if len(text) > LIMITS.answer:
-            raise faults.oversized(self.name, f"more than {LIMITS.answer:,} characters")
+            raise call_errors.oversized(self.name, f"more than {LIMITS.answer:,} characters")
         on_text(text)
         usage = Usage(fresh=sent, output=received)
         return Reply(text=text, brief="", by=self.name, usage=usage, cost=pricing.cost(self.name, usage))

@@ -21,13 +21,17 @@ PATIENCE = 90.0
 
 
 class Visitor:
-    """A browser. With a `desk`, addresses that are not of the whole server's are below it."""
+    """A browser. With a `dashboard`, addresses that are not of the whole server's are below it."""
 
-    def __init__(self, client: TestClient, desk: str = ""):
-        self.client, self.desk = client, desk
+    def __init__(self, client: TestClient, dashboard: str = ""):
+        self.client, self.dashboard = client, dashboard
 
     def at(self, address: str) -> str:
-        return address if address.startswith(("/desk/", "/seat/", "/review/", "/static/")) else f"{self.desk}{address}"
+        return (
+            address
+            if address.startswith(("/dashboard/", "/seat/", "/review/", "/static/"))
+            else f"{self.dashboard}{address}"
+        )
 
     def get(self, address: str, **headers: str) -> Any:
         return self.client.get(self.at(address), headers=headers, follow_redirects=False)
@@ -59,6 +63,6 @@ def plain(page: str) -> str:
 
 @contextmanager
 def visiting(*, enter: bool = True) -> Iterator[Visitor]:
-    """A visitor of the working folder; with `enter`, at its desk."""
+    """A visitor of the working folder; with `enter`, at its dashboard."""
     with TestClient(create_app(TOKENS, [HOST]), base_url=f"http://{HOST}") as client:
-        yield Visitor(client, f"/desk/{TOKENS.desk}" if enter else "")
+        yield Visitor(client, f"/dashboard/{TOKENS.dashboard}" if enter else "")

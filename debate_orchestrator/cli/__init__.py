@@ -14,7 +14,7 @@ import sys
 def main(argv: list[str] | None = None) -> None:
     """Runs one verb and exits: 0 done, 2 the user's mistake, 3 stopped with work left, 4 a provider failed for good,
     130 interrupted."""
-    from debate_orchestrator.cli.output import print_errors, redact_streams, remark
+    from debate_orchestrator.cli.output import print_problems, redact_streams, remark
     from debate_orchestrator.cli.parser import parse
 
     redact_streams()
@@ -25,7 +25,7 @@ def main(argv: list[str] | None = None) -> None:
         code = arguments.run(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
-        print_errors([str(interrupt) or "interrupted; every reply that was accepted is saved."])
+        print_problems([str(interrupt) or "interrupted; every reply that was accepted is saved."])
         code = 130
     except BrokenPipeError:
         # Python flushes stdout once more at exit; without this it would report the closed pipe a second time.
@@ -38,17 +38,17 @@ def main(argv: list[str] | None = None) -> None:
 
 def _report_failure(error: Exception, *, as_json: bool) -> int:
     """Prints an error of this program and returns its exit code. Any other error is a bug and is raised again."""
-    from debate_orchestrator.cli.output import print_errors, print_json
+    from debate_orchestrator.cli.output import print_json, print_problems
     from debate_orchestrator.util.errors import DebateError
 
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-        print_errors([f"Can't write the output ({error.strerror or 'unknown error'}). Try: make room on the disk."])
+        print_problems([f"Can't write the output ({error.strerror or 'unknown error'}). Try: make room on the disk."])
         return 4
     if not isinstance(error, DebateError):
         raise error
     if as_json:
-        print_json({"status": "error", "complaints": error.complaints})
-    print_errors(error.complaints)
+        print_json({"status": "error", "complaints": error.problems})
+    print_problems(error.problems)
     return exit_code(error)
 
 

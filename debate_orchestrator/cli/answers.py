@@ -55,10 +55,10 @@ def _answers_of(debate: DebateState, output: str) -> dict[str, Any]:
     if model_spec.is_rehearsal(cast) or any(note.note == "estimate" for note in debate.notes):
         output = _REHEARSED.sub("", output)
         cast = {seat: tuple(specs) for seat, specs in model_spec.unrehearsed_cast(cast).items()}
-    answers = opened.setup.model_dump(mode="json")
+    answers = opened.settings.model_dump(mode="json")
     answers |= {"output": output, "format": _format_of(opened)}
     answers["context"] = [os.path.basename(file.name) for file in opened.context]
-    answers["insist"] = opened.setup.rounds > opened.format.rounds.most
+    answers["insist"] = opened.settings.rounds > opened.format.rounds.most
     answers["one_agent"] = any(note.note == "one agent" for note in debate.notes)
     answers["cast"] = {seat: list(models) if len(models) > 1 else models[0] for seat, models in cast.items()}
     if not cast:

@@ -18,7 +18,7 @@ from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import EVERYBODY, JUDGE
-from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, LARGEST_COST, SOURCED, Settings
+from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, MAX_COST, SOURCED, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
@@ -31,7 +31,7 @@ from debate_orchestrator.setup.session import Propose, Ready, load
 from debate_orchestrator.storage.paths import REPORT, DebateFiles, free_report
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import (
-    LARGEST,
+    MAX_SIZE,
     error_text,
     name_of,
     parse_mapping,
@@ -80,12 +80,12 @@ def settings_of(
     with every error. `load_format` reads the format, which is checked whole unless the caller says otherwise."""
     given, flags = read_answers(arguments), given_settings(arguments)
     format_name = flags["format"] if "format" in flags else format_of(given)
-    errors: list[str] = []
+    problems: list[str] = []
     model = arguments.model
     try:
         format = load_format(format_name)
     except DebateError as error:
-        errors += error.complaints
+        problems += error.problems
         format = loader.load(DEFAULT_FORMAT)  # to find the other errors too
     if model is not None:
         flags = flags | {"cast": every_seat(model, format) | flags.get("cast", {})}
@@ -101,9 +101,9 @@ def settings_of(
     try:
         settings = settings_from(whole, format, REPORT, default_model, partial(_place_of_key, arguments.answers))
     except BadSettings as error:
-        raise BadSettings(errors + _for_named_seats(error.complaints, flags.get("cast", {}), format)) from None
-    if errors:
-        raise BadSettings(errors)
+        raise BadSettings(problems + _for_named_seats(error.problems, flags.get("cast", {}), format)) from None
+    if problems:
+        raise BadSettings(problems)
     return settings
 
 
@@ -154,11 +154,11 @@ def read_standard_input() -> dict[str, Any]:
     try:
         if sys.stdin is not None and sys.stdin.isatty():
             remark("reading from the terminal: end with Ctrl-D.")
-        data = sys.stdin.buffer.read(LARGEST + 1) if sys.stdin is not None else b""
+        data = sys.stdin.buffer.read(MAX_SIZE + 1) if sys.stdin is not None else b""
     except OSError as error:
         raise BadFile(f"{STDIN} can't be read: {error_text(error)}.") from None
-    if len(data) > LARGEST:
-        raise BadFile(f"{STDIN} holds more than {LARGEST:,} bytes.")
+    if len(data) > MAX_SIZE:
+        raise BadFile(f"{STDIN} holds more than {MAX_SIZE:,} bytes.")
     try:
         return parse_mapping(data.decode("utf-8-sig"), STDIN)
     except UnicodeDecodeError:
@@ -174,7 +174,7 @@ def questionnaire_of(path: str, used_format: str = "") -> Questionnaire:
     """The setup conversation of a file, in its format. If that is a folder, its prompts may be a stranger's: it is
     used only if the user agreed to it, or if it is the `used_format`; otherwise the default is used, with a remark."""
     name = format_of(read_mapping(path) if os.path.exists(path) else {})
-    if name != used_format and consent.lacking(consent.of_file(path), risks.of_settings({"format": name})):
+    if name != used_format and consent.not_agreed(consent.of_file(path), risks.of_settings({"format": name})):
         hint = "`debate open --trust` agrees to it."
         remark(f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}. {hint}")
         name = DEFAULT_FORMAT
@@ -285,7 +285,7 @@ def seconds(value: float | str) -> float:
 def cap(text: str) -> float | None:
     """The value of --max-cost in US dollars; None for no cap. Raises BadSettings."""
     value = number(text)
-    if isinstance(value, float) and 0 < value < LARGEST_COST:
+    if isinstance(value, float) and 0 < value < MAX_COST:
         return value
     if text == "none":
         return None

@@ -9,7 +9,7 @@ from typing import Any
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import questionnaire_of
-from debate_orchestrator.cli.output import print_errors, print_json, remark
+from debate_orchestrator.cli.output import print_json, print_problems, remark
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.host.setup import AskResult
 from debate_orchestrator.host.setup import ask as ask_host
@@ -17,7 +17,7 @@ from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import format_of, settings_from
 from debate_orchestrator.setup.session import Ask, Propose, Ready
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
-from debate_orchestrator.util.data import LARGEST
+from debate_orchestrator.util.data import MAX_SIZE
 from debate_orchestrator.util.errors import BadSettings
 
 EXAMPLE = 'debate ask debate.yaml topic="Should we move to gRPC?"'
@@ -41,14 +41,14 @@ def run(arguments: argparse.Namespace) -> int:
         key, equals, value = pair.partition("=")
         if not equals:
             raise BadSettings(f"{pair!r} is not an answer.", hint='KEY=VALUE, quoted as in topic="..."')
-        given[key] = sys.stdin.read(LARGEST) if value == "-" else value
+        given[key] = sys.stdin.read(MAX_SIZE) if value == "-" else value
     result = ask_host(arguments.file, given, questionnaire_of(arguments.file), remark, arguments.wait or 0.0)
-    lacking = consent.lacking(consent.of_file(arguments.file), risks.of_settings(result.settled))
+    lacking = consent.not_agreed(consent.of_file(arguments.file), risks.of_settings(result.settled))
     if isinstance(result.now, Ready) and not lacking:
         _check_opening(result)
     print_json(_as_json(arguments, result, lacking))
-    print_errors(result.complaints)
-    return 2 if result.complaints else 0
+    print_problems(result.problems)
+    return 2 if result.problems else 0
 
 
 def _check_opening(result: AskResult) -> None:
@@ -81,7 +81,7 @@ def _as_json(arguments: argparse.Namespace, result: AskResult, lacking: Sequence
     if lacking or ready or not arguments.dialog:
         fields |= {"trust": [risk.model_dump() for risk in lacking]}
     fields |= {"missing": result.missing} if result.missing else {}
-    return fields | {"complaints": list(result.complaints)}
+    return fields | {"complaints": list(result.problems)}
 
 
 def _single(question: Ask) -> dict[str, Any]:

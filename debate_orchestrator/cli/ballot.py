@@ -112,7 +112,7 @@ def _print_form(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Prints the empty form."""
     text = form_text(case.form, case.digest, case.path, _today(), arguments.name or "")
     if arguments.json:
-        shape = json_schema(case.form.shape, case.form.terms)
+        shape = json_schema(case.form.shape, case.form.shape_context)
         print_json({"status": "form", "form": text, "digest": case.digest, "json_schema": shape})
     else:
         page(text)
@@ -146,7 +146,7 @@ def _print_filed(arguments: argparse.Namespace, case: ReviewedDebate, path: str,
 
 def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Asks at the terminal. Answers are kept as a draft, which the next call of the same reviewer continues."""
-    prompter, draft, name = lines.here(sys.stdout), "", arguments.name or ""
+    prompter, draft, name = lines.terminal_prompter(sys.stdout), "", arguments.name or ""
 
     def keep(fields: dict[str, Any]) -> None:
         nonlocal draft
@@ -177,16 +177,16 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
 def _check_name(case: ReviewedDebate, name: str) -> None:
     """Raises BadSettings if a ballot can't be signed with this name."""
     prefix = "reviewer:"
-    errors = [error for error in case.form.complaints({"reviewer": name}) if error.startswith(prefix)]
-    if errors:
-        raise BadSettings([f"--as:{error.removeprefix(prefix)}" for error in errors])
+    problems = [error for error in case.form.problems({"reviewer": name}) if error.startswith(prefix)]
+    if problems:
+        raise BadSettings([f"--as:{error.removeprefix(prefix)}" for error in problems])
 
 
 def _show(prompter: Prompter, text: str) -> None:
     """Shows a text in the user's pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        shown = bool(os.environ.get("PAGER")) and prompt.paged(sanitize(text))
+        shown = bool(os.environ.get("PAGER")) and prompt.show_in_pager(sanitize(text))
     finally:
         signal.signal(signal.SIGINT, before)
     if not shown:
@@ -220,7 +220,7 @@ def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: s
 
 
 def _head(form: ReviewForm, texts: reviews.ReviewTexts, journal: str) -> Iterator[str]:
-    format, setup = form.debate.format, form.debate.opened.setup
+    format, setup = form.debate.format, form.debate.opened.settings
     for line in texts.form:
         yield from _comment(line.format(journal=one_line(journal)))
     yield "#"
@@ -229,7 +229,7 @@ def _head(form: ReviewForm, texts: reviews.ReviewTexts, journal: str) -> Iterato
         yield from _comment(f"{side}, {format.name_of(side)}: {setup.positions[side]}")
     if form.scored:
         yield "#"
-        for name in form.terms.criteria:
+        for name in form.shape_context.criteria:
             yield from _comment(f"{name}, {form.scale(name)}: {format.rubric.criteria[name].about}")
     yield ""
 
@@ -245,7 +245,7 @@ def _fields(form: ReviewForm, shape: Shape) -> Iterator[str]:
             yield "scores:"
             for side in form.sides:
                 yield f"  {side}:"
-                yield from (f"    {name}:  # {form.scale(name)}" for name in form.terms.criteria)
+                yield from (f"    {name}:  # {form.scale(name)}" for name in form.shape_context.criteria)
         else:
             yield f"{name}:  # {one_line(hint(field, form))}"
 

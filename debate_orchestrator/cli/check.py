@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         contents = read(arguments.journal)
     except DamagedJournal as error:
         reports = (f"{name_of(path)}: {forms.integrity(path, data)}" for path, data in documents)
-        raise DamagedJournal([*error.complaints, *reports]) from None
+        raise DamagedJournal([*error.problems, *reports]) from None
     checked = [forms.verify(path, data, contents.entries, files.ballots) for path, data in documents]
     facts = _facts(arguments.journal, contents)
     if arguments.json:

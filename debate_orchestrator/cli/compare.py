@@ -29,15 +29,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.to and not arguments.to.endswith((".md", ".html")):
         raise BadFile(f"--to must name a file that ends in .md or .html, and not {short_repr(arguments.to)}.")
     reports: list[tuple[str, ReportModel]] = []
-    errors: list[str] = []
+    problems: list[str] = []
     for path in arguments.journals:
         try:
             journal = journal_named(path)
             reports.append((journal, build_report(read(journal).entries)))
         except BadJournal as error:
-            errors += error.complaints
-    if errors:
-        raise BadJournal(errors)
+            problems += error.problems
+    if problems:
+        raise BadJournal(problems)
     comparison = compare(reports)
     if arguments.to:
         _write(comparison, arguments.to)

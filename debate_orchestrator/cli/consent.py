@@ -69,7 +69,7 @@ def _key(kind: str, path: str) -> str:
 def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | None = None) -> None:
     """Returns if the user agrees to all of these risks, and remembers it. Raises BadSettings if the user does not, or,
     with every risk, if there is no terminal to `ask` at and the file is not `trusted`."""
-    if not lacking(origin, risks):
+    if not not_agreed(origin, risks):
         return
     if not trusted and (ask or at_terminal(sys.stderr)):
         if not (ask or _ask)(origin.name, risks):
@@ -122,7 +122,7 @@ def existing_debate(path: str, changes: Changes = lambda state: [], *, trusted: 
     return debate
 
 
-def lacking(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:
+def not_agreed(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:
     """The risks that were not agreed to yet."""
     known = _known(origin) if risks else set()
     return [risk for risk in risks if risk.digest not in known]

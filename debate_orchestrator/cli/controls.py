@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Answer, Asked, Event, QuestionAsked
+from debate_orchestrator.core.events import Asked, Event, QuestionAsked, ReplyEvent
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate
@@ -65,7 +65,7 @@ class Controls:
         """Whether the user wants to change the list of issues before going on."""
         self._session: Session | None = None
         self.unsaved = UnsavedEvents(self._message)
-        self.ended = False
+        self.user_ended = False
         """Whether the user has ended it."""
         self._reads_keys = False
 
@@ -83,7 +83,7 @@ class Controls:
 
     def keys(self) -> list[Key]:
         """The keys that do something now."""
-        if self.ended or not self._reads_keys:
+        if self.user_ended or not self._reads_keys:
             return []
         if self._confirming:
             return [Key("y", "end it early", self._close), Key("n", "go on", self._confirmed)]
@@ -148,7 +148,7 @@ class Controls:
         """Holds the debate for a while, once, so that the list of issues can be changed before it is argued to; it is
         printed first where it is not `shown` yet. What a rehearsal's stand-ins draw up is not worth it."""
         wanted = self._reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
-        if wanted and not self.ended and schedule.can_change_issues(self._debate):
+        if wanted and not self.user_ended and schedule.can_change_issues(self._debate):
             self._offered = self._offering = True
             asyncio.get_running_loop().call_later(_OFFERED_FOR, self._go_on)
             minutes = _OFFERED_FOR // 60
@@ -159,7 +159,7 @@ class Controls:
             self.pause()
 
     def _go_on(self) -> None:
-        if self._offering and not self.ended:
+        if self._offering and not self.user_ended:
             self._offering = False
             self.resume()
 
@@ -172,7 +172,7 @@ class Controls:
         """Lends the terminal to the person who changes the list of issues, and goes on. Leaving it there ends the
         debate."""
         from debate_orchestrator.terminal.form import change_issues
-        from debate_orchestrator.terminal.lines import here
+        from debate_orchestrator.terminal.lines import terminal_prompter
         from debate_orchestrator.terminal.prompt import Leave
 
         self._changes_issues = False
@@ -180,14 +180,14 @@ class Controls:
             return
         self._session.lend()
         try:
-            with here() as prompter:
+            with terminal_prompter() as prompter:
                 event = await change_issues(prompter, current_issues(self._debate))
             self._record(event)
         except Leave:
             self.end()
         finally:
             self._session.take_back()
-        if not self.ended:
+        if not self.user_ended:
             self.resume()
 
     def _record(self, event: Event) -> None:
@@ -196,7 +196,7 @@ class Controls:
             self._open.record(event, self._tell)
             self._open.journal.sync()
         except DebateError as error:
-            self._message("Not on record: " + " ".join(error.complaints))
+            self._message("Not on record: " + " ".join(error.problems))
 
     def pause(self) -> None:
         """Starts no call until it is resumed."""
@@ -212,9 +212,9 @@ class Controls:
 
     def end(self) -> None:
         """Starts no call, and ends when the answers under way have come."""
-        if self.ended:
+        if self.user_ended:
             return
-        self.ended = True
+        self.user_ended = True
         self.stop.set()
         self._resumed.set()
         if self._person is not None:
@@ -229,7 +229,7 @@ class Controls:
         if self._person is not None and self._person.elsewhere:
             return
         self.unsaved.give_up()
-        if self.ended and self._task is not None:
+        if self.user_ended and self._task is not None:
             self._task.cancel()
         self.end()
 
@@ -237,7 +237,7 @@ class Controls:
         """Handles SIGTERM, which a system sends seconds before it kills: leaves what is under way, and keeps what had
         come of it. What does not end by itself within a second is left too."""
         self.unsaved.give_up()
-        self.ended = True
+        self.user_ended = True
         self.stop.set()
         self._resumed.set()
         if self._person is not None:
@@ -251,7 +251,7 @@ class Controls:
         """Shows what is going on and what the keys do."""
         if self._live is None:
             return
-        if self.ended:
+        if self.user_ended:
             self._live.note = "stopping when the answers under way are in"
         elif self._confirming:
             self._live.note = "end the debate early, and go to the verdict?"
@@ -262,12 +262,12 @@ class Controls:
         else:
             self._live.note = "pausing after this turn" if self.stop.is_set() else ""
         keys = [f"{key.key} {key.action}" for key in self.keys()] or ["Ctrl-C quit and save"]
-        self._live.keys = ["Ctrl-C leaves them"] if self.ended else keys
+        self._live.keys = ["Ctrl-C leaves them"] if self.user_ended else keys
         self._live.paint()
 
     async def paused(self) -> bool:
         """Waits, with no call under way, until the user resumes or ends the debate; whether it goes on."""
-        if self.ended:
+        if self.user_ended:
             return False
         self._paused = True
         self.show_status()
@@ -276,14 +276,14 @@ class Controls:
         if self._changes_issues:
             await self._change_issues()
         self.show_status()
-        return not self.ended
+        return not self.user_ended
 
     def on_event(self, debate: DebateState, event: Event) -> None:
         """Passes on what happens, and shows what the keys do then."""
         self._tell(debate, event)
-        if isinstance(event, Answer):
+        if isinstance(event, ReplyEvent):
             self._offer_issues()
-        if isinstance(event, Asked | Answer):
+        if isinstance(event, Asked | ReplyEvent):
             self.show_status()
 
 
@@ -333,9 +333,9 @@ async def controlled(
     except asyncio.CancelledError:
         pass
     except ExternalError as error:
-        if not controls.ended:
+        if not controls.user_ended:
             raise
-        for complaint in error.complaints:
-            remark(complaint)
-    if controls.ended and not debate.state.complete:
+        for problem in error.problems:
+            remark(problem)
+    if controls.user_ended and not debate.state.complete:
         raise KeyboardInterrupt

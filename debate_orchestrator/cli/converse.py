@@ -47,9 +47,9 @@ def _converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.cli.answers_and_flags import questionnaire
     from debate_orchestrator.cli.run import run_settings
     from debate_orchestrator.engine.start import check_settings, rehearsed
-    from debate_orchestrator.providers.discovery import look
+    from debate_orchestrator.providers.discovery import find_models
     from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
-    from debate_orchestrator.terminal.lines import here
+    from debate_orchestrator.terminal.lines import terminal_prompter
     from debate_orchestrator.terminal.prompt import Leave
     from debate_orchestrator.terminal.session import in_background
     from debate_orchestrator.terminal.wizard import Wizard
@@ -63,9 +63,9 @@ def _converse(arguments: argparse.Namespace) -> int:
         check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions)
         return files
 
-    permissions, prompter = flags.permitted(arguments), here(sys.stdout)
+    permissions, prompter = flags.permitted(arguments), terminal_prompter(sys.stdout)
     questions = partial(questionnaire, default_output=free_report())
-    found = in_background(partial(look, permissions))
+    found = in_background(partial(find_models, permissions))
     wizard = Wizard(prompter, questions, found, check, rehearse=arguments.rehearse)
     agree = partial(consent.agree_to_answers, trusted=False, ask=wizard.agrees)
     topic = arguments.topic or ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import controlled, watch
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
-from debate_orchestrator.cli.output import at_terminal, next_step, print_errors, print_json, remark, say
+from debate_orchestrator.cli.output import at_terminal, next_step, print_json, print_problems, remark, say
 from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLines, spending_line
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
@@ -121,10 +121,10 @@ def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> Person | No
     if model_spec.HUMAN not in model_spec.specs_of(cast):
         return None
     from debate_orchestrator.terminal.drafts import Drafts
-    from debate_orchestrator.terminal.lines import here
+    from debate_orchestrator.terminal.lines import terminal_prompter
     from debate_orchestrator.terminal.turn import Person
 
-    return Person(here(), Drafts(drafts))
+    return Person(terminal_prompter(), Drafts(drafts))
 
 
 class Written(NamedTuple):
@@ -141,15 +141,15 @@ class Written(NamedTuple):
 def write_reports(debate: OpenDebate) -> Written:
     """Writes the report and its page. If the page can't be written, that is printed as an error; the debate has ended
     all the same. Raises Paused if turns are left that only an agent host can take."""
-    report, errors = finish(debate, remark)
-    print_errors(errors)
+    report, problems = finish(debate, remark)
+    print_problems(problems)
     behind = report.verdict is not None and "winner is behind on points" in report.verdict.remarks
     again = wording.asking_again(debate.state, debate.files.journal)
     summary = f"{closing_line(report, debate.files.report)} {again}".rstrip()
-    return Written(summary, wording.BEHIND if behind else "", None if errors else debate.files.page)
+    return Written(summary, wording.BEHIND if behind else "", None if problems else debate.files.page)
 
 
-def events_errors(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Namespace) -> list[str]:
+def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Namespace) -> list[str]:
     """An error if people have seats and `--events` would print at their terminal what they must not see."""
     seats = ", ".join(seat for seat, specs in cast.items() if model_spec.HUMAN in specs)
     if not (seats and arguments.events and at_terminal(sys.stderr)):

@@ -35,22 +35,22 @@ def run(arguments: argparse.Namespace) -> int:
     """Answers `formats`, `formats NAME`, `formats PATH` and `formats new NAME`."""
     first, *rest = arguments.given or [None]
     new = first == _NEW
-    errors = []
+    problems = []
     if len(rest) != new:
         given = short_repr(" ".join(arguments.given))
-        errors.append(f"`debate formats` takes one name, or `new` and the name of a folder to make, and not {given}.")
-    errors += [
+        problems.append(f"`debate formats` takes one name, or `new` and the name of a folder to make, and not {given}.")
+    problems += [
         f"{flag} goes with a new format only. Try: `debate formats new NAME {flag} ...`."
         for flag, value in (("--from", arguments.source), ("--to", arguments.to))
         if value is not None and not new
     ]
-    errors += [
+    problems += [
         f"{flag} goes with a format that is shown. Try: `debate formats NAME {flag} ...`."
         for flag, value in (("--rounds", arguments.rounds), ("--strictness", arguments.strictness))
         if value is not None and (new or first is None)
     ]
-    if errors:
-        raise BadSettings(errors)
+    if problems:
+        raise BadSettings(problems)
     if first is None:
         return _print_list(arguments)
     return _copy(arguments, rest[0]) if new else _print_format(arguments, first)
@@ -100,13 +100,13 @@ def _print_format(arguments: argparse.Namespace, name: str) -> int:
     rounds = format.rounds.default if arguments.rounds is None else arguments.rounds
     modes = list(format.rubric.strictness)
     strictness = arguments.strictness or modes[-1]
-    errors = []
+    problems = []
     if not 1 <= rounds <= format.rounds.insist:
-        errors.append(f"--rounds must be from 1 to {format.rounds.insist}, and not {rounds}.")
+        problems.append(f"--rounds must be from 1 to {format.rounds.insist}, and not {rounds}.")
     if strictness not in modes:
-        errors.append(f"--strictness must be {' or '.join(modes)}, and not {short_repr(strictness)}.")
-    if errors:
-        raise BadSettings(errors)
+        problems.append(f"--strictness must be {' or '.join(modes)}, and not {short_repr(strictness)}.")
+    if problems:
+        raise BadSettings(problems)
     stages = loader.unrolled(format, rounds, strictness)
     if arguments.json:
         agenda = [{"part": part, "order": order, "turns": turns} for part, order, turns in stages]

@@ -9,7 +9,7 @@ from typing import Any
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import cap
-from debate_orchestrator.cli.driving import drive_to_report, events_errors, is_quiet
+from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import at_terminal, remark
 from debate_orchestrator.core.events import Opened
@@ -46,9 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     path = arguments.source = journal_named(arguments.source, transcripts=True)
     judges = tuple(arguments.judge or [discovery.judge()])
     cast, permissions = {JUDGE: judges}, flags.permitted(arguments)
-    errors = start.cast_errors(cast, people=at_terminal(sys.stderr), permissions=permissions)
-    if errors := [*errors, *events_errors(cast, arguments)]:
-        raise BadSettings(errors)
+    problems = start.check_cast(cast, people=at_terminal(sys.stderr), permissions=permissions)
+    if problems := [*problems, *events_problems(cast, arguments)]:
+        raise BadSettings(problems)
     sides = {"a": arguments.position_a, "b": arguments.position_b}
     positions = {side: text for side, text in sides.items() if text is not None}
     panel = flags.given_settings(arguments, *VOTING)
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         if judging.entries:
             consent.agree(consent.of_entries(path, judging.entries), found, trusted=arguments.trust)
 
-    judging = rejudge.placed(judging, files, agree, permissions, **calls)
+    judging = rejudge.with_output(judging, files, agree, permissions, **calls)
     with consent.new_debate(judging.opening, files, judging.speeches) as debate:
         return drive_to_report(debate, arguments)
 
@@ -71,14 +71,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _call_settings(arguments: argparse.Namespace, opening: Opened) -> dict[str, Any]:
     """How the judges are called, as far as flags say. Raises BadSettings with every error."""
     given = flags.given_settings(arguments, *CALLING)
-    errors: list[str] = []
+    problems: list[str] = []
     if arguments.max_cost is not None:
         given["max_cost"] = cap(arguments.max_cost)
-        errors += budget.unpriced_seats(opening.cast) if given["max_cost"] is not None else []
+        problems += budget.unpriced_seats(opening.cast) if given["max_cost"] is not None else []
     try:
         settled = judging_settings(given, opening.format, 1)
     except BadSettings as error:
-        raise BadSettings(errors + error.complaints) from None
-    if errors:
-        raise BadSettings(errors)
+        raise BadSettings(problems + error.problems) from None
+    if problems:
+        raise BadSettings(problems)
     return {name: getattr(settled, name) for name in given}

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import sanitize
-from debate_orchestrator.util.terminal_text import WIDEST, filled
+from debate_orchestrator.util.terminal_text import MAX_WIDTH, filled
 
 
 class _Redacted:
@@ -84,16 +84,16 @@ def next_step(text: str) -> None:
     remark(f"Next: {text}")
 
 
-def print_errors(complaints: Iterable[str]) -> None:
+def print_problems(problems: Iterable[str]) -> None:
     """Prints errors, one line each, on stderr."""
-    for complaint in complaints:
-        remark(f"debate: {complaint}")
+    for problem in problems:
+        remark(f"debate: {problem}")
 
 
 def _write(text: str, stream: TextIO) -> None:
     """Prints sanitized text, at a terminal wrapped between words, with paths left whole."""
     text = redact(sanitize(text))  # before the wrap, which could split a secret that has spaces
     if stream.isatty():
-        width = min(shutil.get_terminal_size().columns, WIDEST)
+        width = min(shutil.get_terminal_size().columns, MAX_WIDTH)
         text = "\n".join(filled(line, width) for line in text.split("\n"))
     print(text, file=stream)

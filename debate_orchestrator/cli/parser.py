@@ -73,14 +73,14 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     if unknown:
         verb_parser = getattr(arguments, "verb_parser", parser)
         known = re.findall(r"(?<=[\[ ])--[a-z-]+", verb_parser.format_usage())
-        errors = (
+        problems = (
             f"unknown flag {word}{_suggestion(word.partition('=')[0], known)}"
             if word.startswith("-")
             else f"{word} is one argument too many"
             for word in unknown
             if word.startswith("-") or not any(other.startswith("-") for other in unknown)  # else it may be its value
         )
-        verb_parser.error("; ".join(errors))
+        verb_parser.error("; ".join(problems))
     if rest:
         arguments.given = [*arguments.given, *rest]
     if not hasattr(arguments, "verb"):

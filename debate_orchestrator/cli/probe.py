@@ -41,7 +41,7 @@ from debate_orchestrator.util.errors import (
 from debate_orchestrator.util.numbers import plural
 
 FOLDER = "judge-probe"
-MOST_REPEATS = 20
+MAX_REPEATS = 20
 
 
 EXAMPLE = "debate probe --judge anthropic:claude-opus-5-5 --max-cost 3"
@@ -81,9 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
         if kept := write_atomic(path, text, ours=before[path].encode().__eq__):
             remark(f"{name_of(path)} held something else, which is kept as {name_of(kept)}.")
     if failures:
-        complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)
+        problems = dict.fromkeys(problem for error in failures for problem in error.problems)
         ending = Paused if all(isinstance(error, Paused | UserError) for error in failures) else ProviderFailed
-        raise ending([*complaints, f"{_saved(run)} The scorecard so far is {report}."])
+        raise ending([*problems, f"{_saved(run)} The scorecard so far is {report}."])
     if arguments.json:
         print_json({**card, "scorecard": report, "data": report.removesuffix(".md") + ".json"})
     else:
@@ -95,7 +95,7 @@ def _agree(run: ProbeRun, *, trusted: bool) -> None:
     """Returns if this user made all ballots that were there, or counts them nevertheless. BadFile otherwise."""
 
     origins = [consent.of_entries(path, entries) for path, entries in run.asked.items()]
-    foreign = [origin for origin in origins if consent.lacking(origin, _ballot())]
+    foreign = [origin for origin in origins if consent.not_agreed(origin, _ballot())]
     if foreign and not trusted:
         count = plural(len(foreign), "ballot")
         hint = "Add --trust to count them, name another --output, or move the folder away."
@@ -144,12 +144,12 @@ def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
         problems.append("--judge is missing. `debate models` lists who can be asked.")
     cast = {"judge": reachable}
     problems += casting.cast_problems(cast) or casting.missing(cast, flags.permitted(arguments))
-    if times not in map(str, range(1, MOST_REPEATS + 1)):
-        problems.append(f"--times must be a number from 1 to {MOST_REPEATS}, and not {short_repr(times)}.")
+    if times not in map(str, range(1, MAX_REPEATS + 1)):
+        problems.append(f"--times must be a number from 1 to {MAX_REPEATS}, and not {short_repr(times)}.")
     try:
         max_cost = None if arguments.max_cost is None else cap(arguments.max_cost)
     except BadSettings as error:
-        problems += error.complaints
+        problems += error.problems
     if problems := problems + (budget.unpriced_seats(cast) if max_cost else []):
         raise BadSettings(problems)
     return judges, int(times), max_cost
@@ -178,7 +178,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
             task.cancel()
 
     def on_event(debate: DebateState, event: Event) -> None:
-        text = getattr(event, "trouble", "")
+        text = getattr(event, "problem", "")
         if debate.complete:
             result = tally.result(debate, debate.rounds)
             text = ballot_text(result.scores, result.winner) if result else NO_BALLOT
@@ -190,8 +190,8 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     with stopped_in_order(stop_asking, leave), suppress(asyncio.CancelledError):
         failures = await run.run(stop, on_event, unsaved, _remember)
     if stop.is_set() and run.pending():
-        complaints = dict.fromkeys(complaint for error in failures for complaint in error.complaints)
-        raise KeyboardInterrupt("\n".join([*complaints, f"interrupted; {_saved(run)}"]))
+        problems = dict.fromkeys(problem for error in failures for problem in error.problems)
+        raise KeyboardInterrupt("\n".join([*problems, f"interrupted; {_saved(run)}"]))
     return failures
 
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
+from debate_orchestrator.core.events import Asked, CallFailed, Event, Rejected, Reply, ReplyEvent
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.host.turns_folder import TurnsFolder, earlier_briefs
@@ -37,7 +37,7 @@ class ProgressLines:
         """`signs` are the seconds after which a slow turn is reported for the first time, and then each time."""
         self._first_sign, self._next_signs = signs
         self._announcer = Announcer()
-        if debate.answers:
+        if debate.replies:
             self._announcer.new(debate)
         self._started: dict[str, float] = {}
         self._heard: dict[str, int] = {}
@@ -45,15 +45,17 @@ class ProgressLines:
         self._signs: dict[str, asyncio.TimerHandle] = {}
 
     def __call__(self, debate: DebateState, event: Event) -> None:
-        lines = [_trouble(debate, event)] if isinstance(event, Rejected | CallFailed) and not _replayed(event) else []
+        lines = (
+            [_problem_line(debate, event)] if isinstance(event, Rejected | CallFailed) and not _replayed(event) else []
+        )
         if isinstance(event, Asked):
             self._started.setdefault(event.turn, time.monotonic())
             self._sign_later(debate, event.turn, self._first_sign)
-        if isinstance(event, Answer | CallFailed):
+        if isinstance(event, ReplyEvent | CallFailed):
             self._heard.pop(event.turn, None)
             if (sign := self._signs.pop(event.turn, None)) is not None:
                 sign.cancel()
-        if isinstance(event, Answer) and not isinstance(event, Rejected):
+        if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
             seconds = time.monotonic() - self._started.get(event.turn, time.monotonic())
             size = _size(
                 speech_rules.public(debate, event.reply.text), event.reply, seconds, costs_of(debate).total.cost
@@ -142,14 +144,14 @@ def _replayed(event: Rejected | CallFailed) -> bool:
     return isinstance(event, Rejected) and model_spec.kind(event.reply.by) == model_spec.REPLAY
 
 
-def _trouble(debate: DebateState, event: Rejected | CallFailed) -> str:
+def _problem_line(debate: DebateState, event: Rejected | CallFailed) -> str:
     """Why a reply does not count or a call failed. A complaint may quote a reply that must stay hidden."""
     if isinstance(event, Rejected) and rapporteur.is_sealed(debate, schedule.turn(debate, event.turn)):
         return f"  {event.turn}: the reply was rejected."
     if isinstance(event, Rejected):
-        return f"  {event.turn}: the reply was rejected: {'; '.join(event.complaints)}"
+        return f"  {event.turn}: the reply was rejected: {'; '.join(event.problems)}"
     retry = "" if event.wait is None else f" Retried in {event.wait:.0f} s."
-    return f"  {event.turn}: {event.trouble}{retry}"
+    return f"  {event.turn}: {event.problem}{retry}"
 
 
 def _size(text: str, reply: Reply, seconds: float, total_cost: float) -> str:

@@ -11,7 +11,7 @@ from debate_orchestrator.cli.controls import Screen, watch
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import next_step, print_json, remark, say
 from debate_orchestrator.core import schedule, transcript
-from debate_orchestrator.core.events import Answer, Event
+from debate_orchestrator.core.events import Event, ReplyEvent
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import forms, wording
@@ -29,7 +29,7 @@ from debate_orchestrator.util.sanitize import one_line
 EXAMPLE = "debate replay debate-report.journal.jsonl --to again.md"
 _PACE = 600.0
 """Words a minute by default: slower than a glance, faster than aloud."""
-_FASTEST = 100_000
+_MAX_SPEED = 100_000
 """Words a minute at most."""
 
 
@@ -61,9 +61,9 @@ def check_arguments(arguments: argparse.Namespace) -> float | None:
     if arguments.no_pace:
         return None
     pace = _PACE if arguments.pace is None else number(arguments.pace)
-    if not isinstance(pace, float) or not 1 <= pace <= _FASTEST:
+    if not isinstance(pace, float) or not 1 <= pace <= _MAX_SPEED:
         given = short_repr(arguments.pace)
-        raise BadSettings(f"--pace must be words a minute, from 1 to {_FASTEST:,}, and not {given}.")
+        raise BadSettings(f"--pace must be words a minute, from 1 to {_MAX_SPEED:,}, and not {given}.")
     return pace
 
 
@@ -120,7 +120,7 @@ async def _play_live(debate: DebateState, events: list[Event], pace: float | Non
 
 def _print_opening(debate: DebateState) -> None:
     """Prints the topic and the positions."""
-    setup, format = debate.opened.setup, debate.format
+    setup, format = debate.opened.settings, debate.format
     say(f"Topic: {one_line(setup.topic)}")
     for side in format.sides:
         label = f" ({format.seats[side].side})" if format.seats[side].side else ""
@@ -129,7 +129,7 @@ def _print_opening(debate: DebateState) -> None:
 
 def _print_event(debate: DebateState, event: Event) -> None:
     """Prints the speech that an event brought, unless it was rejected, and what the event announces."""
-    if isinstance(event, Answer) and event.turn in debate.answers:
+    if isinstance(event, ReplyEvent) and event.turn in debate.replies:
         turn = schedule.turn(debate, event.turn)
         if turn.speaking or debate.shape(turn) is None:
             text = transcript.entry(debate, turn).text.strip()

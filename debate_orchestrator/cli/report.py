@@ -7,7 +7,7 @@ import json
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import journal_named
-from debate_orchestrator.cli.output import next_step, print_errors, print_json, remark, say
+from debate_orchestrator.cli.output import next_step, print_json, print_problems, remark, say
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import build_report, closing_line
 from debate_orchestrator.reports.reviews import gather_reviews
@@ -33,14 +33,14 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.journal = journal_named(arguments.journal)
     entries, files = read(arguments.journal).entries, DebateFiles.of_journal(arguments.journal)
     report = build_report(entries, gather_reviews(files.ballots, entries))
-    errors: list[str] = []
+    problems: list[str] = []
     path, page = arguments.to, None
     if path:
         forms.write(report, path, remark)
     else:
         path = files.report
-        errors = forms.write_both(report, path, files.page, remark)
-        page = None if errors else files.page
+        problems = forms.write_both(report, path, files.page, remark)
+        page = None if problems else files.page
     if arguments.json:
         print_json({"status": report.status, "report": path, "page": page, "summary": closing_line(report, path)})
     else:
@@ -48,8 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         if page:
             remark(f"The same as a page: {page}")
             next_step(f"open {page} in a browser.")
-    print_errors(errors)
-    return 2 if errors else 0
+    print_problems(problems)
+    return 2 if problems else 0
 
 
 def _print_schema(arguments: argparse.Namespace) -> int:

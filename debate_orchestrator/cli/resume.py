@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cap, every_seat, seconds
 from debate_orchestrator.cli.consent import existing_debate
-from debate_orchestrator.cli.driving import drive_to_report, events_errors
+from debate_orchestrator.cli.driving import drive_to_report, events_problems
 from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.journals import is_unfinished, journal_named
 from debate_orchestrator.cli.output import at_terminal
@@ -54,7 +54,7 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
         everywhere = every_seat(arguments.model, state.format)
         models = {seat: specs for seat, specs in everywhere.items() if seat in state.cast} | models
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
-    errors = casting.cast_problems(typed)
+    problems = casting.cast_problems(typed)
     reopened = schedule.asked_again(state)
     typed = _in_place_of_failed(state, typed, reopened)
     cast = {**state.cast, **typed}
@@ -62,12 +62,12 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
         problem = f"This debate is complete; a new model for {' and '.join(typed)} would change nothing."
         raise OutOfTurn(problem, hint="`debate judge` to have other judges judge it again")
     if state.due or reopened:
-        errors += [*start.people_errors(cast, at_terminal(sys.stderr)), *events_errors(cast, arguments)]
+        problems += [*start.people_problems(cast, at_terminal(sys.stderr)), *events_problems(cast, arguments)]
     max_cost = state.max_cost if arguments.max_cost is None else cap(arguments.max_cost)
     if max_cost is not None:
-        errors += budget.unpriced_seats(cast)
-    if errors:
-        raise BadSettings(errors)
+        problems += budget.unpriced_seats(cast)
+    if problems:
+        raise BadSettings(problems)
     retry_for = seconds(given_settings(arguments, "retry_for").get("retry_for", state.retry_for))
     changes = reopening(state)
     changes += [] if max_cost == state.max_cost else [BudgetChanged(max_cost=max_cost)]

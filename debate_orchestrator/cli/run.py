@@ -22,11 +22,11 @@ from debate_orchestrator.cli.answers_and_flags import (
     with_positions,
 )
 from debate_orchestrator.cli.consent import new_debate
-from debate_orchestrator.cli.driving import drive_to_report, events_errors, is_quiet
+from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet
 from debate_orchestrator.cli.output import at_terminal, next_step, remark
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR
-from debate_orchestrator.core.settings import LONGEST_LINE, Settings
+from debate_orchestrator.core.settings import MAX_LINE_LENGTH, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.formats import loader
@@ -38,7 +38,7 @@ from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.model_spec import HOST, REHEARSE, is_stand_in, public_name, specs_of, unrehearsed
 
-_MOST_PIPED = 64 * LONGEST_LINE
+_MAX_PIPED = 64 * MAX_LINE_LENGTH
 """Bytes that are read from standard input, so that a stream without end is refused too."""
 _DefaultModel = Callable[[str], str]
 """Gives the model of a seat for which none is named."""
@@ -71,7 +71,7 @@ def _piped_topic() -> str | None:
             return None
         data = b""
         # A pipe may be held open by a program that writes no more.
-        while len(data) < _MOST_PIPED and select.select([stdin], [], [], 2.0)[0] and (piece := os.read(stdin, 65_536)):
+        while len(data) < _MAX_PIPED and select.select([stdin], [], [], 2.0)[0] and (piece := os.read(stdin, 65_536)):
             data += piece
     except (AttributeError, OSError, ValueError):
         return None
@@ -91,7 +91,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         settings = start.rehearsed(settings, people=at_terminal(sys.stderr))
         files = free_files(files.with_suffix(".rehearsed"))  # the place of the real debate stays free
     permissions = flags.permitted(arguments)
-    more = events_errors(settings.cast, arguments)
+    more = events_problems(settings.cast, arguments)
     start.check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions, more=more)
     _confirm_spelling(settings.cast, asks=not rehearse and at_terminal(sys.stderr))
     quiet = is_quiet(arguments)
@@ -115,7 +115,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
 def _confirm_spelling(cast: Mapping[str, tuple[str, ...]], *, asks: bool) -> None:
     """Warns of models that are probably misspelt, and `asks` a person whether to go on with them. Raises BadSettings
     where they do not want to."""
-    if not (questions := discovery.misspelt(cast)):
+    if not (questions := discovery.misspelling_questions(cast)):
         return
     for question in questions:
         remark(f"debate: {question}")

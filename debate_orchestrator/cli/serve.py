@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.flush()
         what = "Visitors' debates" if public else "The debates of this folder"
         remark(f"{what} are served there, to this machine alone. Ctrl-C ends the server.")
-        if not (arguments.no_browser or server.open_desk(address)):
+        if not (arguments.no_browser or server.open_dashboard(address)):
             remark("No browser could be opened. Open that link yourself.")
 
     if public:

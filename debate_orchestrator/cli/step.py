@@ -11,7 +11,7 @@ from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import finished, write_reports
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
-from debate_orchestrator.cli.output import next_step, print_errors, print_json, remark, say
+from debate_orchestrator.cli.output import next_step, print_json, print_problems, remark, say
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
@@ -19,7 +19,7 @@ from debate_orchestrator.engine.debate import OpenDebate
 from debate_orchestrator.engine.issues import changed_issues, current_issues, in_new_order
 from debate_orchestrator.host.step import DueTurn, StepResult, take_step, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
-from debate_orchestrator.prompting.replies import LARGEST, decode
+from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.reports.wording import ISSUES_CHANGED
 from debate_orchestrator.setup.answers import host_problem
 from debate_orchestrator.util import model_spec
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
             return [changed_issues(in_new_order(current_issues(state), arguments.issues))]
         return []
 
-    replies, errors = _read_replies(arguments.given)
+    replies, problems = _read_replies(arguments.given)
     if arguments.wait:
         wait(arguments.journal, arguments.wait, replies)
     with (
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         options = {"one_agent": arguments.one_agent, "permissions": flags.permitted(arguments)}
         result = take_step(debate, folder, replies, **options)
         show = (*_changed_list(debate.state, arguments), *result.show)
-        result = result.model_copy(update={"complaints": (*errors, *result.complaints), "show": show})
+        result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
         code = print_step(result, debate, arguments)
         if result.turns and not arguments.json:
             next_step(f"write each reply to its file, then `{command('step', debate.files.journal)}`.")
@@ -90,17 +90,17 @@ def _changed_list(state: DebateState, arguments: argparse.Namespace) -> list[str
 def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
     """The replies of TURN=FILE arguments by turn, and the errors in the others."""
     replies: dict[str, str] = {}
-    errors: list[str] = []
+    problems: list[str] = []
     for pair in pairs:
         turn, equals, path = pair.partition("=")
         if not equals:
-            errors.append(f"{pair!r} is not a reply. Try: TURN=FILE, as in 1.opening.a=speech.md.")
+            problems.append(f"{pair!r} is not a reply. Try: TURN=FILE, as in 1.opening.a=speech.md.")
             continue
         try:
-            replies[turn] = decode(turn, sys.stdin.buffer.read(LARGEST + 1)) if path == "-" else read_reply(turn, path)
+            replies[turn] = decode(turn, sys.stdin.buffer.read(MAX_SIZE + 1)) if path == "-" else read_reply(turn, path)
         except BadReply as error:
-            errors += error.complaints
-    return replies, errors
+            problems += error.problems
+    return replies, problems
 
 
 def print_step(
@@ -118,7 +118,7 @@ def print_step(
             "journal": files.journal,
             "show": show,
             "accepted": [reply.model_dump(exclude_none=True) for reply in result.accepted],
-            "complaints": list(result.complaints),
+            "complaints": list(result.problems),
             "turns": [_turn_fields(turn, schemas=arguments.schemas) for turn in result.turns],
             "report": files.report if result.done else None,
             "summary": summary,
@@ -141,8 +141,8 @@ def print_step(
             remark(behind)
         if page:
             remark(f"The same as a page: {page}")
-    print_errors(result.complaints)
-    return 2 if result.complaints else 0
+    print_problems(result.problems)
+    return 2 if result.problems else 0
 
 
 def _turn_fields(turn: DueTurn, *, schemas: bool) -> dict[str, Any]:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 
 SETUP = "setup"
 """The phase of what was asked for before the first turn."""
 
 
-class CostLine(Value):
+class CostLine(FrozenModel):
     """The calls of one seat in one phase."""
 
     seat: str
@@ -35,7 +35,7 @@ class CostLine(Value):
         )
 
 
-class Costs(Value):
+class Costs(FrozenModel):
     """Every line that has a call, in the order of the agenda."""
 
     lines: tuple[CostLine, ...] = ()
@@ -67,12 +67,12 @@ def _calls(debate: DebateState) -> Iterator[CostLine]:
     yield from (_line("moderator", SETUP, reply) for reply in debate.opened.derived if reply.called)
     for turn in debate.turns.values():
         seat, phase = turn.seat, turn.phase.name
-        answer, asked = debate.answers.get(turn.id), debate.asked.get(turn.id, [])
+        answer, asked = debate.replies.get(turn.id), debate.asked.get(turn.id, [])
         failed = debate.failed.get(turn.id, [])
         replies = [event.reply for event in debate.rejected.get(turn.id, []) if event is not answer]
         replies += [] if answer is None else [answer.reply]
         yield from (_line(seat, phase, reply) for reply in replies if reply.called)
-        yield from (_line(seat, phase, event.reply) for event in failed if event.unsure)
+        yield from (_line(seat, phase, event.reply) for event in failed if event.maybe_billed)
         under_way = max(0, len(asked) - len(replies) - len(failed))
         yield from (_line(seat, phase, None) for _ in [event for event in asked if event.called][:under_way])
 

@@ -13,38 +13,38 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, model_validator
 
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import (
     JUDGE,
-    LARGEST_SCORE,
-    MOST_PART_TURNS,
-    MOST_ROUNDS,
-    MOST_TURNS,
+    MAX_PART_TURNS,
+    MAX_ROUNDS,
+    MAX_SCORE,
+    MAX_TURNS,
     OUTCOMES,
     SEATS,
     judges,
 )
 from debate_orchestrator.core.settings import (
     FORMER_NAMES,
-    LARGEST_COST,
-    LARGEST_COUNT,
-    LONGEST_LINE,
-    MOST_ISSUES,
-    MOST_JUDGES,
+    MAX_COST,
+    MAX_COUNT,
+    MAX_ISSUES,
+    MAX_JUDGES,
+    MAX_LINE_LENGTH,
     Settings,
 )
-from debate_orchestrator.core.values import FREE_TEXT, Text, Value
+from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, Text
 
 NONCE = r"^[A-Za-z0-9]{1,64}$"
 """What may fence speech: nothing that could end a line or a block of its own."""
-MOST_CONTEXT = 400_000
+MAX_CONTEXT = 400_000
 """Bytes of material that a debate may carry, since it is in every brief; of a journal's, characters."""
-MOST_FILES = 200
+MAX_FILES = 200
 """Files of material that a debate may have."""
-LARGEST_SEED = 2**64
-LONGEST = 2_000_000
+MAX_SEED = 2**64
+MAX_TEXT_LENGTH = 2_000_000
 """Characters of a reply or of a file that speakers may draw on: as many as a transcript may have that is judged."""
 QUESTION = 2000
 """Characters that a question from the floor may have."""
@@ -52,22 +52,22 @@ QUESTION = 2000
 
 def _short_enough(text: str) -> str:
     # Not a constraint of pydantic's: that refuses half characters too, which the journal tells in its own words.
-    if len(text) > LONGEST:
-        raise ValueError(f"a text of {len(text):,} characters; at most {LONGEST:,} are read")
+    if len(text) > MAX_TEXT_LENGTH:
+        raise ValueError(f"a text of {len(text):,} characters; at most {MAX_TEXT_LENGTH:,} are read")
     return text
 
 
-class Context(Value):
+class Context(FrozenModel):
     """A file that speakers may draw on, kept whole so that the journal needs nothing beside it."""
 
     name: Text
     text: Annotated[Text, AfterValidator(_short_enough)]
 
 
-Count = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 
 
-class Usage(Value):
+class Usage(FrozenModel):
     """Tokens as the provider counted them."""
 
     fresh: Count = 0
@@ -91,7 +91,7 @@ class Usage(Value):
         return self.fresh + self.cached + self.written + self.written_hour
 
 
-class FoundPage(Value):
+class FoundPage(FrozenModel):
     """A page that a search really returned while a speech was written."""
 
     url: Text
@@ -100,17 +100,23 @@ class FoundPage(Value):
     """What the speech cites of it; empty for a page that was only found."""
 
 
-class Recorded(Value):
+class _Journaled(FrozenModel):
+    """Values that stand in journals, where some of their fields have other names than here."""
+
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+
+class Recorded(_Journaled):
     """What a recorded debate made of a reply."""
 
-    complaints: Annotated[tuple[str, ...], FREE_TEXT] = ()
+    problems: Annotated[tuple[str, ...], FREE_TEXT] = Field(default=(), alias="complaints")
     """Why it could not be used; empty if it could."""
-    ballot: Annotated[dict[str, Any] | None, FREE_TEXT] = None
+    data: Annotated[dict[str, Any] | None, FREE_TEXT] = Field(default=None, alias="ballot")
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
-    """As in `Voted`; None and empty for a speech."""
+    """As in `Submitted`; None and empty for a speech."""
 
 
-class Reply(Value):
+class Reply(FrozenModel):
     """What came back for a turn, verbatim."""
 
     text: Annotated[Text, AfterValidator(_short_enough)]
@@ -125,7 +131,7 @@ class Reply(Value):
     """How the answer ended, in the provider's own word."""
     ended: Literal["whole", "cut", "refused"] = "whole"
     """What that word means: cut is cut short by a limit of tokens."""
-    cost: float | None = Field(default=None, ge=0, le=LARGEST_COST)
+    cost: float | None = Field(default=None, ge=0, le=MAX_COST)
     """US dollars, by the prices known when it was given; None if they are unknown."""
     called: bool = False
     """Whether it is the answer to a call of ours, which may be paid for."""
@@ -139,18 +145,18 @@ class Reply(Value):
     """Of a replayed reply, what the recording made of it. It is in no journal."""
 
 
-Points = Annotated[float, Field(ge=0, le=LARGEST_SCORE * (MOST_ROUNDS + 1))]
+Points = Annotated[float, Field(ge=0, le=MAX_SCORE * (MAX_ROUNDS + 1))]
 """A score, or the sum of those of all rounds and of the final ballots."""
 
 
-class RecordedRound(Value):
+class RecordedRound(FrozenModel):
     """What a panel made of a round."""
 
     scores: dict[str, Points]
     winner: str
 
 
-class Recording(Value):
+class Recording(FrozenModel):
     """The recorded debate that is judged again: who spoke in it is settled, whatever the new judges find."""
 
     source: Text
@@ -207,14 +213,14 @@ _FORMER_FIELDS = {"course": "recording", "hearing": "speech_rules"}
 """Fields of `Opened` as journals of earlier versions name them, and their names now."""
 
 
-class Opened(Value):
+class Opened(_Journaled):
     """The debate was set up. Always the first event, and all that a reader of the rest needs."""
 
     kind: Literal["opened"] = "opened"
     schema_version: int
     version: str
     """The version of this package that opened it."""
-    setup: Settings
+    settings: Settings = Field(alias="setup")
     """The settings of the debate."""
     context: tuple[Context, ...] = ()
     """The files of the setup's `context`, with their text."""
@@ -227,7 +233,7 @@ class Opened(Value):
     """The moderator's replies that the positions come from, where the engine asked for them; the last one counts."""
     recording: Recording | None = None
     """Set where a debate is judged again."""
-    seed: int = Field(ge=-LARGEST_SEED, le=LARGEST_SEED)
+    seed: int = Field(ge=-MAX_SEED, le=MAX_SEED)
     nonce: str = Field(pattern=NONCE)
     """What fences speech in every brief of this debate."""
     speech_rules: Literal[1, 2] = 1
@@ -258,57 +264,57 @@ class Opened(Value):
     @property
     def cast(self) -> dict[str, tuple[str, ...]]:
         """Seat to its models when the debate was opened; more than one judge makes a panel."""
-        return self.setup.cast
+        return self.settings.cast
 
     def with_settings(self, **changes: Any) -> Opened:
         """The same opening with changes of its settings."""
-        return self.model_copy(update={"setup": self.setup.model_copy(update=changes)})
+        return self.model_copy(update={"settings": self.settings.model_copy(update=changes)})
 
     @model_validator(mode="after")
     def _covers_the_seats(self) -> Opened:
-        missing = [side for side in self.format.sides if side not in self.setup.positions]
-        missing += [seat for seat in self.format.seats_taken(self.setup.options) if not self.cast.get(seat)]
+        missing = [side for side in self.format.sides if side not in self.settings.positions]
+        missing += [seat for seat in self.format.seats_taken(self.settings.options) if not self.cast.get(seat)]
         if missing:
             raise ValueError(f"no position or no model in the seat: {', '.join(dict.fromkeys(missing))}")
-        crowded = [seat for seat, who in self.cast.items() if len(who) > (MOST_JUDGES if seat == JUDGE else 1)]
+        crowded = [seat for seat, who in self.cast.items() if len(who) > (MAX_JUDGES if seat == JUDGE else 1)]
         if crowded:
             raise ValueError(f"too many in the seat: {', '.join(crowded)}")
         return self
 
     @model_validator(mode="after")
     def _can_be_held(self) -> Opened:
-        setup, format = self.setup, self.format
-        if strangers := set(setup.positions) - set(format.sides):
+        settings, format = self.settings, self.format
+        if strangers := set(settings.positions) - set(format.sides):
             raise ValueError(f"positions of no side of this format: {', '.join(sorted(strangers))}")
-        if len(self.context) > MOST_FILES:
-            raise ValueError(f"material of {len(self.context):,} files; at most {MOST_FILES} are read")
-        if sum(len(file.text) for file in self.context) > MOST_CONTEXT:
-            raise ValueError(f"material of more than {MOST_CONTEXT:,} characters")
-        if self.recording and (problem := self.recording.strange_to(format.sides, setup.rounds)):
+        if len(self.context) > MAX_FILES:
+            raise ValueError(f"material of {len(self.context):,} files; at most {MAX_FILES} are read")
+        if sum(len(file.text) for file in self.context) > MAX_CONTEXT:
+            raise ValueError(f"material of more than {MAX_CONTEXT:,} characters")
+        if self.recording and (problem := self.recording.strange_to(format.sides, settings.rounds)):
             raise ValueError(f"a recording with {problem} that a debate of this format and length does not have")
-        if setup.rounds > MOST_ROUNDS:
-            raise ValueError(f"{setup.rounds} rounds; at most {MOST_ROUNDS}")
+        if settings.rounds > MAX_ROUNDS:
+            raise ValueError(f"{settings.rounds} rounds; at most {MAX_ROUNDS}")
         if problem := self._turn_problem():
             raise ValueError(problem)
-        if setup.first not in format.sides or setup.strictness not in format.rubric.strictness:
+        if settings.first not in format.sides or settings.strictness not in format.rubric.strictness:
             raise ValueError("the format has no such side to speak first, or no such strictness")
         return self
 
     def _turn_problem(self) -> str | None:
         """What makes the debate one of more turns than can be held."""
-        setup, format = self.setup, self.format
+        settings, format = self.settings, self.format
         panel, parts = judges(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
-        for slot in slots_of(format, setup.rounds, setup.strictness, setup.options):
-            mirror = setup.mirror and format.votes(slot.phase)
-            parts[slot.round, slot.closing] += sum(map(len, slot.stages(format.sides, panel, mirror=mirror)))
-            if parts[slot.round, slot.closing] > MOST_PART_TURNS:
-                return f"more than {MOST_PART_TURNS} turns before the rounds, in one or after them"
-        if (turns := parts.total()) > MOST_TURNS:
-            return f"{turns:,} turns in all; at most {MOST_TURNS:,}"
+        for slot in slots_of(format, settings.rounds, settings.strictness, settings.options):
+            mirror = settings.mirror and format.votes(slot.phase)
+            parts[slot.round, slot.after_rounds] += sum(map(len, slot.stages(format.sides, panel, mirror=mirror)))
+            if parts[slot.round, slot.after_rounds] > MAX_PART_TURNS:
+                return f"more than {MAX_PART_TURNS} turns before the rounds, in one or after them"
+        if (turns := parts.total()) > MAX_TURNS:
+            return f"{turns:,} turns in all; at most {MAX_TURNS:,}"
         return None
 
 
-class Asked(Value):
+class Asked(FrozenModel):
     """A brief was put before a seat: the intent, written before the answer can cost anything."""
 
     kind: Literal["asked"] = "asked"
@@ -319,7 +325,7 @@ class Asked(Value):
     """Whether it was put by a call of ours, which may be paid for."""
 
 
-class Spoke(Value):
+class Spoke(FrozenModel):
     """A speech was given."""
 
     kind: Literal["spoke"] = "spoke"
@@ -327,7 +333,7 @@ class Spoke(Value):
     reply: Reply
 
 
-class Declined(Value):
+class Declined(FrozenModel):
     """A debater declined to argue. It is on record, and no concession."""
 
     kind: Literal["declined"] = "declined"
@@ -335,45 +341,45 @@ class Declined(Value):
     reply: Reply
 
 
-class Voted(Value):
+class Submitted(_Journaled):
     """A structured reply was given in the shape asked for: a ballot, a final verdict, a dissent record."""
 
     kind: Literal["voted"] = "voted"
     turn: str
-    ballot: Annotated[dict[str, Any], FREE_TEXT]
+    data: Annotated[dict[str, Any], FREE_TEXT] = Field(alias="ballot")
     reply: Reply
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """How the ballot differs from the reply as it was written, a short line each; empty if it does not."""
 
 
-class Rejected(Value):
+class Rejected(_Journaled):
     """A reply can't be used. It is kept, and the turn is asked again."""
 
     kind: Literal["spoiled"] = "spoiled"
     turn: str
-    complaints: Annotated[tuple[str, ...], FREE_TEXT]
+    problems: Annotated[tuple[str, ...], FREE_TEXT] = Field(alias="complaints")
     reply: Reply
     absent: bool | None = None
     """Whether the judge counts as absent in this turn from here on. None, as in journals that do not say: it does with
     the second reply that can't be used."""
 
 
-class CallFailed(Value):
+class CallFailed(_Journaled):
     """A brief that was put got no answer that counts: what went wrong, and what came before it did."""
 
     kind: Literal["unanswered"] = "unanswered"
     turn: str
     by: str
-    trouble: Text
+    problem: Text = Field(alias="trouble")
     wait: float | None = Field(default=None, ge=0)
     """Seconds until it is asked again; None if the debate stops instead."""
-    unsure: bool = False
+    maybe_billed: bool = Field(default=False, alias="unsure")
     """Whether it may have been billed all the same: the line broke after the question was put."""
     reply: Reply | None = None
     """The part of the answer that had come; None if nothing had."""
 
 
-class Reassigned(Value):
+class Reassigned(FrozenModel):
     """From here on a seat is filled by another model, program or person."""
 
     kind: Literal["recast"] = "recast"
@@ -381,21 +387,21 @@ class Reassigned(Value):
     who: tuple[str, ...]
 
 
-class BudgetChanged(Value):
+class BudgetChanged(FrozenModel):
     """From here on calls may cost so much in all."""
 
     kind: Literal["capped"] = "capped"
-    max_cost: float | None = Field(ge=0, le=LARGEST_COST)
+    max_cost: float | None = Field(ge=0, le=MAX_COST)
 
 
-class RetryForChanged(Value):
+class RetryForChanged(FrozenModel):
     """From here on a turn may be in trouble for so many seconds before the debate is paused."""
 
     kind: Literal["retry_for_changed"] = "retry_for_changed"
     retry_for: float = Field(ge=0)
 
 
-class QuestionAsked(Value):
+class QuestionAsked(FrozenModel):
     """A question was put from the floor. Those it is put to hear it from their next turn on."""
 
     kind: Literal["raised"] = "raised"
@@ -410,17 +416,17 @@ class QuestionAsked(Value):
         return self
 
 
-class IssuesChanged(Value):
+class IssuesChanged(FrozenModel):
     """The user changed the rapporteur's list of issues before it was argued to."""
 
     kind: Literal["issues_changed"] = "issues_changed"
-    issues: Annotated[tuple[Annotated[str, Field(pattern=r"\S", max_length=LONGEST_LINE)], ...], FREE_TEXT] = Field(
-        min_length=1, max_length=MOST_ISSUES
+    issues: Annotated[tuple[Annotated[str, Field(pattern=r"\S", max_length=MAX_LINE_LENGTH)], ...], FREE_TEXT] = Field(
+        min_length=1, max_length=MAX_ISSUES
     )
     """The whole list, the weightiest first."""
 
 
-class EndedEarly(Value):
+class EndedEarly(FrozenModel):
     """The debate was ended early: once the phase under way is over, only what follows the last round is left."""
 
     kind: Literal["closed"] = "closed"
@@ -429,14 +435,14 @@ class EndedEarly(Value):
     was put, though nothing may have been said in its round."""
 
 
-class Reopened(Value):
+class Reopened(FrozenModel):
     """A debate that ended without a usable ballot, or without its dissent record or decision brief, goes on: those who
     gave no usable reply in its last turns are asked again."""
 
     kind: Literal["reopened"] = "reopened"
 
 
-class Noted(Value):
+class Noted(FrozenModel):
     """Something that readers of the journal should know about how it was made."""
 
     kind: Literal["noted"] = "noted"
@@ -444,13 +450,13 @@ class Noted(Value):
     detail: Text = ""
 
 
-Answer = Spoke | Declined | Voted | Rejected
+ReplyEvent = Spoke | Declined | Submitted | Rejected
 Event = (
     Opened
     | Asked
     | Spoke
     | Declined
-    | Voted
+    | Submitted
     | Rejected
     | CallFailed
     | Reassigned

@@ -15,7 +15,6 @@ from typing import Any, TypeVar, cast
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import (
-    Answer,
     Asked,
     BudgetChanged,
     CallFailed,
@@ -29,23 +28,24 @@ from debate_orchestrator.core.events import (
     Reassigned,
     Rejected,
     Reopened,
+    ReplyEvent,
     RetryForChanged,
     Spoke,
-    Voted,
+    Submitted,
 )
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import check, names_turns
 from debate_orchestrator.core.state import DebateState, JudgedRound, SlotPosition, make_plan
 from debate_orchestrator.util.errors import OutOfTurn, short_repr
 
-MOST_REOPENED = 100
+MAX_REOPENED = 100
 """How often a debate may be reopened: each time its schedule is worked out again."""
 _OLD_ATTEMPTS = 2
 """Replies that can't be used after which a judge is absent, in journals that do not say so themselves. A debater never
 is: a one-sided transcript must not be judged."""
 
 _MAPS = (
-    *("answers", "rejected", "rejected_since", "asked", "failed", "begun", "last_begun"),
+    *("replies", "rejected", "rejected_since", "asked", "failed", "begun", "last_begun"),
     *("speeches", "votes", "judged", "turns"),
 )
 """The mappings of a state that its events change."""
@@ -64,7 +64,7 @@ def fold(events: Iterable[Event]) -> DebateState:
         raise OutOfTurn("The first event does not open a debate.")
     debate = _opening(opened)
     for event in rest:
-        if admits(debate, event):
+        if check_event(debate, event):
             debate = _changed(debate, event)
     return _read_only(debate)
 
@@ -74,7 +74,7 @@ def apply(debate: DebateState, event: Event) -> DebateState:
 
     Raises OutOfTurn for an event that is not due, or does not answer what was asked.
     """
-    return _after(debate, event) if admits(debate, event) else debate
+    return _after(debate, event) if check_event(debate, event) else debate
 
 
 def _after(debate: DebateState, event: Event) -> DebateState:
@@ -89,39 +89,39 @@ class CurrentState:
     def __init__(self, state: DebateState):
         self.state = state
 
-    def apply(self, event: Event, *, admitted: bool = False) -> None:
-        """As the function `apply`; an event that is known to be `admitted` is not checked again."""
-        self.state = _after(self.state, event) if admitted else apply(self.state, event)
+    def apply(self, event: Event, *, checked: bool = False) -> None:
+        """As the function `apply`; an event that is `checked` already is not checked again."""
+        self.state = _after(self.state, event) if checked else apply(self.state, event)
 
 
-def admits(debate: DebateState, event: Event) -> bool:
+def check_event(debate: DebateState, event: Event) -> bool:
     """Whether an event would change anything. Raises OutOfTurn as `apply` does."""
     if isinstance(event, Opened):
         raise OutOfTurn("The debate is open already; a journal holds one debate.")
     if isinstance(event, Noted):
         return True
     if isinstance(event, BudgetChanged):
-        return _admits_budget(debate, event)
+        return _check_budget(debate, event)
     if isinstance(event, RetryForChanged):
-        return _admits_retry_for(debate, event)
+        return _check_retry_for(debate, event)
     if isinstance(event, Reassigned):
-        return _admits_cast(debate, event)
+        return _check_cast(debate, event)
     if isinstance(event, QuestionAsked):
-        return _admits_question(debate, event)
+        return _check_question(debate, event)
     if isinstance(event, IssuesChanged):
-        return _admits_issues(debate, event)
+        return _check_issues(debate, event)
     if isinstance(event, EndedEarly):
-        return _admits_early_end(debate, event)
+        return _check_early_end(debate, event)
     if isinstance(event, Reopened):
-        return _admits_reopening(debate)
-    if debate.answers.get(event.turn) == event or _is_known(debate, event):
+        return _check_reopening(debate)
+    if debate.replies.get(event.turn) == event or _is_known(debate, event):
         return False
     turn = next((turn for turn in debate.due if turn.id == event.turn), None)
-    if turn is None and event.turn in debate.answers:
+    if turn is None and event.turn in debate.replies:
         raise OutOfTurn(f"{event.turn}: this turn has an answer already, and that one counts.")
     if turn is None:
         raise OutOfTurn(f"{event.turn}: this turn is not due. Due now: {schedule.due_names(debate)}.")
-    _check_answer(debate, turn, event)
+    _check_reply(debate, turn, event)
     return True
 
 
@@ -130,21 +130,21 @@ def _is_known(debate: DebateState, event: Event) -> bool:
     return isinstance(event, Rejected) and event in debate.rejected_since.get(event.turn, ())
 
 
-def _admits_budget(debate: DebateState, event: BudgetChanged) -> bool:
+def _check_budget(debate: DebateState, event: BudgetChanged) -> bool:
     """Whether a new cost cap changes anything. Raises OutOfTurn if no call is left to make."""
     if debate.complete:
         raise OutOfTurn("This debate is complete; a new cost cap would change nothing.")
     return event.max_cost != debate.max_cost
 
 
-def _admits_retry_for(debate: DebateState, event: RetryForChanged) -> bool:
+def _check_retry_for(debate: DebateState, event: RetryForChanged) -> bool:
     """Whether another time for retries changes anything. Raises OutOfTurn if no call is left to make."""
     if debate.complete:
         raise OutOfTurn("This debate is complete; another time for retries would change nothing.")
     return event.retry_for != debate.retry_for
 
 
-def _admits_cast(debate: DebateState, event: Reassigned) -> bool:
+def _check_cast(debate: DebateState, event: Reassigned) -> bool:
     """Whether new models for a seat change anything. Raises OutOfTurn if the panel's size would change."""
     if debate.complete:
         problem = f"This debate is complete; a new model for {event.seat} would change nothing."
@@ -155,7 +155,7 @@ def _admits_cast(debate: DebateState, event: Reassigned) -> bool:
     return event.who != before
 
 
-def _admits_question(debate: DebateState, event: QuestionAsked) -> bool:
+def _check_question(debate: DebateState, event: QuestionAsked) -> bool:
     """True for a question from the floor. Raises OutOfTurn if a seat that it is put to will not hear it."""
     seats = debate.askable
     if unknown := [seat for seat in event.to if seat not in seats]:
@@ -166,7 +166,7 @@ def _admits_question(debate: DebateState, event: QuestionAsked) -> bool:
     return True
 
 
-def _admits_issues(debate: DebateState, event: IssuesChanged) -> bool:
+def _check_issues(debate: DebateState, event: IssuesChanged) -> bool:
     """Whether another list of issues changes anything. Raises OutOfTurn before there is one, and once it is argued."""
     if not schedule.can_change_issues(debate):
         raise OutOfTurn(schedule.ISSUES_SETTLED)
@@ -177,14 +177,14 @@ def _admits_issues(debate: DebateState, event: IssuesChanged) -> bool:
 def can_end_early(debate: DebateState) -> bool:
     """Whether the debate can be ended before all of its rounds."""
     try:
-        return debate.closed_after is None and admits(debate, schedule.early_end(debate))
+        return debate.closed_after is None and check_event(debate, schedule.early_end(debate))
     except OutOfTurn:
         return False
 
 
-def _admits_early_end(debate: DebateState, event: EndedEarly) -> bool:
+def _check_early_end(debate: DebateState, event: EndedEarly) -> bool:
     """Whether an early end changes anything. Raises OutOfTurn if there is nothing to end or to judge."""
-    if not debate.due or debate.due[0].closing:
+    if not debate.due or debate.due[0].after_rounds:
         problem = "This debate is complete" if not debate.due else "The last turns of this debate are due already"
         raise OutOfTurn(f"{problem}; there is no round left to skip.")
     if not any(turn.speaking for turn in schedule.settled(debate)):
@@ -202,30 +202,30 @@ def _closes_after(debate: DebateState, event: EndedEarly) -> str | None:
     return event.after or schedule.last_slot_id(debate, asked=True)
 
 
-def _admits_reopening(debate: DebateState) -> bool:
+def _check_reopening(debate: DebateState) -> bool:
     """True if the debate lacks something that may still be written. Raises OutOfTurn in any other debate."""
     if not schedule.asked_again(debate):
         lacking = "is undecided, or lacks its dissent record or decision brief,"
         raise OutOfTurn(f"Only a debate that {lacking} because no reply could be used can be reopened.")
-    if debate.reopened >= MOST_REOPENED:
-        raise OutOfTurn(f"This debate was reopened {MOST_REOPENED} times, and no more is allowed.")
+    if debate.reopened >= MAX_REOPENED:
+        raise OutOfTurn(f"This debate was reopened {MAX_REOPENED} times, and no more is allowed.")
     return True
 
 
-def _check_answer(debate: DebateState, turn: Turn, event: Asked | CallFailed | Answer) -> None:
+def _check_reply(debate: DebateState, turn: Turn, event: Asked | CallFailed | ReplyEvent) -> None:
     """Raises OutOfTurn if a turn that is due wants another kind of answer, or if a structured reply lacks its shape."""
     shape = debate.shape(turn)
     if isinstance(event, Rejected) and event.absent and turn.speaking:
         raise OutOfTurn(f"{turn.id}: a debater can't be absent.")
     if isinstance(event, Declined) and turn.speaking:
         return
-    if isinstance(event, Spoke | Declined | Voted) and isinstance(event, Voted) == (shape is None):
+    if isinstance(event, Spoke | Declined | Submitted) and isinstance(event, Submitted) == (shape is None):
         wanted = "a speech" if shape is None else "a structured reply"
         raise OutOfTurn(f"{turn.id}: this turn needs {wanted}, not the event {event.kind!r}.")
-    if isinstance(event, Voted) and shape is not None:
-        context = schedule.terms(debate, turn, named=names_turns(shape))
-        if errors := [f"{turn.id}: {text}" for text in check(shape, event.ballot, context)]:
-            raise OutOfTurn(errors)
+    if isinstance(event, Submitted) and shape is not None:
+        context = schedule.shape_context(debate, turn, named=names_turns(shape))
+        if problems := [f"{turn.id}: {text}" for text in check(shape, event.data, context)]:
+            raise OutOfTurn(problems)
 
 
 # From here on a state under construction is changed in place, so that a fold takes time that grows with its events. No
@@ -239,8 +239,8 @@ def _opening(opened: Opened) -> DebateState:
         opened=opened,
         plan=make_plan(opened),
         cast=MappingProxyType(dict(opened.cast)),
-        max_cost=opened.setup.max_cost,
-        retry_for=opened.setup.retry_for,
+        max_cost=opened.settings.max_cost,
+        retry_for=opened.settings.retry_for,
         closed_after=recording.closed_after if recording else None,
     )
     return _advanced(_copied(replace(debate, last_slots=schedule.last_slots(debate)), opened))
@@ -313,7 +313,7 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
                 return _settled(debate, event)
         case Reopened():
             return _reopened(debate)
-        case Spoke() | Declined() | Voted():
+        case Spoke() | Declined() | Submitted():
             return _settled(debate, event)
     return debate
 
@@ -327,7 +327,7 @@ def _reopened(debate: DebateState) -> DebateState:
     """The last turns without a usable reply are due again; what a panel's votes came to without them is forgotten."""
     turns = schedule.asked_again(debate)
     for turn in turns:
-        del _own(debate.answers)[turn.id]
+        del _own(debate.replies)[turn.id]
         _own(debate.votes).pop(schedule.slot_id_of(turn), None)
     rounds = {turn.round for turn in turns}
     debate = replace(debate, reopened=debate.reopened + 1)
@@ -340,7 +340,7 @@ def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateS
         debate, judged=judged, stages=[], turns={}, position=SlotPosition(), last_slots=schedule.last_slots(debate)
     )
     for round, turn_ids in debate.plan.round_votes.items():
-        if round not in judged and all(turn_id in debate.answers for turn_id in turn_ids):
+        if round not in judged and all(turn_id in debate.replies for turn_id in turn_ids):
             judged[round] = tally.judge_round(debate, round)
     return _advanced(debate)
 
@@ -353,10 +353,10 @@ def _begin(debate: DebateState) -> None:
             _own(debate.last_begun)[turn.seat, turn.mirrored] = len(debate.questions)
 
 
-def _settled(debate: DebateState, answer: Answer) -> DebateState:
+def _settled(debate: DebateState, answer: ReplyEvent) -> DebateState:
     _begin(debate)
     turn = debate.turns[answer.turn]
-    _own(debate.answers)[turn.id] = answer
+    _own(debate.replies)[turn.id] = answer
     if isinstance(answer, Spoke | Declined):
         _own(debate.speeches)[turn.id] = speech_rules.text_heard(debate, answer.reply.text, turn.phase)
     if isinstance(answer, Spoke) and speech_rules.concedes(debate, turn, answer.reply):
@@ -364,14 +364,14 @@ def _settled(debate: DebateState, answer: Answer) -> DebateState:
     place = schedule.slot_id_of(turn)
     if place in debate.plan.voting and (cast := tally.votes_in(debate, place)) is not None:
         _own(debate.votes)[place] = tuple(cast)
-        if turn.round is not None and all(turn_id in debate.answers for turn_id in debate.plan.round_votes[turn.round]):
+        if turn.round is not None and all(turn_id in debate.replies for turn_id in debate.plan.round_votes[turn.round]):
             _own(debate.judged)[turn.round] = tally.judge_round(debate, turn.round)
     return _advanced(debate)
 
 
 def _advanced(debate: DebateState) -> DebateState:
     """The same with every stage that is reached by its answers."""
-    while not debate.stages or all(turn.id in debate.answers for turn in debate.stages[-1]):
+    while not debate.stages or all(turn.id in debate.replies for turn in debate.stages[-1]):
         stage, position = schedule.next_stage(debate)
         debate = replace(debate, position=position)
         if not stage:
@@ -379,4 +379,4 @@ def _advanced(debate: DebateState) -> DebateState:
         _append(debate.stages, stage)
         _own(debate.turns).update((turn.id, turn) for turn in stage)
     last = debate.stages[-1] if debate.stages else ()
-    return replace(debate, due=tuple(turn for turn in last if turn.id not in debate.answers))
+    return replace(debate, due=tuple(turn for turn in last if turn.id not in debate.replies))

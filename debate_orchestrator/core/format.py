@@ -15,14 +15,14 @@ from pydantic import Field as Default
 from pydantic import model_validator
 
 from debate_orchestrator.core.phases import (
-    BRIEF,
     CLERK,
+    DECISION_BRIEF,
     EVERYBODY,
     ISSUES,
     JUDGE,
-    MOST_PART_TURNS,
-    MOST_PHASES,
-    MOST_STRICTNESS,
+    MAX_PART_TURNS,
+    MAX_PHASES,
+    MAX_STRICTNESS,
     NAME,
     OUTCOMES,
     RAPPORTEUR,
@@ -41,15 +41,15 @@ from debate_orchestrator.core.phases import (
     Turn,
 )
 from debate_orchestrator.core.schema import (
-    DEEPEST,
-    LONGEST_OPTION,
-    MOST_FIELDS,
-    MOST_ITEMS,
+    MAX_DEPTH,
+    MAX_FIELDS,
+    MAX_ITEMS,
+    MAX_OPTION_LENGTH,
     Condition,
     Field,
     Shape,
 )
-from debate_orchestrator.core.values import Text, Value
+from debate_orchestrator.core.values import FrozenModel, Text
 
 _JUDGED = {
     "scores": "scores",
@@ -72,7 +72,7 @@ _SPOKEN = {"refused": "flag", "url": "url", "quote": "text"}
 _REPORTED = {"cases": "list", "issues": "list", "unknowns": "list", "findings": "list"}
 _REPORTED |= {"recommendation": "record", "by_case": "list", "why": "list"}
 """Fields by which the engine goes, with their kinds: in a judge's replies, in a side's and in the rapporteur's."""
-_BRIEF: dict[str, tuple[str, ...]] = {
+_DECISION_BRIEF_FIELDS: dict[str, tuple[str, ...]] = {
     "recommendation": ("do", "sure", "why_not_more", "sides_with"),
     "by_case": ("if", "then", "sure"),
     "why": ("consideration", "side", "mark", "turns"),
@@ -99,7 +99,7 @@ _checked: WeakValueDictionary[int, Format] = WeakValueDictionary()
 """Formats in which nothing is wrong, by their identity."""
 
 
-class Format(Value):
+class Format(FrozenModel):
     """The rules of one kind of debate."""
 
     name: str = Default(pattern=NAME)
@@ -162,7 +162,7 @@ class Format(Value):
 
     def seats_taken(self, options: Collection[str] = ()) -> tuple[str, ...]:
         """The seats that must be filled in a debate with these options."""
-        phases = [phase for phase in self.phases() if phase.option not in {ISSUES, BRIEF} - set(options)]
+        phases = [phase for phase in self.phases() if phase.option not in {ISSUES, DECISION_BRIEF} - set(options)]
         taken = {seat for phase in phases for seat in phase.seats}
         return tuple(seat for seat in self.seats if seat in taken)
 
@@ -236,12 +236,12 @@ class Format(Value):
 
     def _phase_problems(self) -> Iterator[Problem]:
         groups = (("before", self.before), ("round", self.round), ("after", self.after))
-        if crowded := [(group, len(phases)) for group, phases in groups if len(phases) > MOST_PHASES]:
-            yield from (((group,), f"{n:,} phases in `{group}`; at most {MOST_PHASES}") for group, n in crowded)
+        if crowded := [(group, len(phases)) for group, phases in groups if len(phases) > MAX_PHASES]:
+            yield from (((group,), f"{n:,} phases in `{group}`; at most {MAX_PHASES}") for group, n in crowded)
             return
         for group, phases in groups:
-            if (turns := sum(len(set(phase.seats)) for phase in phases)) > MOST_PART_TURNS:
-                yield (group,), f"{turns:,} turns in `{group}`; at most {MOST_PART_TURNS}"
+            if (turns := sum(len(set(phase.seats)) for phase in phases)) > MAX_PART_TURNS:
+                yield (group,), f"{turns:,} turns in `{group}`; at most {MAX_PART_TURNS}"
             names, found = set[str](), set[str]()
             for n, phase in enumerate(phases):
                 if phase.name in names:
@@ -349,7 +349,7 @@ class Format(Value):
         kinds = (_JUDGED if JUDGE in seats else {}) | (_SPOKEN if seats & {*self.sides} else {})
         kinds |= _REPORTED if RAPPORTEUR in seats else {}
         if RAPPORTEUR in seats and "recommendation" in shape:
-            for key, inner in _BRIEF.items():
+            for key, inner in _DECISION_BRIEF_FIELDS.items():
                 if lacking := [key] * (key not in shape) or [n for n in inner if n not in shape[key].fields]:
                     yield (key,), f"a decision brief without {', '.join(lacking)}; reports show that"
             if not {"best_case_against", "objections"} & set(shape):
@@ -381,8 +381,8 @@ class Format(Value):
         scored = any(field.kind == "scores" for shape in self.shapes.values() for field in shape.values())
         if scored and not any(criterion.when == Condition() for criterion in self.rubric.criteria.values()):
             yield ("rubric", "criteria"), "the rubric needs a criterion that always applies"
-        if len(self.rubric.criteria) > MOST_ITEMS:
-            yield ("rubric", "criteria"), f"{len(self.rubric.criteria):,} criteria; at most {MOST_ITEMS}"
+        if len(self.rubric.criteria) > MAX_ITEMS:
+            yield ("rubric", "criteria"), f"{len(self.rubric.criteria):,} criteria; at most {MAX_ITEMS}"
         for name in self.rubric.criteria:
             least, most = self.rubric.scale(name)
             if not 0 <= least < most:
@@ -390,8 +390,8 @@ class Format(Value):
                 yield ("rubric", "criteria", name), problem
         if not self.rubric.strictness:
             yield ("rubric", "strictness"), "the rubric needs at least one strictness"
-        if len(self.rubric.strictness) > MOST_STRICTNESS:
-            problem = f"{len(self.rubric.strictness):,} levels of strictness; at most {MOST_STRICTNESS}"
+        if len(self.rubric.strictness) > MAX_STRICTNESS:
+            problem = f"{len(self.rubric.strictness):,} levels of strictness; at most {MAX_STRICTNESS}"
             yield ("rubric", "strictness"), problem
 
 
@@ -416,25 +416,25 @@ def _size_problem(name: str, shape: Shape) -> Problem | None:
     while waiting:
         where, field, depth, times = waiting.pop()
         called = ".".join((name, *where[1::2]))
-        if depth > DEEPEST:
-            return ("shapes", *where), f"{called} is nested too deeply: at most {DEEPEST} levels"
-        if len(field.of) > MOST_ITEMS:
-            return ("shapes", *where, "of"), f"{called} has {len(field.of):,} options; at most {MOST_ITEMS}"
+        if depth > MAX_DEPTH:
+            return ("shapes", *where), f"{called} is nested too deeply: at most {MAX_DEPTH} levels"
+        if len(field.of) > MAX_ITEMS:
+            return ("shapes", *where, "of"), f"{called} has {len(field.of):,} options; at most {MAX_ITEMS}"
         if len(set(field.of)) < len(field.of):
             return ("shapes", *where, "of"), f"{called} has an option twice"
-        if any(len(option) > LONGEST_OPTION for option in field.of):
+        if any(len(option) > MAX_OPTION_LENGTH for option in field.of):
             return (
                 "shapes",
                 *where,
                 "of",
-            ), f"{called} has an option that is too long: at most {LONGEST_OPTION} characters"
+            ), f"{called} has an option that is too long: at most {MAX_OPTION_LENGTH} characters"
         if field.per_side and times > 1:
             return ("shapes", *where), f"{called} is per_side inside a field that is per_side"
         times += field.per_side
         count += times
         waiting += [((*where, "fields", key), inner, depth + 1, times) for key, inner in field.fields.items()]
-    if count > MOST_FIELDS:
-        return ("shapes", name), f"{name} has {count:,} fields; at most {MOST_FIELDS}"
+    if count > MAX_FIELDS:
+        return ("shapes", name), f"{name} has {count:,} fields; at most {MAX_FIELDS}"
     return None
 
 
@@ -470,4 +470,4 @@ def slots_of(format: Format, rounds: int, strictness: str, options: Collection[s
             if phase.option is not None and phase.option not in options:
                 continue
             if phase.when.holds(rounds=rounds, strictness=strictness, round=round, options=options):
-                yield Slot(phase=phase, round=round, closing=closing)
+                yield Slot(phase=phase, round=round, after_rounds=closing)

@@ -11,7 +11,7 @@ from pydantic import Field as Default
 from pydantic_core import PydanticCustomError
 
 from debate_orchestrator.core.schema import Condition
-from debate_orchestrator.core.values import FREE_TEXT, Text, Value
+from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, Text
 
 NAME = r"^[a-z][a-z0-9-]{0,40}$"
 """What a name may be that becomes part of a turn's id, and so of a file's name."""
@@ -25,27 +25,27 @@ RAPPORTEUR = "rapporteur"
 and reads what the judge does."""
 EVERYBODY = ("a", "b", JUDGE)
 SEATS = (*EVERYBODY, CLERK, RAPPORTEUR)
-ISSUES, BRIEF = "issues", "brief"
+ISSUES, DECISION_BRIEF = "issues", "brief"
 """The options of the phases in which the rapporteur takes its turns."""
 VOTES = {"scores", "winner", "label"}
 """What makes a judge's shape a vote."""
 TIE = "tie"
 CONSENSUS = "consensus"
 NO_DECISION = "no decision"
-MOST_ROUNDS = 100
-MOST_WORDS = 20_000
+MAX_ROUNDS = 100
+MAX_WORDS = 20_000
 """Words that may be asked for or held to: half of what a reply may have."""
-MOST_PHASES = 250
+MAX_PHASES = 250
 """Phases before the rounds, in each and after them: a transcript that is judged has one for each speech."""
-MOST_PART_TURNS = 500
+MAX_PART_TURNS = 500
 """Turns before the rounds, in one of them or after them."""
-MOST_TURNS = 5_000
+MAX_TURNS = 5_000
 """Turns of a whole debate."""
-MOST_STRICTNESS = 20
-LARGEST_COUNT = 10_000_000
-LARGEST_SCORE = 1_000_000
+MAX_STRICTNESS = 20
+MAX_COUNT = 10_000_000
+MAX_SCORE = 1_000_000
 """The most that a scale may go to, and a criterion weigh."""
-LONGEST_LINE = 200
+MAX_LINE_LENGTH = 200
 OUTCOMES = (TIE, CONSENSUS, NO_DECISION)
 """What a vote may be for beside a side."""
 MIRRORED = ".mirrored"
@@ -69,15 +69,15 @@ DisplayName = Annotated[Text, AfterValidator(_display_name)]
 
 def _line(text: str) -> str:
     """What is announced in prompts, in reports and on terminals."""
-    if not text.isprintable() or len(text) > LONGEST_LINE:
-        raise PydanticCustomError("line", f"a line of text, of at most {LONGEST_LINE} characters")
+    if not text.isprintable() or len(text) > MAX_LINE_LENGTH:
+        raise PydanticCustomError("line", f"a line of text, of at most {MAX_LINE_LENGTH} characters")
     return text
 
 
 Line = Annotated[Text, AfterValidator(_line)]
 
 
-class Seat(Value):
+class Seat(FrozenModel):
     """What a seat is called in briefs and reports. The name is neutral: no model is named here."""
 
     name: DisplayName
@@ -87,16 +87,16 @@ class Seat(Value):
     """How the seat is written in a turn's tag, as in [R1 - ROUND 1 - OPENING]."""
 
 
-class RoundLimits(Value):
+class RoundLimits(FrozenModel):
     """How many rounds there may be."""
 
-    default: int = Default(default=3, ge=1, le=LARGEST_COUNT)
-    most: int = Default(default=6, ge=1, le=LARGEST_COUNT)
-    insist: int = Default(default=8, ge=1, le=LARGEST_COUNT)
+    default: int = Default(default=3, ge=1, le=MAX_COUNT)
+    most: int = Default(default=6, ge=1, le=MAX_COUNT)
+    insist: int = Default(default=8, ge=1, le=MAX_COUNT)
     """The most rounds that may be had with `insist`."""
 
 
-class Phase(Value):
+class Phase(FrozenModel):
     """One kind of turn: who takes it, when, who hears it, and what is wanted."""
 
     name: str = Default(pattern=NAME)
@@ -121,33 +121,33 @@ class Phase(Value):
     option: Literal["each round", "blind", "issues", "brief"] | None = None
     """Only where the setup asks for it: the judge's verdict after each round, or before the first word; the list of
     issues; the decision brief."""
-    words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
+    words: int | None = Default(default=None, ge=1, le=MAX_WORDS)
     """About how many words are asked for."""
-    tokens: int | None = Default(default=None, ge=1, le=LARGEST_COUNT)
+    tokens: int | None = Default(default=None, ge=1, le=MAX_COUNT)
     """The most tokens that a reply may have, where the provider takes such a limit."""
-    least_words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
+    least_words: int | None = Default(default=None, ge=1, le=MAX_WORDS)
     """A speech of fewer is asked for again, once."""
-    most_words: int | None = Default(default=None, ge=1, le=MOST_WORDS)
+    most_words: int | None = Default(default=None, ge=1, le=MAX_WORDS)
     """What others hear of a speech ends after so many; the record keeps it whole."""
     template: str = Default(default="", pattern=rf"^([a-z][a-z0-9-]{{0,40}}/)?{NAME[1:]}|^$")
     """The template of the task, in the format's folder, or as `adversarial/opening` in that of a shipped one; the
     phase's name if empty."""
 
 
-class Criterion(Value):
+class Criterion(FrozenModel):
     """Something that is scored."""
 
     title: Line
     about: Text
-    weight: float = Default(default=1, gt=0, le=LARGEST_SCORE)
+    weight: float = Default(default=1, gt=0, le=MAX_SCORE)
     """How much it counts in the mean, beside the others."""
-    least: float | None = Default(default=None, le=LARGEST_SCORE)
-    most: float | None = Default(default=None, le=LARGEST_SCORE)
+    least: float | None = Default(default=None, le=MAX_SCORE)
+    most: float | None = Default(default=None, le=MAX_SCORE)
     """A scale of its own; the rubric's where it has none."""
     when: Condition = Default(default_factory=Condition)
 
 
-class Strictness(Value):
+class Strictness(FrozenModel):
     """One way of judging, explained to the user and demanded of the judge and the debaters."""
 
     about: Text
@@ -155,12 +155,12 @@ class Strictness(Value):
     debaters: Text
 
 
-class Rubric(Value):
+class Rubric(FrozenModel):
     """What a round is judged by, and on what scale."""
 
     name: Text
-    least: float = Default(le=LARGEST_SCORE)
-    most: float = Default(le=LARGEST_SCORE)
+    least: float = Default(le=MAX_SCORE)
+    most: float = Default(le=MAX_SCORE)
     criteria: dict[str, Criterion] = {}
     strictness: dict[str, Strictness]
     convergence: Annotated[dict[str, str], FREE_TEXT] = {}
@@ -172,13 +172,13 @@ class Rubric(Value):
         return (self.least if own.least is None else own.least, self.most if own.most is None else own.most)
 
 
-class Quotes(Value):
+class Quotes(FrozenModel):
     """How a debater marks what is quoted from the material, and how the marks are heard: names of tags."""
 
     tag: str = Default(default="quote", pattern=TAG)
     verified: str = Default(default="v_quote", pattern=TAG)
     unverified: str = Default(default="u_quote", pattern=TAG)
-    least_words: int = Default(default=4, ge=0, le=MOST_WORDS)
+    least_words: int = Default(default=4, ge=0, le=MAX_WORDS)
     """A quote of fewer words proves nothing, and is heard as unverified."""
 
     @property
@@ -186,10 +186,10 @@ class Quotes(Value):
         return (self.tag, self.verified, self.unverified)
 
 
-class Intervention(Value):
+class Intervention(FrozenModel):
     """What happens when a round's ballots find that the sides converge."""
 
-    most_in_a_row: int = Default(default=1, ge=0, le=MOST_ROUNDS)
+    most_in_a_row: int = Default(default=1, ge=0, le=MAX_ROUNDS)
     """Rounds in a row that may be answered; convergence after that is flagged for the final verdict."""
 
 
@@ -203,7 +203,7 @@ def fill_label(label: str, *, round: int, rounds: int | None = None) -> str:
     return _HOLE.sub(lambda found: holes[found[0]], label)
 
 
-class Labels(Value):
+class Labels(FrozenModel):
     """What is announced, word for word; {round} and {rounds} are filled in (see `fill_label`)."""
 
     round: Line = "--- ROUND {round} OF {rounds} ---"
@@ -213,7 +213,7 @@ class Labels(Value):
     final: Line = "[JUDGE - FINAL VERDICT]"
 
 
-class ReservedLines(Value):
+class ReservedLines(FrozenModel):
     """Lines that say something to the engine when a speech ends with exactly that, on a line of its own."""
 
     concede: Text = "I CONCEDE THE DEBATE."
@@ -228,7 +228,7 @@ class ReservedLines(Value):
         )
 
 
-class Turn(Value):
+class Turn(FrozenModel):
     """One thing that a seat must do now. Its id is derived, never drawn, so the same journal always
     awaits the same turns."""
 
@@ -238,7 +238,7 @@ class Turn(Value):
     phase: Phase
     round: int | None = None
     """None before the first round and after the last."""
-    closing: bool = False
+    after_rounds: bool = False
     mirrored: bool = False
     """Whether the judge sees the debate with the sides exchanged."""
 
@@ -262,22 +262,22 @@ class Turn(Value):
         return self.role not in (JUDGE, CLERK, RAPPORTEUR)
 
 
-class Slot(Value):
+class Slot(FrozenModel):
     """A phase at its place in a debate."""
 
     phase: Phase
     round: int | None
     """None before the first round and after the last."""
-    closing: bool
+    after_rounds: bool
 
     def turn_id(self, seat: str) -> str:
         """The id of the turn that `seat` takes here: `2.rebuttal.a`, `final.verdict.judge`, `start.verdict.judge`."""
-        prefix = str(self.round) if self.round is not None else "final" if self.closing else "start"
+        prefix = str(self.round) if self.round is not None else "final" if self.after_rounds else "start"
         return f"{prefix}.{self.phase.name}.{seat}"
 
     def joins(self, previous: Slot) -> bool:
         """Whether its turns are due together with the last ones of the slot before it."""
-        together = (self.round, self.closing) == (previous.round, previous.closing)
+        together = (self.round, self.after_rounds) == (previous.round, previous.after_rounds)
         return self.phase.with_previous and together
 
     def stages(self, order: Sequence[str], panel: Sequence[str], *, mirror: bool = False) -> list[tuple[str, ...]]:

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator.core import tally
-from debate_orchestrator.core.events import Voted
-from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, Phase, Turn
+from debate_orchestrator.core.events import Submitted
+from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Phase, Turn
 from debate_orchestrator.core.schema import SPARE_REPLY_FACTOR, Shape, beyond_limits
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.errors import short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words
@@ -32,7 +32,7 @@ _ONCE = "A reply is sent back for this once only. What stays as it is stands in 
 """The last complaint about a reply that has its shape and could be better, by which that reply is known."""
 
 
-class IssueList(Value):
+class IssueList(FrozenModel):
     """What a careful decider needs answered."""
 
     cases: tuple[str, ...] = ()
@@ -45,14 +45,14 @@ class IssueList(Value):
 
 def issue_list(debate: DebateState) -> IssueList | None:
     """The list of issues of a debate, the user's own or the rapporteur's; None if there is none (yet)."""
-    own = debate.opened.setup.issues
+    own = debate.opened.settings.issues
     if isinstance(own, tuple):
         return IssueList(issues=_numbered(own))
     reply = next(_replies(debate, ISSUES), None)
-    if reply is None or not reply.ballot.get("issues"):
+    if reply is None or not reply.data.get("issues"):
         return None
-    cases, unknowns = (tuple(reply.ballot.get(name) or ()) for name in ("cases", "unknowns"))
-    return IssueList(cases=cases, issues=_numbered(debate.issues or reply.ballot["issues"]), unknowns=unknowns)
+    cases, unknowns = (tuple(reply.data.get(name) or ()) for name in ("cases", "unknowns"))
+    return IssueList(cases=cases, issues=_numbered(debate.issues or reply.data["issues"]), unknowns=unknowns)
 
 
 def as_settled(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -70,22 +70,22 @@ def _numbered(questions: Sequence[str]) -> dict[str, str]:
     return {f"I{n}": without_number(question) for n, question in enumerate(questions, start=1)}
 
 
-def _replies(debate: DebateState, option: str) -> Iterator[Voted]:
+def _replies(debate: DebateState, option: str) -> Iterator[Submitted]:
     """The rapporteur's replies in the phases with this option, in order."""
     for slot in debate.plan.slots_by_round.get(None, ()):
         if slot.phase.option == option and JUDGE not in slot.phase.seats:
             for seat in slot.phase.seats:
-                if (reply := debate.ballot(slot.turn_id(seat))) is not None:
+                if (reply := debate.submitted(slot.turn_id(seat))) is not None:
                     yield reply
 
 
-def standings(debate: DebateState) -> dict[str, str]:
+def issue_standings(debate: DebateState) -> dict[str, str]:
     """Issue to who has the better of it by the ballots of the last judged round: a side, `even` or `untouched`. In a
     panel, by most judges; where they are divided, `even`. Empty if no ballot says."""
-    rounds = [n for n in sorted(debate.judged) if _stood(tally.ballots(debate, n))]
+    rounds = [n for n in sorted(debate.judged) if _issue_rulings(tally.ballots(debate, n))]
     if not rounds or (issues := issue_list(debate)) is None:
         return {}
-    cast = _stood(tally.ballots(debate, rounds[-1]))
+    cast = _issue_rulings(tally.ballots(debate, rounds[-1]))
     found = {}
     for issue in issues.issues:
         (first, most), *others = Counter(ballot[issue] for ballot in cast if issue in ballot).most_common() or [("", 0)]
@@ -94,35 +94,37 @@ def standings(debate: DebateState) -> dict[str, str]:
     return found
 
 
-def _stood(ballots: Sequence[Voted]) -> list[Mapping[str, str]]:
-    return [voted.ballot["issues"] for voted in ballots if isinstance(voted.ballot.get("issues"), Mapping)]
+def _issue_rulings(ballots: Sequence[Submitted]) -> list[Mapping[str, str]]:
+    return [voted.data["issues"] for voted in ballots if isinstance(voted.data.get("issues"), Mapping)]
 
 
 def untouched(debate: DebateState) -> tuple[str, ...]:
     """The issues that neither side has dealt with so far, the weightiest first."""
-    return tuple(issue for issue, standing in standings(debate).items() if standing == UNTOUCHED)
+    return tuple(issue for issue, standing in issue_standings(debate).items() if standing == UNTOUCHED)
 
 
-def advice(debate: DebateState) -> Voted | None:
+def prior_advice(debate: DebateState) -> Submitted | None:
     """The reply in which the rapporteur gave its advice before the debate; None where there is none (yet)."""
-    return next((reply for reply in _replies(debate, BRIEF) if not debate.turns[reply.turn].closing), None)
+    return next(
+        (reply for reply in _replies(debate, DECISION_BRIEF) if not debate.turns[reply.turn].after_rounds), None
+    )
 
 
 def is_sealed(debate: DebateState, turn: Turn) -> bool:
     """Whether a turn must stay hidden: the rapporteur's advice, until the debate is complete. No seat hears it, and a
     person who sees the debate may hold a seat."""
-    return turn.phase.option == BRIEF and not turn.closing and not debate.complete
+    return turn.phase.option == DECISION_BRIEF and not turn.after_rounds and not debate.complete
 
 
-def decision_brief(debate: DebateState) -> Voted | None:
+def decision_brief(debate: DebateState) -> Submitted | None:
     """The reply with the decision brief as it was written last; None if there is none (yet)."""
-    briefs = [reply for reply in _replies(debate, BRIEF) if "recommendation" in reply.ballot]
+    briefs = [reply for reply in _replies(debate, DECISION_BRIEF) if "recommendation" in reply.data]
     return briefs[-1] if briefs else None
 
 
 def findings(debate: DebateState) -> list[Any]:
     """What the check of the decision brief found, in the order of the check."""
-    return [finding for reply in _replies(debate, BRIEF) for finding in reply.ballot.get("findings") or ()]
+    return [finding for reply in _replies(debate, DECISION_BRIEF) for finding in reply.data.get("findings") or ()]
 
 
 def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
@@ -132,9 +134,11 @@ def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
 
 def _dissent_by_turn(debate: DebateState) -> list[tuple[str, Mapping[str, Any]]]:
     """The rows of the dissent record, each with the turn that wrote it."""
-    places = [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.closing and JUDGE in slot.phase.seats]
-    ballots = [debate.ballot(slot.turn_id(judge)) for slot in places for judge in debate.judges]
-    return [(ballot.turn, row) for ballot in ballots if ballot is not None for row in ballot.ballot.get("rows") or ()]
+    places = [
+        slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.after_rounds and JUDGE in slot.phase.seats
+    ]
+    ballots = [debate.submitted(slot.turn_id(judge)) for slot in places for judge in debate.judges]
+    return [(ballot.turn, row) for ballot in ballots if ballot is not None for row in ballot.data.get("rows") or ()]
 
 
 def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> list[str]:
@@ -188,36 +192,39 @@ def _words(shape: Shape, record: Mapping[str, Any]) -> int:
 def left_standing(debate: DebateState) -> list[str]:
     """What is wrong with the decision brief as it was written last; empty if there is none (yet)."""
     written = decision_brief(debate)
-    return [] if written is None else quality_problems(debate, debate.turns[written.turn], written.ballot)
+    return [] if written is None else quality_problems(debate, debate.turns[written.turn], written.data)
 
 
-def complaints(turn: Turn, found: Sequence[str]) -> list[str]:
+def resend_problems(turn: Turn, found: Sequence[str]) -> list[str]:
     """The complaints with which a reply is sent back for its quality."""
     return [*(f"{turn.id}: {problem}" for problem in found), _ONCE]
 
 
 def was_sent_back(debate: DebateState, turn: Turn) -> bool:
     """Whether a reply to the turn was sent back for its quality, not because it could not be used."""
-    return any(_ONCE in reply.complaints for reply in debate.rejected.get(turn.id, ()))
+    return any(_ONCE in reply.problems for reply in debate.rejected.get(turn.id, ()))
 
 
 def sent_back(debate: DebateState) -> list[str]:
     """What of that its writer was told of before."""
     written = decision_brief(debate)
     replies = debate.rejected.get(written.turn, ()) if written else ()
-    before = {complaint.partition(": ")[2] for reply in replies for complaint in reply.complaints}
+    before = {problem.partition(": ")[2] for reply in replies for problem in reply.problems}
     return [problem for problem in left_standing(debate) if problem in before]
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
     """Where the turns that a consideration cites, or the dissent record, do not bear out its mark."""
-    return [*_citation_problems(debate, reason), *_dissent_problems(debate, reason, _rows_before_brief(debate))]
+    return [
+        *_citation_problems(debate, reason),
+        *_dissent_problems(debate, reason, _rows_before_decision_brief(debate)),
+    ]
 
 
-def _rows_before_brief(debate: DebateState) -> list[Mapping[str, Any]]:
+def _rows_before_decision_brief(debate: DebateState) -> list[Mapping[str, Any]]:
     """The rows of the dissent record that the writer of the brief had read: none where the record was asked for again
     and came after the brief."""
-    written, answered = decision_brief(debate), [*debate.answers]
+    written, answered = decision_brief(debate), [*debate.replies]
     if written is None:
         return dissent_rows(debate)
     before = {*answered[: answered.index(written.turn)]}

@@ -39,7 +39,7 @@ _DIRECTIVE = re.compile(
 _COMMENT = re.compile(r"<!--[^<>\n\0]*-->")
 _COMMENTED = "\1"
 """Stands for a comment while tags are read: what stands on both sides of one is never one tag."""
-_MOST_TAGS = 200
+_MAX_TAGS = 200
 _TAG = re.compile(
     r"(?P<glued>(?<=\w)|(?<=::))?<(?:/(?P<closed>[A-Za-z][\w:-]{0,40})|(?P<name>[A-Za-z][\w:-]{0,40})"
     r"(?:[ \t]+[\w:-]+(?:=(?:\"[^\"<>\n\0]*\"|'[^'<>\n\0]*'|[^\s\"'`=<>\0\1]+))?)*+)[ \t]*/?>"
@@ -194,7 +194,7 @@ class _Elements:
                     return False
                 self._open.append(name)
                 opened_here += 1
-            if self.count > _MOST_TAGS:
+            if self.count > _MAX_TAGS:
                 return False
         self._raw = line.startswith("<") if self._after_gap else self._raw
         self._raw = self._raw and not _NOT_HTML.search(line) and not _LIST.match(line)

@@ -38,9 +38,9 @@ def next_stage(debate: DebateState) -> tuple[Stage, SlotPosition]:
     slots, (n, stage, ended) = debate.plan.slots, debate.position
     while n < len(slots):
         slot = slots[n]
-        if stage and not slot.closing and tally.gave_up(debate, debate.stages[-1]):
+        if stage and not slot.after_rounds and tally.conceding_sides(debate, debate.stages[-1]):
             ended = True
-        skipped = ended and not slot.closing
+        skipped = ended and not slot.after_rounds
         stages = [] if skipped else _seats(debate, slot)
         joining = _joining(slots, n) if stages else ()
         if left := stages[stage:]:
@@ -62,14 +62,14 @@ def _joining(slots: Sequence[Slot], place: int) -> Sequence[Slot]:
 def _ends(debate: DebateState, place: int) -> bool:
     """Whether the rounds are over once the phase at this place is."""
     closed = debate.plan.slots[place].turn_id("") == debate.closed_after
-    return closed or _refused(debate, place) or _ran_dry(debate, place)
+    return closed or _declined(debate, place) or _ran_dry(debate, place)
 
 
 def _ran_dry(debate: DebateState, place: int) -> bool:
     """Whether the debate ends with the phase at this place, the last one of a round in which the judges find no new
     ground. Where a debate is judged again, its recording is settled."""
     slot, *after = debate.plan.slots[place : place + 2]
-    if not debate.opened.setup.until_dry or debate.opened.recording is not None or slot.round is None:
+    if not debate.opened.settings.until_dry or debate.opened.recording is not None or slot.round is None:
         return False
     return (not after or after[0].round != slot.round) and tally.dry(debate, slot.round)
 
@@ -81,15 +81,15 @@ def dry_after(debate: DebateState) -> str | None:
     return slots[places[0]].turn_id("") if places else None
 
 
-def _refused(debate: DebateState, place: int) -> bool:
+def _declined(debate: DebateState, place: int) -> bool:
     """Whether a refusal to argue ends the debate with the phase at this place, the last one of a round, or of those
     before the rounds."""
     if debate.format.after_refusal == "goes on":
         return False
     slot, *after = debate.plan.slots[place : place + 2]
-    if after and (after[0].round, after[0].closing) == (slot.round, slot.closing):
+    if after and (after[0].round, after[0].after_rounds) == (slot.round, slot.after_rounds):
         return False
-    part = [other for other in debate.plan.slots_by_round[slot.round] if other.closing == slot.closing]
+    part = [other for other in debate.plan.slots_by_round[slot.round] if other.after_rounds == slot.after_rounds]
     return any(speech_rules.declined(debate, other.turn_id(side)) for other in part for side in other.phase.seats)
 
 
@@ -114,12 +114,12 @@ def _turn(slot: Slot, seat: str) -> Turn:
         seat=seat.removesuffix(MIRRORED),
         phase=slot.phase,
         round=slot.round,
-        closing=slot.closing,
+        after_rounds=slot.after_rounds,
         mirrored=seat.endswith(MIRRORED),
     )
 
 
-def most_turns(debate: DebateState) -> int:
+def max_turns(debate: DebateState) -> int:
     """How many turns the debate may have, with those that answer something found."""
     plan = debate.plan
     stages = (slot.stages(plan.speaking_order, plan.judges, mirror=debate.mirrors(slot.phase)) for slot in plan.slots)
@@ -156,7 +156,7 @@ def last_slot_id(debate: DebateState, *, asked: bool = False) -> str | None:
     def has_begun(turn: Turn) -> bool:
         briefs = debate.asked.get(turn.id, ())
         wanted = asked or turn.round in rounds or any(brief.called for brief in briefs)
-        return turn.id in debate.answers or bool(briefs and wanted)
+        return turn.id in debate.replies or bool(briefs and wanted)
 
     begun = {slot_id_of(turn) for turn in debate.turns.values() if has_begun(turn)}
     if not begun:
@@ -167,7 +167,7 @@ def last_slot_id(debate: DebateState, *, asked: bool = False) -> str | None:
         if slot.round != slots[last].round or slot.phase.on or set(slot.phase.seats) & set(debate.format.sides):
             break
         last = n
-    left = [slot for slot in slots[last + 1 :] if not slot.closing and not slot.phase.on]
+    left = [slot for slot in slots[last + 1 :] if not slot.after_rounds and not slot.phase.on]
     return slots[last].turn_id("") if left else None
 
 
@@ -189,7 +189,7 @@ def can_change_issues(debate: DebateState) -> bool:
         return False
     stage = debate.stages[-1]
     called = any(brief.called for turn in stage for brief in debate.asked.get(turn.id, ()))
-    begun = called or any(turn.id in debate.answers for turn in stage)
+    begun = called or any(turn.id in debate.replies for turn in stage)
     return bool(debate.due) and not begun and rapporteur.issue_list(debate) is not None
 
 
@@ -240,7 +240,7 @@ def questions_before(debate: DebateState, turn: Turn) -> tuple[int, int]:
 
 def settled(debate: DebateState) -> list[Turn]:
     """Every turn that has its answer, in the order of the schedule."""
-    return [turn for turn in debate.turns.values() if turn.id in debate.answers]
+    return [turn for turn in debate.turns.values() if turn.id in debate.replies]
 
 
 def unanswered_at_the_end(debate: DebateState) -> list[Turn]:
@@ -252,17 +252,19 @@ def unanswered_at_the_end(debate: DebateState) -> list[Turn]:
     if verdict is not None and verdict.winner != NO_DECISION:
         return []
     turns = settled(debate)
-    spoken = [n for n, turn in enumerate(turns) if not turn.judging or not turn.closing]
+    spoken = [n for n, turn in enumerate(turns) if not turn.judging or not turn.after_rounds]
     after = turns[max(spoken, default=-1) + 1 :]
-    return [turn for turn in after if isinstance(debate.answers[turn.id], Rejected)]
+    return [turn for turn in after if isinstance(debate.replies[turn.id], Rejected)]
 
 
 def is_unwritten(debate: DebateState, turn: Turn) -> bool:
     """Whether the list of issues, the dissent record, the decision brief or the like is missing, since no reply to this
     turn could be used. A vote is none of these."""
-    if not isinstance(debate.answers.get(turn.id), Rejected):
+    if not isinstance(debate.replies.get(turn.id), Rejected):
         return False
-    return turn.role == RAPPORTEUR or (turn.judging and turn.closing and slot_id_of(turn) not in debate.plan.voting)
+    return turn.role == RAPPORTEUR or (
+        turn.judging and turn.after_rounds and slot_id_of(turn) not in debate.plan.voting
+    )
 
 
 def unwritten(debate: DebateState) -> list[Turn]:
@@ -275,7 +277,7 @@ def asked_again(debate: DebateState) -> list[Turn]:
     else what is unwritten after the verdict. What is written before the first word comes too late then."""
     if debate.due:
         return []
-    return unanswered_at_the_end(debate) or [turn for turn in unwritten(debate) if turn.closing]
+    return unanswered_at_the_end(debate) or [turn for turn in unwritten(debate) if turn.after_rounds]
 
 
 def may_be_absent(debate: DebateState, turn: Turn) -> bool:
@@ -288,9 +290,9 @@ def may_be_absent(debate: DebateState, turn: Turn) -> bool:
     absent = {
         voting.judge
         for voting in panel
-        if any(isinstance(debate.answers.get(turn_id), Rejected) for turn_id in voting.turns)
+        if any(isinstance(debate.replies.get(turn_id), Rejected) for turn_id in voting.turns)
     }
-    return len(panel) - len(absent | {turn.seat}) >= max(1, debate.opened.setup.quorum)
+    return len(panel) - len(absent | {turn.seat}) >= max(1, debate.opened.settings.quorum)
 
 
 def heard(debate: DebateState, listener: Turn) -> list[Turn]:
@@ -301,7 +303,7 @@ def heard(debate: DebateState, listener: Turn) -> list[Turn]:
         turn
         for turn in _earlier(debate, listener)
         if (turn.phase.reply == "text" or not turn.judging)
-        and not isinstance(debate.answers.get(turn.id), Rejected)
+        and not isinstance(debate.replies.get(turn.id), Rejected)
         and (listener.hears_as in _hearers(debate, turn) or turn.seat == listener.seat)
     ]
 
@@ -329,11 +331,11 @@ def own_ballots(debate: DebateState, turn: Turn) -> list[Turn]:
         earlier
         for earlier in settled(debate)
         if earlier.seat == turn.seat and earlier.mirrored == turn.mirrored and earlier.phase.option != "blind"
-        if debate.ballot(earlier.id) is not None
+        if debate.submitted(earlier.id) is not None
     ]
 
 
-def terms(debate: DebateState, turn: Turn, *, named: bool = True) -> ShapeContext:
+def shape_context(debate: DebateState, turn: Turn, *, named: bool = True) -> ShapeContext:
     """What the fields of that turn's shape refer to; without the turns where none are `named`."""
     rubric, names = debate.format.rubric, [earlier.id for earlier in heard(debate, turn)] if named else []
     issues = rapporteur.issue_list(debate)
@@ -343,9 +345,9 @@ def terms(debate: DebateState, turn: Turn, *, named: bool = True) -> ShapeContex
         least=rubric.least,
         most=rubric.most,
         rounds=debate.rounds,
-        strictness=debate.opened.setup.strictness,
+        strictness=debate.opened.settings.strictness,
         turns=tuple(map(debate.side_swap.turn_id, names) if turn.mirrored else names),
         scales={name: rubric.scale(name) for name in debate.criteria},
         issues=tuple(issues.issues) if issues else (),
-        options=debate.opened.setup.conditions,
+        options=debate.opened.settings.conditions,
     )

@@ -14,21 +14,21 @@ from typing import Any, Literal
 
 from pydantic import Field as ModelField
 
-from debate_orchestrator.core.values import Text, Value
+from debate_orchestrator.core.values import FrozenModel, Text
 from debate_orchestrator.util.errors import short_repr
 from debate_orchestrator.util.sanitize import count_words
 
-LONGEST = 20_000
+MAX_TEXT_LENGTH = 20_000
 """Characters that one text of a structured reply may have."""
-LONGEST_URL = 2_000
-MOST_ITEMS = 100
-DEEPEST = 6
+MAX_URL_LENGTH = 2_000
+MAX_ITEMS = 100
+MAX_DEPTH = 6
 """Levels of nested records and lists that a shape may have."""
-MOST_FIELDS = 300
+MAX_FIELDS = 300
 """Fields that a shape may have, those of its records included; a field per side counts twice."""
-LONGEST_OPTION = 200
+MAX_OPTION_LENGTH = 200
 """Characters that an option of a choice may have."""
-LARGEST = 1_000_000
+MAX_NUMBER = 1_000_000
 """The largest absolute value that a number in a reply may have."""
 SPARE_TEXT_FACTOR, SPARE_REPLY_FACTOR = 1.5, 1.1
 """How many times the words asked for a text, and a whole brief, may have before it is sent back."""
@@ -36,7 +36,7 @@ TURN_ITEM = {"type": "string", "description": "the id of a turn"}  # the JSON Sc
 _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 
 
-class Condition(Value):
+class Condition(FrozenModel):
     """Conditions on the setup and the round; all that are set must hold."""
 
     round: Literal["first", "later", "last", "not last"] | int | None = None
@@ -82,7 +82,7 @@ class Condition(Value):
         )
 
 
-class Field(Value):
+class Field(FrozenModel):
     """One field of a structured reply."""
 
     kind: Literal["text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns"]
@@ -116,9 +116,9 @@ class Field(Value):
     """Sibling field to the value with which this field is left out, as null or empty."""
     when: Condition = ModelField(default_factory=Condition)
 
-    def keys(self, terms: ShapeContext) -> tuple[str, ...]:
+    def keys(self, context: ShapeContext) -> tuple[str, ...]:
         """The keys under which there is one value each; empty for a single value."""
-        return terms.sides if self.per_side else terms.issues if self.per_issue else ()
+        return context.sides if self.per_side else context.issues if self.per_issue else ()
 
     @property
     def single(self) -> Field:
@@ -129,7 +129,7 @@ class Field(Value):
 Shape = dict[str, Field]
 
 
-class ShapeContext(Value):
+class ShapeContext(FrozenModel):
     """What the fields of a shape refer to: the sides, the criteria and their scales."""
 
     sides: tuple[str, ...]
@@ -162,56 +162,56 @@ def names_turns(shape: Mapping[str, Field]) -> bool:
     return any(field.kind in ("turn", "turns") or names_turns(field.fields) for field in shape.values())
 
 
-def fields_asked(shape: Mapping[str, Field], terms: ShapeContext) -> Shape:
+def fields_asked(shape: Mapping[str, Field], context: ShapeContext) -> Shape:
     """The fields whose conditions hold."""
     return {
         name: field
         for name, field in shape.items()
-        if field.when.holds(rounds=terms.rounds, strictness=terms.strictness, options=terms.options)
-        and (terms.issues or not field.per_issue)
+        if field.when.holds(rounds=context.rounds, strictness=context.strictness, options=context.options)
+        and (context.issues or not field.per_issue)
     }
 
 
-def json_schema(shape: Mapping[str, Field], terms: ShapeContext) -> dict[str, Any]:
+def json_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[str, Any]:
     """The shape as a JSON Schema for structured-output modes: every property is required, and no other is allowed.
 
     A condition inside a record is an `anyOf`. One on the reply itself is a union with null, because structured-output
     modes refuse a schema whose root is not a plain object.
     """
-    return _object({name: _schema(field, terms) for name, field in fields_asked(shape, terms).items()})
+    return _object({name: _schema(field, context) for name, field in fields_asked(shape, context).items()})
 
 
-def _record_schema(shape: Mapping[str, Field], terms: ShapeContext) -> dict[str, Any]:
+def _record_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[str, Any]:
     """The schema of a record inside a reply: one alternative for each set of fields that must be filled in."""
-    fields = fields_asked(shape, terms)
+    fields = fields_asked(shape, context)
     named = {other for field in fields.values() for other in (*field.only_if, *field.unless)}
     decisive = next(iter(named), "")
-    options = _options(fields[decisive], terms) if len(named) == 1 and decisive in fields else ()
-    alternatives: dict[tuple[str, ...], list[bool | str]] = {}
+    options = _options(fields[decisive], context) if len(named) == 1 and decisive in fields else ()
+    branches: dict[tuple[str, ...], list[bool | str]] = {}
     for option in options:
         filled = tuple(name for name, field in fields.items() if applies(field, {decisive: option}))
-        alternatives.setdefault(filled, []).append(option)
-    if len(alternatives) < 2:
-        return json_schema(shape, terms)
+        branches.setdefault(filled, []).append(option)
+    if len(branches) < 2:
+        return json_schema(shape, context)
     return {
-        "anyOf": [_alternative(fields, filled, {decisive: allowed}, terms) for filled, allowed in alternatives.items()]
+        "anyOf": [_alternative(fields, filled, {decisive: allowed}, context) for filled, allowed in branches.items()]
     }
 
 
-def _options(field: Field, terms: ShapeContext) -> tuple[bool | str, ...]:
+def _options(field: Field, context: ShapeContext) -> tuple[bool | str, ...]:
     """The values of a field on which others may depend."""
     if field.per_side or field.optional or field.kind not in ("flag", "choice"):
         return ()
-    return (True, False) if field.kind == "flag" else field.of or terms.sides
+    return (True, False) if field.kind == "flag" else field.of or context.sides
 
 
 def _alternative(
-    fields: Mapping[str, Field], filled: tuple[str, ...], allowed: Mapping[str, list[bool | str]], terms: ShapeContext
+    fields: Mapping[str, Field], filled: tuple[str, ...], allowed: Mapping[str, list[bool | str]], context: ShapeContext
 ) -> dict[str, Any]:
     properties = {}
     for name, field in fields.items():
         empty = name not in filled and empty_value(field) is None
-        plain = {"type": "null"} if empty else _schema(field, terms, conditional=field.optional)
+        plain = {"type": "null"} if empty else _schema(field, context, conditional=field.optional)
         properties[name] = plain | ({"enum": allowed[name]} if name in allowed else {})
         properties[name] |= {"description": field.about} if field.about else {}
     return _object(properties)
@@ -221,10 +221,10 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def _schema(field: Field, terms: ShapeContext, *, conditional: bool | None = None) -> dict[str, Any]:
+def _schema(field: Field, context: ShapeContext, *, conditional: bool | None = None) -> dict[str, Any]:
     """The schema of a field; `conditional` says whether it may be null, if its own conditions do not."""
-    schema = _plain(field, terms)
-    if keys := field.keys(terms):
+    schema = _plain(field, context)
+    if keys := field.keys(context):
         schema = _object(dict.fromkeys(keys, schema))
     if conditional is None:
         conditional = bool(field.only_if or field.unless or field.optional)
@@ -237,7 +237,7 @@ def _schema(field: Field, terms: ShapeContext, *, conditional: bool | None = Non
     return schema | ({"description": field.about} if field.about else {})
 
 
-def _plain(field: Field, terms: ShapeContext) -> dict[str, Any]:
+def _plain(field: Field, context: ShapeContext) -> dict[str, Any]:
     """The schema of a field's value for one side, when it is filled in."""
     match field.kind:
         case "text" | "url" | "turn":
@@ -247,19 +247,19 @@ def _plain(field: Field, terms: ShapeContext) -> dict[str, Any]:
         case "number":
             return {"type": "integer" if field.whole else "number"}
         case "choice":
-            return {"type": "string", "enum": list(field.of or terms.sides)}
+            return {"type": "string", "enum": list(field.of or context.sides)}
         case "choices":
-            return {"type": "array", "items": {"type": "string", "enum": list(field.of or terms.sides)}}
+            return {"type": "array", "items": {"type": "string", "enum": list(field.of or context.sides)}}
         case "turns":
             return {"type": "array", "items": dict(TURN_ITEM)}
         case "list":
-            items = _record_schema(field.fields, terms) if field.fields else {"type": "string"}
+            items = _record_schema(field.fields, context) if field.fields else {"type": "string"}
             return {"type": "array", "items": items}
         case "record":
-            return _record_schema(field.fields, terms)
+            return _record_schema(field.fields, context)
         case "scores":
-            each = _object({name: {"type": "number"} for name in terms.criteria})
-            return _object(dict.fromkeys(terms.sides, each))
+            each = _object({name: {"type": "number"} for name in context.criteria})
+            return _object(dict.fromkeys(context.sides, each))
 
 
 def empty_value(field: Field) -> Any:
@@ -274,7 +274,7 @@ def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: s
     for name, field in shape.items():
         held, place = value.get(name), f"{where}{name}"
         if field.kind == "list" and isinstance(held, list):
-            if not (field.least or 0) <= len(held) <= (field.most or MOST_ITEMS):
+            if not (field.least or 0) <= len(held) <= (field.most or MAX_ITEMS):
                 found.append(f"{place}: it has {len(held)} items; write {_limits(field)}.")
             for n, item in enumerate(held if field.fields else (), start=1):
                 found += beyond_limits(field.fields, item, f"{place}[{n}].")
@@ -292,14 +292,14 @@ def _limits(field: Field) -> str:
     return " and ".join(f"{word} {limit:g}" for word, limit in words if limit is not None)
 
 
-def check(shape: Mapping[str, Field], value: Any, terms: ShapeContext, where: str = "") -> list[str]:
+def check(shape: Mapping[str, Field], value: Any, context: ShapeContext, where: str = "") -> list[str]:
     """Every error of `value` as a reply of this shape; empty if it fits. Each names its field by a path, in which the
     items of a list count from 1: `rows[1].claim`."""
     if not isinstance(value, dict):
         return [_mismatch(where.rstrip(".") or "the reply", value, "a JSON object")]
-    wanted = fields_asked(shape, terms)
+    wanted = fields_asked(shape, context)
     found = [
-        f"{where}{name}: this field is missing; it must be {_expected(field, terms)}{_or_nothing(field)}."
+        f"{where}{name}: this field is missing; it must be {_expected(field, context)}{_or_nothing(field)}."
         for name, field in wanted.items()
         if name not in value
     ]
@@ -310,22 +310,22 @@ def check(shape: Mapping[str, Field], value: Any, terms: ShapeContext, where: st
     ]
     for name, field in wanted.items():
         if name in value:
-            found += _dependent(field, value, name, terms, f"{where}{name}")
+            found += _dependent(field, value, name, context, f"{where}{name}")
     return found
 
 
-def _dependent(field: Field, record: Mapping[str, Any], name: str, terms: ShapeContext, where: str) -> list[str]:
+def _dependent(field: Field, record: Mapping[str, Any], name: str, context: ShapeContext, where: str) -> list[str]:
     value = record[name]
     empty_form = empty_value(field)
     empty = value == empty_form and type(value) is type(empty_form)
     if (field.optional or field.per_issue) and empty:
         return []
     if not field.only_if and not field.unless:
-        return _value_errors(field, value, terms, where)
+        return _value_problems(field, value, context, where)
     if applies(field, record):
         if empty and field.kind != "list":  # an empty list is a list, but choices and turns must name something
-            return [_mismatch(where, value, f"{_expected(field, terms)}, {_condition(field, 'since')}")]
-        return _value_errors(field, value, terms, where)
+            return [_mismatch(where, value, f"{_expected(field, context)}, {_condition(field, 'since')}")]
+        return _value_problems(field, value, context, where)
     if empty:
         return []
     barred = [f"{other} is {_word(bar)}" for other, bar in field.unless.items() if record.get(other) == bar]
@@ -358,16 +358,16 @@ def _or_nothing(field: Field) -> str:
     return f", or {json.dumps(empty_value(field))}" if field.optional else ""
 
 
-def _value_errors(field: Field, value: Any, terms: ShapeContext, where: str, *, side: bool = True) -> list[str]:
-    if side and (keys := field.keys(terms)):
-        return _each(keys, value, where, lambda item, at: _value_errors(field.single, item, terms, at, side=False))
+def _value_problems(field: Field, value: Any, context: ShapeContext, where: str, *, side: bool = True) -> list[str]:
+    if side and (keys := field.keys(context)):
+        return _each(keys, value, where, lambda item, at: _value_problems(field.single, item, context, at, side=False))
     if field.kind == "record":
-        return check(field.fields, value, terms, f"{where}.")
+        return check(field.fields, value, context, f"{where}.")
     if field.kind == "scores":
-        return _each(terms.sides, value, where, lambda item, at: _scores(item, terms, at))
+        return _each(context.sides, value, where, lambda item, at: _scores(item, context, at))
     if field.kind == "list":
-        return _list(field, value, terms, where)
-    return [] if _fits(field, value, terms) else [_mismatch(where, value, _expected(field, terms))]
+        return _list(field, value, context, where)
+    return [] if _fits(field, value, context) else [_mismatch(where, value, _expected(field, context))]
 
 
 def _each(keys: Sequence[str], value: Any, where: str, check_one: Any) -> list[str]:
@@ -386,51 +386,52 @@ def _key_problems(keys: Sequence[str], value: Any, where: str) -> list[str]:
     return problems + [f"{where}: there is no such key as {key}; the keys are {', '.join(keys)}." for key in others[:3]]
 
 
-def _scores(value: Any, terms: ShapeContext, where: str) -> list[str]:
-    errors = _key_problems(terms.criteria, value, where)
-    if errors:
-        return errors
-    for name in terms.criteria:
-        least, most = terms.scale(name)
-        errors += _value_errors(Field(kind="number", least=least, most=most), value[name], terms, f"{where}.{name}")
-    return errors
+def _scores(value: Any, context: ShapeContext, where: str) -> list[str]:
+    problems = _key_problems(context.criteria, value, where)
+    if problems:
+        return problems
+    for name in context.criteria:
+        least, most = context.scale(name)
+        field = Field(kind="number", least=least, most=most)
+        problems += _value_problems(field, value[name], context, f"{where}.{name}")
+    return problems
 
 
-def _list(field: Field, value: Any, terms: ShapeContext, where: str) -> list[str]:
-    if not isinstance(value, list) or len(value) > MOST_ITEMS:
-        return [_mismatch(where, value, f"a list of at most {MOST_ITEMS}")]
+def _list(field: Field, value: Any, context: ShapeContext, where: str) -> list[str]:
+    if not isinstance(value, list) or len(value) > MAX_ITEMS:
+        return [_mismatch(where, value, f"a list of at most {MAX_ITEMS}")]
     if field.fields:
-        checked = (check(field.fields, item, terms, f"{where}[{i}].") for i, item in enumerate(value, start=1))
+        checked = (check(field.fields, item, context, f"{where}[{i}].") for i, item in enumerate(value, start=1))
     else:
         text = Field(kind="text")
-        checked = (_value_errors(text, item, terms, f"{where}[{i}]") for i, item in enumerate(value, start=1))
-    return [error for errors in checked for error in errors]
+        checked = (_value_problems(text, item, context, f"{where}[{i}]") for i, item in enumerate(value, start=1))
+    return [error for problems in checked for error in problems]
 
 
-def _fits(field: Field, value: Any, terms: ShapeContext) -> bool:
+def _fits(field: Field, value: Any, context: ShapeContext) -> bool:
     match field.kind:
         case "text":
             return isinstance(value, str) and _text(field, value)
         case "url":
-            return isinstance(value, str) and len(value) <= LONGEST_URL and _URL.fullmatch(value) is not None
+            return isinstance(value, str) and len(value) <= MAX_URL_LENGTH and _URL.fullmatch(value) is not None
         case "flag":
             return isinstance(value, bool)
         case "number":
             return _number(field, value)
         case "choice":
-            return isinstance(value, str) and value in (field.of or terms.sides)
+            return isinstance(value, str) and value in (field.of or context.sides)
         case "choices":
-            return _all_of(value, frozenset(field.of or terms.sides))
+            return _all_of(value, frozenset(field.of or context.sides))
         case "turn":
-            return isinstance(value, str) and value in terms.turn_ids
+            return isinstance(value, str) and value in context.turn_ids
         case "turns":
-            return _all_of(value, terms.turn_ids)
+            return _all_of(value, context.turn_ids)
     return False
 
 
 def _text(field: Field, value: str) -> bool:
     short = field.words is None or count_words(value) <= field.words
-    return short and bool(value.strip()) and len(value) <= LONGEST
+    return short and bool(value.strip()) and len(value) <= MAX_TEXT_LENGTH
 
 
 def _number(field: Field, value: Any) -> bool:
@@ -438,30 +439,30 @@ def _number(field: Field, value: Any) -> bool:
         return False
     if field.whole and not isinstance(value, int):
         return False
-    if not -LARGEST <= value <= LARGEST:  # NaN, too, is refused here
+    if not -MAX_NUMBER <= value <= MAX_NUMBER:  # NaN, too, is refused here
         return False
     return (field.least is None or value >= field.least) and (field.most is None or value <= field.most)
 
 
 def _all_of(value: Any, options: frozenset[str]) -> bool:
-    if not isinstance(value, list) or len(value) > MOST_ITEMS or not all(isinstance(item, str) for item in value):
+    if not isinstance(value, list) or len(value) > MAX_ITEMS or not all(isinstance(item, str) for item in value):
         return False
     return options.issuperset(value)
 
 
-def _expected(field: Field, terms: ShapeContext) -> str:
+def _expected(field: Field, context: ShapeContext) -> str:
     """What a field must hold, in words."""
-    single = _expected_one(field, terms)
-    keys = field.keys(terms)
+    single = _expected_one(field, context)
+    keys = field.keys(context)
     return f"an object with the keys {', '.join(keys)}, each {single}" if keys else single
 
 
-def _expected_one(field: Field, terms: ShapeContext) -> str:
+def _expected_one(field: Field, context: ShapeContext) -> str:
     match field.kind:
         case "text" if field.words is not None:
             return f"text of at most {field.words} words"
         case "text":
-            return f"text of 1 to {LONGEST:,} characters"
+            return f"text of 1 to {MAX_TEXT_LENGTH:,} characters"
         case "url":
             return "the address of a page, such as https://example.org/page"
         case "flag":
@@ -469,19 +470,19 @@ def _expected_one(field: Field, terms: ShapeContext) -> str:
         case "number":
             kind = "a whole number" if field.whole else "a number"
             bounded = field.least is not None and field.most is not None
-            return f"{kind} from {field.least:g} to {field.most:g}" if bounded else f"{kind} of at most {LARGEST:,}"
+            return f"{kind} from {field.least:g} to {field.most:g}" if bounded else f"{kind} of at most {MAX_NUMBER:,}"
         case "choice":
-            return "one of " + ", ".join(field.of or terms.sides)
+            return "one of " + ", ".join(field.of or context.sides)
         case "choices":
-            return "a list of any of " + ", ".join(field.of or terms.sides)
+            return "a list of any of " + ", ".join(field.of or context.sides)
         case "turn":
-            return "the id of a turn in the transcript, such as " + ", ".join(terms.turns[:2])
+            return "the id of a turn in the transcript, such as " + ", ".join(context.turns[:2])
         case "turns":
-            return "a list of turn ids from the transcript, such as " + ", ".join(terms.turns[:2])
+            return "a list of turn ids from the transcript, such as " + ", ".join(context.turns[:2])
         case "list":
             return "a list"
         case "scores":
-            sides, criteria = (", ".join(names) for names in (terms.sides, terms.criteria))
+            sides, criteria = (", ".join(names) for names in (context.sides, context.criteria))
             return f"an object with the keys {sides}, each an object with the keys {criteria}"
     return "an object"
 

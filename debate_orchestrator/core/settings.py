@@ -4,7 +4,7 @@ A field of `Settings` with its `Setting` says what may be chosen; `setup/answers
 an answers file and the block that confirms a setup show it, and makes settings of a mapping. Whatever a user chooses is
 validated with the format in the context, as `Settings.model_validate(values, context=format)`. A journal is read
 without one, since it may have been written under other limits. Code reads a setting where it takes effect, as
-`debate.opened.setup.NAME`; docs/development.md says where that is.
+`debate.opened.settings.NAME`; docs/development.md says where that is.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pydantic import Field, Strict, ValidationError, ValidationInfo, field_valid
 from pydantic.fields import FieldInfo
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE
-from debate_orchestrator.core.values import FREE_TEXT, Text, Value
+from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE
+from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, Text
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import short_repr, with_hint
 from debate_orchestrator.util.numbers import plural
@@ -29,12 +29,12 @@ Source = Literal["user", "file", "flag", "default", "derived"]
 MODERATOR = "moderator"
 """The part of a cast that derives positions where none are given. It is no seat of the debate itself."""
 DEFAULT_FORMAT = "adversarial"
-MOST_JUDGES = 9
-MOST_ISSUES = 20
-LARGEST_COST = 1e9
+MAX_JUDGES = 9
+MAX_ISSUES = 20
+MAX_COST = 1e9
 """US dollars; a cap of as much or more could never be reached."""
-LARGEST_COUNT = 10**12
-LONGEST_LINE = 1_000
+MAX_COUNT = 10**12
+MAX_LINE_LENGTH = 1_000
 """Characters that a topic or a position may have."""
 FORMER_NAMES = {"patience": "retry_for", "leader_first": "share_cache"}
 """What settings were called by earlier versions, whose journals have those names."""
@@ -56,7 +56,7 @@ class Setting:
     """What its value has to be, for an error message."""
     limits: tuple[float, float] | None = None
     """The least and the most that a user may choose."""
-    from_format: Callable[[Format], Any] | None = None
+    format_default: Callable[[Format], Any] | None = None
     """Its default, where that depends on the format."""
     group: Literal["", "votes", "calls"] = ""
     """What it is about, where judging a debate again may change it: how judges vote, or how models are called."""
@@ -69,7 +69,7 @@ class Setting:
 _Switch = Annotated[bool, Strict()]
 
 
-class Settings(Value):
+class Settings(FrozenModel):
     """A settled setup: what flags, an answers file, the wizard and an agent host fill, and what a journal begins with.
 
     In a journal `output` and `context` hold bare names, and `format` is `./NAME` for a format that was not shipped.
@@ -91,7 +91,7 @@ class Settings(Value):
         Field(ge=1),
         Setting(
             lambda format: f"a whole number from 1 to {format.rounds.most}" if format.rounds.most > 1 else "1",
-            from_format=lambda format: format.rounds.default,
+            format_default=lambda format: format.rounds.default,
             source_kept=True,
             in_estimate=True,
         ),
@@ -100,7 +100,7 @@ class Settings(Value):
         str,
         Setting(
             lambda format: " or ".join(format.rubric.strictness),
-            from_format=lambda format: tuple(format.rubric.strictness)[-1],
+            format_default=lambda format: tuple(format.rubric.strictness)[-1],
             source_kept=True,
             in_estimate=True,
         ),
@@ -109,7 +109,9 @@ class Settings(Value):
     format: Annotated[str, Setting("a name, or the path of a folder", source_kept=True)] = DEFAULT_FORMAT
     first: Annotated[
         str,
-        Setting(lambda format: " or ".join(format.sides), from_format=lambda format: format.sides[0], source_kept=True),
+        Setting(
+            lambda format: " or ".join(format.sides), format_default=lambda format: format.sides[0], source_kept=True
+        ),
     ]
     feedback: Annotated[_Switch, Setting()] = True
     context: Annotated[tuple[str, ...], FREE_TEXT, Setting("a list of files", in_estimate=True)] = ()
@@ -120,7 +122,7 @@ class Settings(Value):
     """Seat to its models; more than one judge makes a panel."""
     max_cost: Annotated[
         float | None,
-        Field(ge=0, le=LARGEST_COST, strict=True),
+        Field(ge=0, le=MAX_COST, strict=True),
         Setting("an amount in US dollars above 0, or null for no cap", group="calls"),
     ] = None
     search: Annotated[_Switch, Setting(in_estimate=True)] = False
@@ -130,36 +132,40 @@ class Settings(Value):
     """Seconds that a turn may be in trouble (silent, refused by load, retried) before the debate is paused."""
     share_cache: Annotated[_Switch, Setting(group="calls", in_estimate=True)] = False
     """Whether calls that share a cached beginning wait until the first of them has begun to answer."""
-    mirror: Annotated[_Switch, Setting(from_format=lambda format: format.mirror, group="votes", in_estimate=True)] = (
-        False
-    )
+    mirror: Annotated[
+        _Switch, Setting(format_default=lambda format: format.mirror, group="votes", in_estimate=True)
+    ] = False
     quorum: Annotated[
         int,
         Strict(),
-        Field(ge=1, le=LARGEST_COUNT),
+        Field(ge=1, le=MAX_COUNT),
         Setting(
             "a whole number from 1 to the size of the panel",
-            from_format=lambda format: None,
+            format_default=lambda format: None,
             group="votes",
             in_estimate=True,
         ),
     ] = 1
     blind: Annotated[
-        _Switch, Setting(from_format=lambda format: format.decided_by == "swing", group="votes", in_estimate=True)
+        _Switch, Setting(format_default=lambda format: format.decided_by == "swing", group="votes", in_estimate=True)
     ] = False
     each_round: Annotated[
-        _Switch, Setting(from_format=lambda format: format.each_round, group="votes", in_estimate=True)
+        _Switch, Setting(format_default=lambda format: format.each_round, group="votes", in_estimate=True)
     ] = False
     until_dry: Annotated[_Switch, Setting(in_estimate=True)] = False
     issues: Annotated[
         Annotated[bool, Strict()] | tuple[str, ...],
         FREE_TEXT,
         Setting(
-            "true, false or a list of questions", from_format=lambda format: ISSUES in format.options, in_estimate=True
+            "true, false or a list of questions",
+            format_default=lambda format: ISSUES in format.options,
+            in_estimate=True,
         ),
     ] = False
     """Whether the rapporteur draws it up; or the questions, the weightiest first."""
-    brief: Annotated[_Switch, Setting(from_format=lambda format: BRIEF in format.options, in_estimate=True)] = False
+    brief: Annotated[
+        _Switch, Setting(format_default=lambda format: DECISION_BRIEF in format.options, in_estimate=True)
+    ] = False
     one_agent: Annotated[_Switch, Setting()] = False
     sources: dict[str, Source] = {}
     """Where some of the answers came from."""
@@ -173,7 +179,12 @@ class Settings(Value):
     @property
     def options(self) -> tuple[str, ...]:
         """The optional phases that are asked for."""
-        asked = {"each round": self.each_round, "blind": self.blind, ISSUES: self.issues is True, BRIEF: self.brief}
+        asked = {
+            "each round": self.each_round,
+            "blind": self.blind,
+            ISSUES: self.issues is True,
+            DECISION_BRIEF: self.brief,
+        }
         return tuple(name for name in asked if asked[name])
 
     @property
@@ -194,7 +205,7 @@ class Settings(Value):
         try:
             value = validate(given)
         except ValidationError:
-            raise ValueError(unwanted(name, given, format)) from None
+            raise ValueError(value_problem(name, given, format)) from None
         if problems := list(_problems(name, value, info.data, format)):
             raise ValueError(*problems)
         return value
@@ -217,7 +228,7 @@ ESTIMATED = tuple(name for name, declared in DECLARED.items() if declared.in_est
 
 def default_of(name: str, format: Format) -> Any:
     """The default of a setting in debates by a format; of a quorum, the one for a single judge."""
-    worked_out = DECLARED[name].from_format
+    worked_out = DECLARED[name].format_default
     default = worked_out(format) if worked_out else None
     return Settings.model_fields[name].default if default is None else default
 
@@ -225,7 +236,7 @@ def default_of(name: str, format: Format) -> Any:
 # Problems of what a user chose
 
 
-def unwanted(name: str, given: Any, format: Format) -> str:
+def value_problem(name: str, given: Any, format: Format) -> str:
     """The sentence on a value that is not what its setting wants."""
     if name == "sources":
         origins = ", ".join(get_args(Source))
@@ -255,8 +266,8 @@ def line_problems(name: str, text: str) -> list[str]:
         return [f"{name}: {short_repr(text)} contains an invalid Unicode character."]
     if not sanitize.one_line(text):
         return [f"{name}: {short_repr(text)} is empty."]
-    if len(text) > LONGEST_LINE:
-        problem = f"{name}: it has {len(text):,} characters, and at most {LONGEST_LINE:,} are allowed."
+    if len(text) > MAX_LINE_LENGTH:
+        problem = f"{name}: it has {len(text):,} characters, and at most {MAX_LINE_LENGTH:,} are allowed."
         return [with_hint(problem, "make it one sentence")]
     return []
 
@@ -274,7 +285,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
     """What is wrong with a value of the right type; `others` are the valid ones of the settings before it."""
     limits = DECLARED[name].limits if name in DECLARED else None
     if limits and not limits[0] <= value <= limits[1]:
-        yield unwanted(name, value, format)
+        yield value_problem(name, value, format)
     match name:
         case "topic":
             yield from line_problems("topic", value)
@@ -282,19 +293,19 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
             yield from _position_problems(value, format)
         case "rounds":
             if value > (format.rounds.insist if others.get("insist") else format.rounds.most):
-                yield unwanted(name, value, format)
+                yield value_problem(name, value, format)
         case "strictness" | "first":
             if value not in (format.sides if name == "first" else format.rubric.strictness):
-                yield unwanted(name, value, format)
+                yield value_problem(name, value, format)
         case "output":
             if not value.strip() or not _is_text(value):
-                yield unwanted(name, value, format)
+                yield value_problem(name, value, format)
         case "context":
             if not all(value):
-                yield unwanted(name, list(value), format)
+                yield value_problem(name, list(value), format)
         case "max_cost":
-            if value is not None and not 0 < value < LARGEST_COST:
-                yield unwanted(name, value, format)
+            if value is not None and not 0 < value < MAX_COST:
+                yield value_problem(name, value, format)
         case "cast":
             yield from _cast_problems(value, format)
         case "quorum":
@@ -316,7 +327,7 @@ def _position_problems(positions: Mapping[str, str], format: Format) -> Iterator
     if lacking and set(positions) < set(format.sides):
         yield f"positions: none is given for {' and '.join(lacking)}."
     elif set(positions) != set(format.sides):
-        yield unwanted("positions", dict(positions), format)
+        yield value_problem("positions", dict(positions), format)
     else:
         yield from duplicate_positions(positions)
         for side in format.sides:
@@ -334,7 +345,7 @@ def _cast_problems(cast: Mapping[str, tuple[str, ...]], format: Format) -> Itera
 
 def model_problems(seat: str, models: tuple[Any, ...]) -> Iterator[str]:
     """What is wrong with the models of a seat."""
-    most = MOST_JUDGES if seat == JUDGE else 1
+    most = MAX_JUDGES if seat == JUDGE else 1
     if not 1 <= len(models) <= most or not all(isinstance(model, str) and model.strip() for model in models):
         number = "one model" if most == 1 else f"1 to {most} models"
         yield f"cast.{seat}: {short_repr(list(models))} is not {number}; a model is named like host or KIND:MODEL."
@@ -356,8 +367,8 @@ def _decision_problems(name: str, value: Any, format: Format) -> Iterator[str]:
     if value and name not in format.options:
         yield f"{name}: the format {format.name} has no such phase, so it must be false."
     elif isinstance(value, tuple):
-        if not 1 <= len(value) <= MOST_ISSUES:
-            yield f"issues: there are {len(value)}; write 1 to {MOST_ISSUES} questions."
+        if not 1 <= len(value) <= MAX_ISSUES:
+            yield f"issues: there are {len(value)}; write 1 to {MAX_ISSUES} questions."
         for number, question in enumerate(value, start=1):
             yield from line_problems(f"issues.{number}", question)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from debate_orchestrator.core.events import SPEECH_RULES, Declined, Reply, Spoke, Voted
+from debate_orchestrator.core.events import SPEECH_RULES, Declined, Reply, Spoke, Submitted
 from debate_orchestrator.core.phases import Phase, Quotes, Turn
 from debate_orchestrator.core.private_text import may_be_quoting, without_private
 from debate_orchestrator.core.reserved_line import ends_with_line
@@ -106,16 +106,16 @@ def _words(line: str) -> str:
 
 def declined(debate: DebateState, turn_id: str) -> bool:
     """Whether a side declined to argue in a turn: in a speech, or in a structured reply."""
-    answer = debate.answers.get(turn_id)
+    answer = debate.replies.get(turn_id)
     if isinstance(answer, Declined):
         return True
     seat = turn_id.rpartition(".")[2]
-    return isinstance(answer, Voted) and seat in debate.format.sides and answer.ballot.get("refused") is True
+    return isinstance(answer, Submitted) and seat in debate.format.sides and answer.data.get("refused") is True
 
 
 def writes_for_the_other(debate: DebateState, turn: Turn) -> bool:
     """Whether a speech has lines for the other side in it, where the format forbids that."""
-    if "other's lines" not in debate.format.forbids or not isinstance(debate.answers.get(turn.id), Spoke):
+    if "other's lines" not in debate.format.forbids or not isinstance(debate.replies.get(turn.id), Spoke):
         return False
     names = [debate.format.seats[side].name for side in debate.format.sides if side != turn.seat]
     return writes_lines_for(visible(debate, turn).text, names)

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import (
-    Answer,
     Asked,
     CallFailed,
     Noted,
@@ -17,7 +16,8 @@ from debate_orchestrator.core.events import (
     QuestionAsked,
     Rejected,
     Reply,
-    Voted,
+    ReplyEvent,
+    Submitted,
 )
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judges
@@ -107,7 +107,7 @@ class DebateState:
     """How often the debate was reopened."""
     closed_after: str | None = None
     """The place after which only the last turns follow, where the debate was ended early."""
-    answers: Mapping[str, Answer] = field(default_factory=_empty)
+    replies: Mapping[str, ReplyEvent] = field(default_factory=_empty)
     """Turn id to the answer that settled it."""
     rejected: Mapping[str, Sequence[Rejected]] = field(default_factory=_empty)
     asked: Mapping[str, Sequence[Asked]] = field(default_factory=_empty)
@@ -144,7 +144,7 @@ class DebateState:
     """Seat to the number of the last slot in which it has a turn whatever is found."""
 
     def __hash__(self) -> int:
-        return hash((self.opened.nonce, tuple(self.turns), frozenset(self.answers)))
+        return hash((self.opened.nonce, tuple(self.turns), frozenset(self.replies)))
 
     @property
     def complete(self) -> bool:
@@ -157,11 +157,11 @@ class DebateState:
     @property
     def seated(self) -> tuple[str, ...]:
         """The seats that take a turn in this debate."""
-        return self.format.seats_taken(self.opened.setup.options)
+        return self.format.seats_taken(self.opened.settings.options)
 
     @property
     def rounds(self) -> int:
-        return self.opened.setup.rounds
+        return self.opened.settings.rounds
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -194,16 +194,16 @@ class DebateState:
 
     def reply(self, turn: Turn) -> Reply:
         """The reply that settled a turn."""
-        return self.answers[turn.id].reply
+        return self.replies[turn.id].reply
 
     def shape(self, turn: Turn) -> Shape | None:
         """The shape of reply that a turn wants; None for a speech."""
         return None if turn.phase.reply == "text" else self.format.shapes[turn.phase.reply]
 
-    def ballot(self, turn_id: str) -> Voted | None:
+    def submitted(self, turn_id: str) -> Submitted | None:
         """The ballot cast in that turn; None if none counts."""
-        answer = self.answers.get(turn_id)
-        return answer if isinstance(answer, Voted) else None
+        answer = self.replies.get(turn_id)
+        return answer if isinstance(answer, Submitted) else None
 
     def mirrors(self, phase: Phase) -> bool:
         """Whether judges take a second, mirrored turn in a phase."""
@@ -211,7 +211,7 @@ class DebateState:
 
     def cut_off(self, slot: Slot) -> bool:
         """Whether an early end has left out that phase."""
-        if slot.closing or self.closed_after is None:
+        if slot.after_rounds or self.closed_after is None:
             return False
         places = self.plan.slot_numbers
         return places[slot.turn_id("")] > places.get(self.closed_after, len(places))
@@ -225,7 +225,7 @@ def spec_in(debate: DebateState, seat: str) -> str:
 
 def make_plan(opened: Opened) -> Plan:
     """What an opening decides for the whole debate."""
-    setup, format = opened.setup, opened.format
+    setup, format = opened.settings, opened.format
     slots = tuple(slots_of(format, setup.rounds, setup.strictness, setup.options))
     by_round: dict[int | None, list[Slot]] = {}
     for slot in slots:
@@ -259,7 +259,7 @@ def make_plan(opened: Opened) -> Plan:
 
 
 def _mirrors(opened: Opened, phase: Phase) -> bool:
-    return opened.setup.mirror and opened.format.votes(phase)
+    return opened.settings.mirror and opened.format.votes(phase)
 
 
 def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[JudgeTurns, ...]:

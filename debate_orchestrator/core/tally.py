@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.events import Submitted
 from debate_orchestrator.core.phases import MIRRORED, Slot
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState, JudgedRound, JudgeTurns, Stage
@@ -26,20 +26,20 @@ from debate_orchestrator.core.verdict import (
 from debate_orchestrator.core.votes import BallotReading, Vote, mean, read_ballot
 
 
-def ballots(debate: DebateState, round: int) -> list[Voted]:
+def ballots(debate: DebateState, round: int) -> list[Submitted]:
     """The ballots that count for a round, in the order of the panel: those on the debate as it was, not those on the
     mirrored one. None before the whole panel has voted."""
     return _ballots(debate, votes(debate, round))
 
 
-def final_ballots(debate: DebateState) -> list[Voted]:
+def final_ballots(debate: DebateState) -> list[Submitted]:
     """The same of the final ballots."""
     return _ballots(debate, final_votes(debate))
 
 
-def _ballots(debate: DebateState, cast: Sequence[Vote]) -> list[Voted]:
+def _ballots(debate: DebateState, cast: Sequence[Vote]) -> list[Submitted]:
     counting = [vote for vote in cast if not vote.absent]
-    return [ballot for vote in counting if (ballot := debate.ballot(vote.turn)) is not None]
+    return [ballot for vote in counting if (ballot := debate.submitted(vote.turn)) is not None]
 
 
 def votes(debate: DebateState, round: int) -> list[Vote]:
@@ -49,7 +49,7 @@ def votes(debate: DebateState, round: int) -> list[Vote]:
 
 def final_votes(debate: DebateState) -> list[Vote]:
     """What each judge makes of the debate."""
-    return _votes(debate, [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.closing])
+    return _votes(debate, [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.after_rounds])
 
 
 def blind_votes(debate: DebateState) -> list[Vote]:
@@ -67,7 +67,7 @@ def _votes(debate: DebateState, slots: Sequence[Slot]) -> list[Vote]:
 def votes_in(debate: DebateState, place: str) -> list[Vote] | None:
     """The votes of one phase, read from its ballots; None before the whole panel has voted in it."""
     judges = debate.plan.voting[place]
-    if any(turn_id not in debate.answers for judge in judges for turn_id in judge.turns):
+    if any(turn_id not in debate.replies for judge in judges for turn_id in judge.turns):
         return None
     return [_vote(debate, judge) for judge in judges]
 
@@ -86,14 +86,14 @@ def _vote(debate: DebateState, judge: JudgeTurns) -> Vote:
 
 def _reading(debate: DebateState, shape: Shape, turn_id: str) -> BallotReading | None:
     """What a ballot says of the sides as they are; None if none counts."""
-    if (ballot := debate.ballot(turn_id)) is None:
+    if (ballot := debate.submitted(turn_id)) is None:
         return None
     return read_ballot(unmirrored(debate, shape, ballot), debate.format.sides, debate.weights, debate.format.winner_of)
 
 
-def unmirrored(debate: DebateState, shape: Shape, ballot: Voted) -> dict[str, Any]:
+def unmirrored(debate: DebateState, shape: Shape, ballot: Submitted) -> dict[str, Any]:
     """A ballot with the sides as they are: one on the mirrored debate has them exchanged back."""
-    return debate.side_swap.ballot(shape, ballot.ballot) if ballot.turn.endswith(MIRRORED) else ballot.ballot
+    return debate.side_swap.ballot(shape, ballot.data) if ballot.turn.endswith(MIRRORED) else ballot.data
 
 
 def judge_round(debate: DebateState, round: int) -> JudgedRound:
@@ -101,7 +101,9 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
     cast, format = votes(debate, round), debate.format
     found = find_convergence(ballots(debate, round), format.sides)
     absent = all(vote.absent for vote in cast)
-    result = None if absent else round_result(round, cast, format.sides, debate.opened.setup.quorum, debate.plan.labels)
+    result = (
+        None if absent else round_result(round, cast, format.sides, debate.opened.settings.quorum, debate.plan.labels)
+    )
     answering = [slot for slot in debate.plan.slots_by_round[round] if slot.phase.on == "convergence"]
     calls = found.detected and any(not debate.cut_off(slot) for slot in answering)
     before = range(round - format.intervention.most_in_a_row, round)
@@ -149,18 +151,18 @@ def persisted(debate: DebateState) -> tuple[int, ...]:
     return tuple(n for n in range(2, debate.rounds + 1) if persists(debate, n))
 
 
-def advice(debate: DebateState, side: str, round: int) -> list[str]:
+def feedback(debate: DebateState, side: str, round: int) -> list[str]:
     """The judges' advice from the round before to a side; empty in round 1 or with feedback off."""
-    if round < 2 or not debate.opened.setup.feedback:
+    if round < 2 or not debate.opened.settings.feedback:
         return []
     cast = ballots(debate, round - 1)
-    return [ballot.ballot["feedback"][side] for ballot in cast if ballot.ballot.get("feedback")]
+    return [ballot.data["feedback"][side] for ballot in cast if ballot.data.get("feedback")]
 
 
 def dry(debate: DebateState, round: int) -> bool:
     """Whether more than half of the ballots of a round say that the debate finds no new ground."""
     cast = ballots(debate, round)
-    return 2 * sum(ballot.ballot.get("dry") is True for ballot in cast) > len(cast)
+    return 2 * sum(ballot.data.get("dry") is True for ballot in cast) > len(cast)
 
 
 def result(debate: DebateState, round: int) -> RoundResult | None:
@@ -199,7 +201,7 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     marks: dict[str, dict[str, list[Fraction]]] = {}
     slots = [slot for slot in debate.plan.slots if slot.phase.option != "blind"]
     for judge in [judge for slot in slots for judge in debate.plan.voting.get(slot.turn_id(""), ())]:
-        cast = [ballot for turn_id in judge.turns if (ballot := debate.ballot(turn_id)) is not None]
+        cast = [ballot for turn_id in judge.turns if (ballot := debate.submitted(turn_id)) is not None]
         for ballot in cast if "scores" in judge.shape and len(cast) == len(judge.turns) else ():
             scores = unmirrored(debate, judge.shape, ballot)["scores"]
             for side in debate.format.sides:
@@ -227,14 +229,14 @@ def results_of(debate: DebateState, judge: str, *, mirrored: bool = False) -> li
     return found
 
 
-def gave_up(debate: DebateState, stage: Stage) -> tuple[str, ...]:
+def conceding_sides(debate: DebateState, stage: Stage) -> tuple[str, ...]:
     """The sides that conceded the debate in this stage: by their own word, or by the ballots of a round whose panel
     has voted in it."""
     own = tuple(turn.seat for turn in stage if turn.id in debate.conceding)
     first = stage[0]
     if own or first.round is None or "conceded" not in (debate.shape(first) or {}):
         return own
-    if debate.plan.round_votes.get(first.round, ())[-1:] != (stage[-1].id,) or stage[-1].id not in debate.answers:
+    if debate.plan.round_votes.get(first.round, ())[-1:] != (stage[-1].id,) or stage[-1].id not in debate.replies:
         return ()  # judges of a panel may vote one after another: the last of them ends it
     found = conceded_in(debate, first.round)
     return (found,) if found else ()
@@ -244,7 +246,7 @@ def conceded(debate: DebateState) -> str | None:
     """The side that gave up its whole position; `both` where they did so at once; None otherwise. Where a debate is
     judged again, what only the earlier ballots found ends it, and is not a finding of these."""
     for stage in debate.stages:
-        if all(turn.id in debate.answers for turn in stage) and (sides := gave_up(debate, stage)):
+        if all(turn.id in debate.replies for turn in stage) and (sides := conceding_sides(debate, stage)):
             own = any(turn.id in debate.conceding for turn in stage)
             if not own and majority_concession(ballots(debate, stage[0].round or 0)) not in sides:
                 return None
@@ -257,12 +259,12 @@ def verdict(debate: DebateState) -> Verdict | None:
     cast = final_votes(debate)
     if all(vote.absent for vote in cast):
         return None
-    strengths = [ballot.ballot.get("strength") for ballot in final_ballots(debate)]
+    strengths = [ballot.data.get("strength") for ballot in final_ballots(debate)]
     return final_verdict(
         cast,
         scored(debate),
         debate.format.sides,
-        quorum=debate.opened.setup.quorum,
+        quorum=debate.opened.settings.quorum,
         blind=blind_votes(debate),
         by_swing=debate.format.decided_by == "swing",
         winner_of=debate.plan.labels,

@@ -11,15 +11,15 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
-from debate_orchestrator.core.events import FoundPage, Spoke, Voted
+from debate_orchestrator.core.events import FoundPage, Spoke, Submitted
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.visible_text import Quote, VisibleText
 
 
-class TranscriptEntry(Value):
+class TranscriptEntry(FrozenModel):
     """A settled speech, or what a clerk found, as it is put before others."""
 
     turn: Turn
@@ -45,7 +45,7 @@ def entries_for(debate: DebateState, listener: Turn) -> list[TranscriptEntry]:
     turns = schedule.heard(debate, listener)
     if not listener.mirrored:
         return [entry(debate, turn) for turn in turns]
-    phases = groupby(turns, key=lambda turn: (turn.round, turn.closing, turn.phase.title, turn.phase.on))
+    phases = groupby(turns, key=lambda turn: (turn.round, turn.after_rounds, turn.phase.title, turn.phase.on))
     return [mirrored for _, group in phases for mirrored in _mirrored(debate, list(group))]
 
 
@@ -64,9 +64,9 @@ def _mirrored(debate: DebateState, turns: Sequence[Turn]) -> list[TranscriptEntr
 
 def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> TranscriptEntry:
     """One settled speech, or what a clerk found."""
-    answer, reply, exchange = debate.answers[turn.id], debate.reply(turn), debate.side_swap
-    if isinstance(answer, Voted):
-        heard = _structured(debate, turn, rapporteur.as_settled(debate, turn, answer.ballot), mirrored=mirrored)
+    answer, reply, exchange = debate.replies[turn.id], debate.reply(turn), debate.side_swap
+    if isinstance(answer, Submitted):
+        heard = _structured(debate, turn, rapporteur.as_settled(debate, turn, answer.data), mirrored=mirrored)
     else:
         heard = speech_rules.visible(debate, turn)
         heard = heard.model_copy(update={"text": exchange.text(heard.text)}) if mirrored else heard

@@ -13,7 +13,7 @@ FREE_TEXT = "free text"
 Text = Annotated[str, FREE_TEXT]
 
 
-class Value(BaseModel):
+class FrozenModel(BaseModel):
     """A frozen value that refuses fields it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -30,7 +30,7 @@ class Value(BaseModel):
 
 
 @lru_cache(maxsize=256)
-def _fields(kind: type[Value]) -> tuple[tuple[str, bool], ...]:
+def _fields(kind: type[FrozenModel]) -> tuple[tuple[str, bool], ...]:
     """The names of a value's fields that may hold free text, and whether each is free text itself."""
     fields = kind.model_fields.items()
     return tuple(
@@ -43,7 +43,7 @@ def _fields(kind: type[Value]) -> tuple[tuple[str, bool], ...]:
 def _holds_values(annotation: Any) -> bool:
     """Whether something of that type may hold a value."""
     if isinstance(annotation, type) and not get_args(annotation):
-        return annotation is object or issubclass(annotation, Value)
+        return annotation is object or issubclass(annotation, FrozenModel)
     return annotation is Any or isinstance(annotation, ForwardRef) or any(map(_holds_values, get_args(annotation)))
 
 
@@ -54,7 +54,7 @@ def _changed(data: Any, change: Callable[[str], str], free: bool) -> Any:
         return data if text == data else text
     if data is None or isinstance(data, int | float):
         return data
-    if isinstance(data, Value):
+    if isinstance(data, FrozenModel):
         return data.with_text(change)
     if isinstance(data, list | tuple):
         items = [_changed(item, change, free) for item in data]

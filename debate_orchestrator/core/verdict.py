@@ -26,9 +26,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Literal
 
-from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.events import Submitted
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.votes import Vote, leader, mean, panel_winner, plural_label, swing, valid_votes
 
 DECISIVE = Fraction(20, 100)
@@ -46,10 +46,10 @@ Remark = Literal[
 ]
 
 
-class RoundResult(Value):
+class RoundResult(FrozenModel):
     """One judged round."""
 
-    model_config = {**Value.model_config, "arbitrary_types_allowed": True}
+    model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
     round: int
     """0 for ballots on the debate as a whole."""
@@ -72,7 +72,7 @@ class RoundResult(Value):
         return self.winner in self.scores and self.leader not in (self.winner, TIE)
 
 
-class ConvergenceFinding(Value):
+class ConvergenceFinding(FrozenModel):
     """What the ballots of one round say of convergence."""
 
     detected: bool = False
@@ -81,10 +81,10 @@ class ConvergenceFinding(Value):
     criteria: tuple[str, ...] = ()
 
 
-class Verdict(Value):
+class Verdict(FrozenModel):
     """How the debate ended."""
 
-    model_config = {**Value.model_config, "arbitrary_types_allowed": True}
+    model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
     winner: str
     """A side, tie, consensus, or no decision."""
@@ -146,10 +146,10 @@ def round_result(
     )
 
 
-def find_convergence(ballots: Sequence[Voted], sides: Sequence[str]) -> ConvergenceFinding:
+def find_convergence(ballots: Sequence[Submitted], sides: Sequence[str]) -> ConvergenceFinding:
     """Convergence as more than half of the ballots see it, and the sides that more than half of
     those name; where no side is named so often, all of them."""
-    findings = [ballot.ballot.get("convergence") or {} for ballot in ballots]
+    findings = [ballot.data.get("convergence") or {} for ballot in ballots]
     seen = [found for found in findings if found.get("detected")]
     if not ballots or 2 * len(seen) <= len(ballots):
         return ConvergenceFinding()
@@ -159,9 +159,9 @@ def find_convergence(ballots: Sequence[Voted], sides: Sequence[str]) -> Converge
     return ConvergenceFinding(detected=True, sides=moved, criteria=tuple(criteria))
 
 
-def majority_concession(ballots: Sequence[Voted]) -> str | None:
+def majority_concession(ballots: Sequence[Submitted]) -> str | None:
     """The side that more than half of a round's ballots hold to have given up its whole position."""
-    counts = Counter(ballot.ballot.get("conceded") for ballot in ballots)
+    counts = Counter(ballot.data.get("conceded") for ballot in ballots)
     return next((side for side, n in counts.items() if side is not None and 2 * n > len(ballots)), None)
 
 

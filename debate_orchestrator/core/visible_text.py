@@ -9,7 +9,7 @@ Quotes              `<quote>...</quote>` becomes `<v_quote>` where the material 
                     Marks of that kind that a speaker writes are taken for plain quotes, and looked up like them.
                     Compared without case, punctuation and space; a quote of a few words proves nothing, and is
                     unverified. So are those after the first 200 of a speech, or fewer where the debate is long and
-                    its material large: see `MOST_COMPARED`.
+                    its material large: see `MAX_COMPARED`.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from functools import lru_cache
 
 from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import without_private
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.sanitize import normalized, sanitize
 
-MOST_QUOTES = 200
+MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
-MOST_COMPARED = 1_000_000_000
+MAX_COMPARED = 1_000_000_000
 """Characters of material that are looked through for all quotes of a debate: some seconds. Its texts share them."""
 _WORD = re.compile(r"\S+")
 _ATTRIBUTES = r"""(?:\s+[\w:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'<>]+))*\s*/?"""
 _APOSTROPHES = re.compile(r"(?<=\w)['\u2018\u2019\u02bc\u02b9\u2032`\u00b4\uff07](?=\w)")
 
 
-class Quote(Value):
+class Quote(FrozenModel):
     """Something a speech quotes from the material."""
 
     text: str
     verified: bool
 
 
-class VisibleText(Value):
+class VisibleText(FrozenModel):
     """A speech as others hear it."""
 
     text: str
@@ -112,7 +112,7 @@ def _marked(text: str, quotes: Quotes, material: tuple[str, ...], texts: int) ->
 
     def mark(match: re.Match[str]) -> str:
         inner, within = match[1], _compared(material)
-        most = min(MOST_QUOTES, MOST_COMPARED // (len(within) * texts))
+        most = min(MAX_QUOTES, MAX_COMPARED // (len(within) * texts))
         verified = len(found) < most and _in(inner, within, quotes.least_words)
         found.append(Quote(text=inner.strip(), verified=verified))
         name = quotes.verified if verified else quotes.unverified

@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 
 
-class BallotReading(Value):
+class BallotReading(FrozenModel):
     """What one ballot says, in the terms of the sides as they are."""
 
-    model_config = {**Value.model_config, "arbitrary_types_allowed": True}
+    model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
     winner: str
     """A side, tie, consensus or no decision."""
@@ -26,7 +26,7 @@ class BallotReading(Value):
     """What the judge gives the winner it declares."""
 
 
-class Vote(Value):
+class Vote(FrozenModel):
     """What one judge makes of a round or of the debate, in one presentation or in both."""
 
     judge: str

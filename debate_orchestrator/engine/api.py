@@ -48,7 +48,7 @@ class DebateResult(NamedTuple):
     files: DebateFiles
     """The paths of its journal, its report and the report as a page."""
     state: DebateState
-    """What its events add up to: `state.answers`, `state.complete`, ..."""
+    """What its events add up to: `state.replies`, `state.complete`, ..."""
     report: ReportModel
     """What every form of the report is rendered from."""
 
@@ -74,7 +74,7 @@ async def run(
         The finished debate. Its journal, report and page are on disk.
 
     Raises:
-        BadSettings: the settings have errors; all of them are in `complaints`.
+        BadSettings: the settings have errors; all of them are in `problems`.
         BadFile: the output can't be written, or there is a report already.
         Paused: the debate is saved, and `resume` can go on: a provider is overloaded, the cap is reached
             (`OverBudget`), or a seat waits for the host.
@@ -123,8 +123,8 @@ async def resume(
     """
 
     def changes(state: DebateState) -> list[Event]:
-        if max_cost is not None and (errors := unpriced_seats(state.cast)):
-            raise BadSettings(errors)
+        if max_cost is not None and (problems := unpriced_seats(state.cast)):
+            raise BadSettings(problems)
         limits: list[Event] = [] if max_cost is None else [BudgetChanged(max_cost=max_cost)]
         limits += [] if retry_for is None else [RetryForChanged(retry_for=retry_for)]
         return [*reopening(state), *limits]
@@ -210,7 +210,7 @@ def _judging(
     start.must_be_callable({JUDGE: panel})
     judging = rejudging.of_source(path, panel, strictness, topic, positions)
     files = DebateFiles.of_output(output or rejudging.output_path(path))
-    return rejudging.placed(judging, files, lambda found: _must_be_trusted(path, found, trust)), files
+    return rejudging.with_output(judging, files, lambda found: _must_be_trusted(path, found, trust)), files
 
 
 async def open_debate(
@@ -289,7 +289,7 @@ def load_format(name: str) -> Format:
         name: the name of a shipped format, or the path of a folder. A format in a folder is checked whole.
 
     Raises:
-        BadFormat: there is no such format, or it has errors; each is in `complaints` with its file and line.
+        BadFormat: there is no such format, or it has errors; each is in `problems` with its file and line.
 
     Example:
         sides = load_format("adversarial").sides

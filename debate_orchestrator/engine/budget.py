@@ -62,7 +62,7 @@ class Budget:
         debate = self._current.state
         if debate is not self._known[0]:
             failed = (call.reply for calls in debate.failed.values() for call in calls if call.reply is not None)
-            self._known = debate, costs_of(debate).total.cost + sum(map(_least_cost, failed))
+            self._known = debate, costs_of(debate).total.cost + sum(map(_min_cost, failed))
         return self._known[1] + self.unseen
 
     def committed(self) -> float:
@@ -114,7 +114,7 @@ def check_cap(
         )
 
 
-def _least_cost(reply: Reply) -> float:
+def _min_cost(reply: Reply) -> float:
     """The least that a reply that broke off has cost. Its output count may be missing, so its text counts too."""
     usage = reply.usage or Usage()
     output = max(usage.output, pricing.tokens(len(reply.text)))

@@ -21,7 +21,7 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, TurnRunner, record_event
 from debate_orchestrator.providers import casting
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Personal, PersonInput, Provider
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, PersonInput, PersonProvider, Provider
 from debate_orchestrator.reports import forms
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.reviews import gather_reviews
@@ -57,12 +57,12 @@ class OpenDebate:
     @property
     def saved(self) -> str:
         """What is saved, and the command that continues."""
-        turns = plural(len(self.state.answers), "turn")
+        turns = plural(len(self.state.replies), "turn")
         return f"{turns} saved. Go on with `{next_command(self.state, self.files.journal)}`."
 
     def with_saved(self, error: ExternalError) -> ExternalError:
         """The error, which also says what is saved and how to continue."""
-        return type(error)([*error.complaints, f"{self.files.journal}: {self.saved}"])
+        return type(error)([*error.problems, f"{self.files.journal}: {self.saved}"])
 
     def record(self, event: Event, on_event: OnEvent | None = None) -> bool:
         """Writes an event and folds it into the state, as `record_event` does; False if it is on record already."""
@@ -187,7 +187,7 @@ def seat_providers(
         return {}
     providers = casting.make_providers(debate.current, debate.files.evidence, permissions)
     for provider in providers.values():
-        if isinstance(provider, Personal):
+        if isinstance(provider, PersonProvider):
             provider.person = person
     if (note := changed_prompts(debate.state)) is not None:
         debate.record(note, on_event)

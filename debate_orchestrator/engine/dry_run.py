@@ -16,7 +16,7 @@ from debate_orchestrator import __version__
 from debate_orchestrator.core.events import SPEECH_RULES, Context, Event, Opened, Reply
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, Turn
+from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Turn
 from debate_orchestrator.core.schema import Condition, Shape
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
@@ -79,13 +79,13 @@ def opened(
         mirror=scenario.eventful and format.can_be_mirrored,
         each_round=scenario.eventful and "each round" in format.options,
         issues=ISSUES in format.options,
-        brief=BRIEF in format.options,
+        brief=DECISION_BRIEF in format.options,
         blind=format.decided_by == "swing" or (scenario.eventful and "blind" in format.options),
     )
     return Opened(
         schema_version=SCHEMA,
         version=__version__,
-        setup=setup,
+        settings=setup,
         context=context,
         format=format,
         prompts={},
@@ -102,7 +102,7 @@ def find_problems(format: Format, templates: Mapping[str, str], where: Callable[
     until = time.monotonic() + SECONDS
     try:
         for trial in _trials(format, templates, where):
-            found |= dict.fromkeys(trial.complaints(until))
+            found |= dict.fromkeys(trial.problems(until))
             if trial.late:
                 hint = "Use fewer phases, rounds or ways of judging."
                 found[f"{where(())}: rehearsals of this format take more than {SECONDS} s. {hint}"] = None
@@ -154,7 +154,7 @@ class _Trial:
         self._quiet = True
         """Whether the first speaker has still to do what this scenario has it do."""
 
-    def complaints(self, until: float) -> Iterator[str]:
+    def problems(self, until: float) -> Iterator[str]:
         """What goes wrong, up to the time `until`; `late` is set if that came first."""
         if self._out_of_time(until):
             return
@@ -191,7 +191,7 @@ class _Trial:
         try:
             brief(debate, turn)
         except BadFormat as error:
-            return error.complaints
+            return error.problems
         return []
 
     def _answer(self, debate: DebateState, turn: Turn) -> Event:
@@ -208,14 +208,14 @@ class _Trial:
 
     def _size(self) -> str:
         """The kind of debate, in words."""
-        setup = self.first.setup
+        setup = self.first.settings
         return f"{self.scenario.name} of {plural(setup.rounds, 'round')} ({setup.strictness})"
 
     def _tripped(self, turn: Turn | None, error: Exception) -> str:
         """The error for a debate that does not reach its end, or can't be reported."""
         format, size = self.first.format, self._size()
         if isinstance(error, DebateError):
-            why = error.complaints[0]
+            why = error.problems[0]
         else:
             text = " ".join(str(error).split())
             why = f"{type(error).__name__}: {text if text.isprintable() and len(text) < 160 else short_repr(text, 120)}"

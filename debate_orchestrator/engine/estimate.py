@@ -17,7 +17,7 @@ from debate_orchestrator.core.events import Event, Opened, Reassigned, Reply, Us
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, MIRRORED, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import code_for
@@ -39,12 +39,12 @@ LETTERS = 6
 """Characters of a word in a speech, with its space."""
 BALLOT_WORDS = 800
 """Words of a structured reply; those of the shipped debates have 500 to 1,300."""
-MOST_TURNS = 400
+MAX_TURNS = 400
 """Turns up to which a debate is estimated; the largest that the shipped formats allow has 245.
 Every brief holds all earlier speeches, so the work grows with the square of the turns."""
 
 
-class CostEstimate(Value):
+class CostEstimate(FrozenModel):
     """What a debate, or the rest of one, is expected to take."""
 
     bill: Costs
@@ -78,7 +78,7 @@ class CostEstimate(Value):
     def sentence(self) -> str:
         """The estimate as one line."""
         if self.too_long:
-            return f"not estimated: more than {MOST_TURNS} turns are left"
+            return f"not estimated: more than {MAX_TURNS} turns are left"
         return self._counted() + ("; a person's turns cost nothing" if self.persons else "")
 
     def _counted(self) -> str:
@@ -159,13 +159,13 @@ def estimate(opened: Opened, given: Iterable[Event] = (), *, rehearsal: bool | N
     where stand-ins speak and judge alone.
     """
     if rehearsal is None:
-        rehearsal = model_spec.is_rehearsal({seat: who for seat, who in opened.setup.cast.items() if seat != CLERK})
+        rehearsal = model_spec.is_rehearsal({seat: who for seat, who in opened.settings.cast.items() if seat != CLERK})
     debate = fold(map(_with_real_cast, [opened, *given]) if rehearsal else [opened, *given])
     seated = [spec for seat in debate.seated for spec in debate.cast[seat]]
     persons = model_spec.HUMAN in seated
     waits = persons or model_spec.HOST in seated
-    searches = opened.setup.search
-    if schedule.most_turns(debate) - len(debate.answers) > MOST_TURNS:
+    searches = opened.settings.search
+    if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:
         return CostEstimate(
             bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches, too_long=True
         )
@@ -231,7 +231,7 @@ def _stage_calls(
         request, price = brief(debate, turn, code=code), pricing.known(spec)
         blocks = _blocks(request)
         prefix = (spec, turn.phase.reply, turn.mirrored)
-        follows = debate.opened.setup.share_cache and price and prefix in leaders
+        follows = debate.opened.settings.share_cache and price and prefix in leaders
         start = clock + TO_BEGIN if follows else clock
         leaders.add(prefix)
         # The system text is the first block; the last block is the call's own.

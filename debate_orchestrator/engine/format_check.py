@@ -12,7 +12,7 @@ from string import Formatter
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE, MOST_ROUNDS, OUTCOMES, RAPPORTEUR, Phase
+from debate_orchestrator.core.phases import JUDGE, MAX_ROUNDS, OUTCOMES, RAPPORTEUR, Phase
 from debate_orchestrator.core.schema import Condition, Field
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats.validation import Keys
@@ -34,32 +34,32 @@ FormatError = tuple[Keys, str]
 def load(given: str) -> Format:
     """The format of that name or in that folder. A format in a folder is checked first: BadFormat with every error."""
     if source.is_path(given):
-        errors = find_mistakes(given)
-        if errors:
-            raise BadFormat(errors)
+        problems = find_problems(given)
+        if problems:
+            raise BadFormat(problems)
     return loader.load(given)
 
 
-def find_mistakes(given: str) -> list[str]:
+def find_problems(given: str) -> list[str]:
     """Every error in a format, in the order of files and lines. BadFormat if there is no such format, BadFile if its
     format.yaml is not YAML."""
     from debate_orchestrator.engine import dry_run  # loads the reports, which showing a shipped format need not
 
     draft = source.read_source(given)
-    errors = list(draft.complaints)
+    problems = list(draft.problems)
     carried = loader.carried_templates(draft)
     homes = {
         f"{'prompts/' * folder.shipped}formats/{folder.name}/": f"{folder.shown_path}/" for folder in draft.folders
     }
     if draft.shipped:
         homes[f"formats/{draft.name}/"] = f"{draft.folders[0].shown_path}/"
-    in_templates = [_with_user_path(error, homes) for error in _template_errors(draft, carried)]
+    in_templates = [_with_user_path(error, homes) for error in _template_problems(draft, carried)]
     if draft.format is not None:
-        errors += [f"{draft.where(keys)}: {message}" for keys, message in _semantic_errors(draft.format)]
-        if not errors:
+        problems += [f"{draft.where(keys)}: {message}" for keys, message in _semantic_problems(draft.format)]
+        if not problems:
             found = dry_run.find_problems(draft.format, carried, draft.where)
-            errors += _unexplained([_with_user_path(error, homes) for error in found], in_templates)
-    return sorted(dict.fromkeys([*errors, *in_templates]), key=_file_and_line)
+            problems += _unexplained([_with_user_path(error, homes) for error in found], in_templates)
+    return sorted(dict.fromkeys([*problems, *in_templates]), key=_file_and_line)
 
 
 def _unexplained(found: list[str], in_templates: list[str]) -> list[str]:
@@ -83,7 +83,7 @@ def _file_and_line(error: str) -> tuple[str, int]:
     return (found[1], int(found[2])) if found else (error, 0)
 
 
-def _template_errors(draft: source.FormatSource, carried: dict[str, str]) -> list[str]:
+def _template_problems(draft: source.FormatSource, carried: dict[str, str]) -> list[str]:
     """What is wrong with the templates, without rendering any: syntax, and names that no brief provides."""
     from debate_orchestrator.engine import dry_run
 
@@ -110,27 +110,27 @@ def _template_errors(draft: source.FormatSource, carried: dict[str, str]) -> lis
     return rendering.check_templates(texts, entries)
 
 
-def _semantic_errors(format: Format) -> Iterator[FormatError]:
+def _semantic_problems(format: Format) -> Iterator[FormatError]:
     """What a format may say, although no debate can be held with it."""
     rounds = format.rounds
-    if not 1 <= rounds.default <= rounds.most <= rounds.insist <= MOST_ROUNDS:
+    if not 1 <= rounds.default <= rounds.most <= rounds.insist <= MAX_ROUNDS:
         numbers = f"default {rounds.default}, most {rounds.most}, insist {rounds.insist}"
-        yield ("rounds",), f"{numbers}: each must be at least the one before, from 1 to {MOST_ROUNDS}."
+        yield ("rounds",), f"{numbers}: each must be at least the one before, from 1 to {MAX_ROUNDS}."
     if not format.phases():
         yield ("round",), "There are no phases; a format needs at least one."
     for group, phases in (("before", format.before), ("round", format.round), ("after", format.after)):
         for n, phase in enumerate(phases):
-            yield from (((group, n, *keys), message) for keys, message in _phase_errors(format, phase))
+            yield from (((group, n, *keys), message) for keys, message in _phase_problems(format, phase))
     for name, criterion in format.rubric.criteria.items():
-        yield from _condition_errors(format, criterion.when, ("rubric", "criteria", name, "when"))
+        yield from _condition_problems(format, criterion.when, ("rubric", "criteria", name, "when"))
     for name, shape in format.shapes.items():
         for key in (key for key in _REQUIRED if key in shape):
-            found = _field_errors(key, shape[key], format.sides)
+            found = _field_problems(key, shape[key], format.sides)
             yield from ((("shapes", name, key, *keys), message) for keys, message in found)
-    yield from _wording_errors(format)
+    yield from _wording_problems(format)
 
 
-def _field_errors(name: str, field: Field, sides: Sequence[str]) -> Iterator[FormatError]:
+def _field_problems(name: str, field: Field, sides: Sequence[str]) -> Iterator[FormatError]:
     """A field that the engine needs, and can't use as it is."""
     winners = (*sides, *OUTCOMES)
     if name == "winner" and (unknown := [winner for winner in field.of if winner not in winners]):
@@ -140,7 +140,7 @@ def _field_errors(name: str, field: Field, sides: Sequence[str]) -> Iterator[For
         yield (key,), f"{name!r} can't depend on a condition: it is always needed."
 
 
-def _phase_errors(format: Format, phase: Phase) -> Iterator[FormatError]:
+def _phase_problems(format: Format, phase: Phase) -> Iterator[FormatError]:
     seats = ", ".join(phase.seats)
     if len(set(phase.seats)) < len(phase.seats):
         yield ("seats",), f"A seat is named twice in {seats}."
@@ -151,11 +151,11 @@ def _phase_errors(format: Format, phase: Phase) -> Iterator[FormatError]:
     if JUDGE in phase.seats and len(phase.seats) > 1 and phase.reply != "text":
         yield ("seats",), f"{seats} can't share a shape: judges vote in a phase of their own."
     for key in ("title", "tag"):
-        yield from _line_errors((key,), getattr(phase, key))
-    yield from _condition_errors(format, phase.when, ("when",))
+        yield from _line_problems((key,), getattr(phase, key))
+    yield from _condition_problems(format, phase.when, ("when",))
 
 
-def _condition_errors(format: Format, when: Condition, keys: Keys) -> Iterator[FormatError]:
+def _condition_problems(format: Format, when: Condition, keys: Keys) -> Iterator[FormatError]:
     modes = format.rubric.strictness
     if when.strictness is not None and when.strictness not in modes:
         yield (*keys, "strictness"), f"{short_repr(when.strictness)} should be {' or '.join(modes)}."
@@ -165,13 +165,13 @@ def _condition_errors(format: Format, when: Condition, keys: Keys) -> Iterator[F
             yield (*keys, key), f"{number} should be 1 to {format.rounds.insist}, the most rounds there may be."
 
 
-def _wording_errors(format: Format) -> Iterator[FormatError]:
+def _wording_problems(format: Format) -> Iterator[FormatError]:
     """Names, labels and reserved lines that could not be shown or recognised."""
     for seat, about in format.seats.items():
         for key in ("name", "tag"):
-            yield from _line_errors(("seats", seat, key), getattr(about, key))
+            yield from _line_problems(("seats", seat, key), getattr(about, key))
     for key in ("concede", "decline"):
-        yield from _line_errors(("lines", key), getattr(format.lines, key))
+        yield from _line_problems(("lines", key), getattr(format.lines, key))
     if format.lines.concede == format.lines.decline:
         yield ("lines", "decline"), f"{short_repr(format.lines.decline)} is also the line that concedes. Use another."
     for label, names in _LABEL_NAMES.items():
@@ -186,6 +186,6 @@ def _wording_errors(format: Format) -> Iterator[FormatError]:
             yield ("labels", label), f"{{{unusable[0]}}} can't be filled in; use only {allowed}."
 
 
-def _line_errors(keys: Keys, text: str) -> Iterator[FormatError]:
+def _line_problems(keys: Keys, text: str) -> Iterator[FormatError]:
     if not text or text != text.strip() or not text.isprintable():
         yield keys, f"{short_repr(text)} should be one line of text, with no blanks around it."

@@ -106,7 +106,7 @@ async def propose(
                 if attempt == _ATTEMPTS:
                     cost = sum(reply.cost or 0.0 for reply in paid[-_ATTEMPTS:])
                     summary = f"{_ATTEMPTS} replies (${cost:.4f}) did not give {_MISSING[wanted.name]}."
-                    raise ProviderFailed([*error.complaints, summary, *limits.hints()]) from error
+                    raise ProviderFailed([*error.problems, summary, *limits.hints()]) from error
     finally:
         await provider.close()
     raise AssertionError("unreachable: the last attempt returns or raises")
@@ -127,10 +127,10 @@ def _brief(wanted: Propose, draft: SetupState) -> Brief:
 async def _reply(request: Brief, provider: Provider, limits: ModeratorLimits) -> Reply:
     async def failed(failure: ExternalError, wait: float | None) -> None:
         if wait is not None:
-            limits.tell(f"  {' '.join(failure.complaints)} Retry in {wait:.0f} s.")
+            limits.tell(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
             return
         kind = Paused if isinstance(failure, TransientError) else type(failure)
-        raise kind([*failure.complaints, *limits.hints()]) from failure
+        raise kind([*failure.problems, *limits.hints()]) from failure
 
     reply = await call_with_retry(
         lambda: call_provider(provider, request, lambda piece: None), limits.retry_for, on_failure=failed

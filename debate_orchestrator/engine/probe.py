@@ -19,10 +19,10 @@ from pydantic import Field, ValidationError
 
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import Costs, costs_of
-from debate_orchestrator.core.events import Asked, CallFailed, Declined, Event, Opened, Rejected, Spoke, Voted
+from debate_orchestrator.core.events import Asked, CallFailed, Declined, Event, Opened, Rejected, Spoke, Submitted
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import estimate, rejudge, turn
 from debate_orchestrator.engine.budget import SharedBudget
 from debate_orchestrator.engine.debate import continue_debate, create_debate, drive
@@ -41,15 +41,15 @@ from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError, 
 from debate_orchestrator.util.messages import ignore
 
 AT_ONCE = 6  # ballots under way at the same time, of all judges together
-_CALLS = (Asked, Voted, Rejected, CallFailed)
+_CALLS = (Asked, Submitted, Rejected, CallFailed)
 
 _T = TypeVar("_T")
 _BySide = Annotated[dict[Side, _T], Field(min_length=2)]
-_Model = TypeVar("_Model", bound=Value)
+_Model = TypeVar("_Model", bound=FrozenModel)
 _Paragraphs = tuple[str, str, str]
 
 
-class SampleDebate(Value):
+class SampleDebate(FrozenModel):
     """A debate of two rounds, whose speeches have three paragraphs each."""
 
     name: str

@@ -27,7 +27,7 @@ from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
 from debate_orchestrator.core.schema import Condition
-from debate_orchestrator.core.settings import CALLING, MOST_JUDGES, VOTING, Settings, line_problems
+from debate_orchestrator.core.settings import CALLING, MAX_JUDGES, VOTING, Settings, line_problems
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.start import new_opening
@@ -46,7 +46,7 @@ from debate_orchestrator.util.sanitize import one_line
 
 FORMAT = "transcript"
 """The format by which a transcript is judged."""
-MOST_WORDS = 5
+MAX_WORDS = 5
 TITLE_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -104,7 +104,7 @@ def of_source(
     return Judging(*of_journal(entries, path, judges, strictness, panel), entries)
 
 
-def placed(
+def with_output(
     judging: Judging,
     files: DebateFiles,
     agree: Callable[[tuple[risks.Risk, ...]], None],
@@ -157,14 +157,14 @@ def of_journal(
         raise BadJournal(f"{path}: this debate is not finished (due: {due}).", hint=hint)
     if old.format.judged_by:
         return _of_unjudged(debate, path=path, digest=digest, judges=judges, strictness=strictness, panel=panel)
-    setup = old.setup.model_copy(update={"strictness": strictness or old.setup.strictness})
+    setup = old.settings.model_copy(update={"strictness": strictness or old.settings.strictness})
     votes = {name: getattr(setup, name) for name in VOTING if name != "quorum"}
     if len(judges) == len(old.cast.get(JUDGE, ())):
         votes["quorum"] = setup.quorum
-    errors = [*panel_errors(judges), *_strictness_errors(setup, old)]
-    setup = setup.model_copy(update=_voting(votes | dict(panel or {}), old.format, judges, errors))
-    if errors:
-        raise BadSettings(errors)
+    problems = [*panel_problems(judges), *_strictness_problems(setup, old)]
+    setup = setup.model_copy(update=_voting(votes | dict(panel or {}), old.format, judges, problems))
+    if problems:
+        raise BadSettings(problems)
     recording = (f"replay:{path}",)
     setup = setup.model_copy(update={"brief": False})  # a brief is on a verdict, and this one is still to come
     seated = old.format.seats_taken(setup.options)
@@ -173,7 +173,7 @@ def of_journal(
     opened = new_opening(
         old.format,
         old.templates,
-        setup=setup.model_copy(update={"cast": cast, **calls}),
+        settings=setup.model_copy(update={"cast": cast, **calls}),
         context=old.context,
         recording=_recording(debate, os.path.basename(path), digest),
         speech_rules=old.speech_rules,
@@ -184,7 +184,7 @@ def of_journal(
 def _of_unjudged(debate: DebateState, **how: Any) -> Opening:
     """The judging of a debate whose format has no judge but names one to judge it by: its speeches as they were heard,
     under the names that the speakers have in them."""
-    format, setup = debate.format, debate.opened.setup
+    format, setup = debate.format, debate.opened.settings
     transcript = Transcript(
         topic=setup.topic,
         positions=setup.positions,
@@ -203,7 +203,7 @@ def _heard(debate: DebateState, turn: Turn) -> TranscriptSpeech:
     shown = transcript_module.entry(debate, turn)
     return TranscriptSpeech(
         side=turn.seat,
-        round=turn.round or (debate.rounds if turn.closing else 1),
+        round=turn.round or (debate.rounds if turn.after_rounds else 1),
         title=turn.phase.title,
         text=shown.text,
         declined=shown.declined,
@@ -256,13 +256,13 @@ def _weaknesses(debate: DebateState) -> list[str]:
     return weaknesses
 
 
-def _strictness_errors(setup: Settings, old: Opened) -> list[str]:
+def _strictness_problems(setup: Settings, old: Opened) -> list[str]:
     """What is wrong with a strictness: the format has no such mode, or has other speeches in it."""
-    if errors := _mode_errors(setup.strictness, old.format):
-        return errors
-    then, now = (_speaking(old.format, setup.rounds, mode) for mode in (old.setup.strictness, setup.strictness))
+    if problems := _mode_problems(setup.strictness, old.format):
+        return problems
+    then, now = (_speaking(old.format, setup.rounds, mode) for mode in (old.settings.strictness, setup.strictness))
     if then != now:
-        return [f"--strictness: this format has other speeches when {setup.strictness}. Use {old.setup.strictness}."]
+        return [f"--strictness: this format has other speeches when {setup.strictness}. Use {old.settings.strictness}."]
     return []
 
 
@@ -293,16 +293,16 @@ def of_transcript(
     """
     format = loader.load(judged_by)
     source, mode = os.path.basename(path), strictness or list(format.rubric.strictness)[-1]
-    errors = [*panel_errors(judges), *_mode_errors(mode, format)]
+    problems = [*panel_problems(judges), *_mode_problems(mode, format)]
     topic = transcript.topic if topic is None else topic
     if topic is None:
-        errors.append(f"{path}: it has no topic. Give --topic, or write `# Topic` above the first round.")
+        problems.append(f"{path}: it has no topic. Give --topic, or write `# Topic` above the first round.")
     given = transcript.positions | dict(positions or {})
     for key, text in [("topic", topic), *((f"position {side}", given[side]) for side in given)]:
-        errors += line_problems(key, text) if text is not None else []
-    votes = _voting(panel or {}, format, judges, errors)
-    if errors:
-        raise BadSettings(errors)
+        problems += line_problems(key, text) if text is not None else []
+    votes = _voting(panel or {}, format, judges, problems)
+    if problems:
+        raise BadSettings(problems)
     setup = Settings(
         topic=topic or "",
         positions={"a": f"For: {topic}", "b": f"Against: {topic}"} | given,
@@ -317,7 +317,7 @@ def of_transcript(
     opened = new_opening(
         _fitted(format, transcript).model_copy(update={"lines": _NEVER_SAID}),
         {},
-        setup=setup,
+        settings=setup,
         recording=Recording(
             source=source, digest=digest, root=digest, speakers=transcript.speakers, notes=transcript.notes
         ),
@@ -356,7 +356,7 @@ def _title(title: str) -> str:
     plain = " ".join(re.sub(r"[^\w ,:().–—-]|_", " ", one_line(title)).split())
     words = re.findall(r"\w+", plain.casefold())
     known = all(word in TITLE_WORDS or re.fullmatch("[0-9]{1,2}", word) for word in words)
-    return plain if known and 1 <= len(words) <= MOST_WORDS and len(plain.split()) <= MOST_WORDS else ARGUMENT
+    return plain if known and 1 <= len(words) <= MAX_WORDS and len(plain.split()) <= MAX_WORDS else ARGUMENT
 
 
 def _events(opened: Opened, speeches: Sequence[TranscriptSpeech], source: str) -> list[Spoke | Declined]:
@@ -382,24 +382,24 @@ def output_path(source: str) -> str:
     return free_files(DebateFiles.of_journal(f"{stem}.judged{JOURNAL}")).report
 
 
-def panel_errors(judges: Sequence[str]) -> list[str]:
+def panel_problems(judges: Sequence[str]) -> list[str]:
     """What is wrong with the size of a panel."""
-    if 1 <= len(judges) <= MOST_JUDGES:
+    if 1 <= len(judges) <= MAX_JUDGES:
         return []
     hint = "Name them as in --judge anthropic:claude-opus-5-5; `debate models` lists who can judge."
-    return [f"--judge: a debate needs 1 to {MOST_JUDGES} judges, and there are {len(judges)}. {hint}"]
+    return [f"--judge: a debate needs 1 to {MAX_JUDGES} judges, and there are {len(judges)}. {hint}"]
 
 
-def _mode_errors(strictness: str, format: Format) -> list[str]:
+def _mode_problems(strictness: str, format: Format) -> list[str]:
     modes = format.rubric.strictness
     return [] if strictness in modes else [f"--strictness: {strictness!r} is not {' or '.join(modes)}."]
 
 
-def _voting(given: Mapping[str, Any], format: Format, judges: Sequence[str], errors: list[str]) -> dict[str, Any]:
+def _voting(given: Mapping[str, Any], format: Format, judges: Sequence[str], problems: list[str]) -> dict[str, Any]:
     """How a panel votes; what is wrong with that goes into `errors`."""
     try:
         settled = answers.judging_settings(given, format, len(judges))
         return {name: getattr(settled, name) for name in VOTING}
     except BadSettings as error:
-        errors += error.complaints
+        problems += error.problems
         return {}

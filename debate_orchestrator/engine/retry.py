@@ -21,7 +21,7 @@ from debate_orchestrator.util.messages import Tell
 
 FIRST = 1.0
 """Seconds of the first wait, before jitter."""
-LONGEST = 60.0
+MAX_WAIT = 60.0
 """Seconds of the longest wait, unless the provider asks for more."""
 WRITE_AGAIN = 0.5
 """Seconds between two attempts to write."""
@@ -68,22 +68,22 @@ async def call_with_retry(
 
 
 def next_delay(
-    trouble: TransientError, failures: int, spent: float, retry_for: float, chance: Callable[[], float] = random.random
+    error: TransientError, failures: int, spent: float, retry_for: float, chance: Callable[[], float] = random.random
 ) -> float | None:
     """Seconds to wait before the next call; None when it is time to give up, by the debate's limit or the error's own.
 
     `failures` counts those in a row, `spent` is the seconds since the first of them, `chance` draws from 0 to 1: it
     decides when a call is made again, and never what is heard.
     """
-    if trouble.tries is not None and failures >= trouble.tries:
+    if error.tries is not None and failures >= error.tries:
         return None
-    limit = retry_for if trouble.retry_for is None else min(retry_for, trouble.retry_for)
+    limit = retry_for if error.retry_for is None else min(retry_for, error.retry_for)
     jitter = chance()
     # The exponent is capped because 2.0**1024 overflows; a debate may be left in trouble for days.
-    seconds = min(FIRST * 2 ** min(failures - 1, 16), LONGEST) * (0.5 + jitter / 2)
+    seconds = min(FIRST * 2 ** min(failures - 1, 16), MAX_WAIT) * (0.5 + jitter / 2)
     seconds = min(seconds, limit / 4)  # with little time there is still more than one attempt
-    if trouble.after is not None:
-        seconds = max(trouble.after * (1 + jitter / 10), seconds)
+    if error.after is not None:
+        seconds = max(error.after * (1 + jitter / 10), seconds)
     return seconds if spent + seconds <= limit else None
 
 

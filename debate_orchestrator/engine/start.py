@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import MOST_CONTEXT, MOST_FILES, SPEECH_RULES, Context, Noted, Opened, Reply
+from debate_orchestrator.core.events import MAX_CONTEXT, MAX_FILES, SPEECH_RULES, Context, Noted, Opened, Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import BRIEF, ISSUES, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
@@ -42,21 +42,21 @@ def rehearsed(settings: Settings, *, people: bool = False) -> Settings:
         seat: tuple(spec if spec in kept else model_spec.stand_in(spec) for spec in specs)
         for seat, specs in settings.cast.items()
     }
-    asked = [name for name in (ISSUES, BRIEF) if getattr(settings, name) is True]
+    asked = [name for name in (ISSUES, DECISION_BRIEF) if getattr(settings, name) is True]
     if left_out := without_stand_in_rapporteur(cast, asked):
         del cast[RAPPORTEUR]
     return settings.model_copy(update={"cast": cast, **left_out})
 
 
-def cast_errors(
+def check_cast(
     cast: Mapping[str, tuple[str, ...]], *, people: bool, permissions: Permissions = NO_PERMISSIONS
 ) -> list[str]:
     """Why a cast can't be called from here, one sentence for each reason: a spec that can't be used, people who can't
     be asked, a key that is missing. `people` says whether people can be asked."""
-    return casting.cast_problems(cast) + people_errors(cast, people) + casting.missing(cast, permissions)
+    return casting.cast_problems(cast) + people_problems(cast, people) + casting.missing(cast, permissions)
 
 
-def people_errors(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[str]:
+def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[str]:
     """Why the people in a cast can't be asked: there is no way to ask them unless `people` is true, and none beside an
     agent host, whose turns are taken by a step that asks no person."""
     seats = ", ".join(seat for seat, specs in cast.items() if model_spec.HUMAN in specs)
@@ -71,8 +71,8 @@ def people_errors(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[str
 
 def must_be_callable(cast: Mapping[str, tuple[str, ...]], *, people: bool = False) -> None:
     """BadSettings, with every error, if a cast can't be called from here."""
-    if errors := cast_errors(cast, people=people):
-        raise BadSettings(errors)
+    if problems := check_cast(cast, people=people):
+        raise BadSettings(problems)
 
 
 def check_settings(
@@ -85,13 +85,13 @@ def check_settings(
 ) -> None:
     """Raises if the debate could not be opened, or its cap not be held: before anything is written or paid.
 
-    BadSettings with every error of `cast_errors`, and with `more`, which the caller found. BadFile or BadJournal if one
+    BadSettings with every error of `check_cast`, and with `more`, which the caller found. BadFile or BadJournal if one
     of the files is there already or a recording can't be read.
     """
-    errors = [*cast_errors(settings.cast, people=people, permissions=permissions), *more]
-    errors += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
-    if errors:
-        raise BadSettings(errors)
+    problems = [*check_cast(settings.cast, people=people, permissions=permissions), *more]
+    problems += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
+    if problems:
+        raise BadSettings(problems)
     must_be_new(files.journal)
     files.must_be_new(except_for=files.journal)  # an empty journal may be there
     debate = fold([make_opening(_with_placeholders(settings))])
@@ -165,7 +165,7 @@ def make_opening(
     return new_opening(
         format,
         templates,
-        setup=settings.model_copy(update=names),
+        settings=settings.model_copy(update=names),
         context=context,
         derived=derived,
         seed=secrets.randbits(32) if seed is None else seed,
@@ -194,20 +194,20 @@ def new_opening(format: Format, templates: Mapping[str, str], **given: Any) -> O
 
 
 def _context(paths: tuple[str, ...]) -> tuple[Context, ...]:
-    if len(paths) > MOST_FILES:
-        raise BadSettings(f"context: {len(paths):,} files were named, and at most {MOST_FILES} are read.")
-    errors: list[str] = []
+    if len(paths) > MAX_FILES:
+        raise BadSettings(f"context: {len(paths):,} files were named, and at most {MAX_FILES} are read.")
+    problems: list[str] = []
     files = []
     for path in paths:
         try:
-            files.append(Context(name=os.path.basename(path), text=read_text(path, MOST_CONTEXT)))
+            files.append(Context(name=os.path.basename(path), text=read_text(path, MAX_CONTEXT)))
         except BadFile as error:
-            errors += [f"context: {message}" for message in error.complaints]
+            problems += [f"context: {message}" for message in error.problems]
     total = sum(len(file.text.encode()) for file in files)
-    if total > MOST_CONTEXT:
-        errors.append(f"context: the files have {total:,} bytes in all, and at most {MOST_CONTEXT:,} are allowed.")
-    if errors:
-        raise BadSettings(errors)
+    if total > MAX_CONTEXT:
+        problems.append(f"context: the files have {total:,} bytes in all, and at most {MAX_CONTEXT:,} are allowed.")
+    if problems:
+        raise BadSettings(problems)
     return tuple(files)
 
 

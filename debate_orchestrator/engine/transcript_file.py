@@ -24,30 +24,30 @@ from typing import Any, NamedTuple
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.transcript_labels import ROUND, Label, Speakers, key_of, read_label, side_word
 from debate_orchestrator.reports import markup
 from debate_orchestrator.util.data import read_regular, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.sanitize import sanitize
 
-LARGEST = 2_000_000
+MAX_SIZE = 2_000_000
 """Bytes in a transcript."""
-MOST_ROUNDS = 50
-MOST_SPEECHES = 200
+MAX_ROUNDS = 50
+MAX_SPEECHES = 200
 ARGUMENT = "Argument"
 """The title of a speech that has none of its own."""
 HOW_TO_WRITE = (
     "Write each speech below a heading that names its speaker and side: `# Topic`, `## Round 1`, `### Alice (Pro)`, "
     'the speech, `### Bob (Con)`, the speech; or as JSON: [{"speaker": "Alice", "side": "pro", "text": "..."}, ...].'
 )
-MOST_MARKS = 100_000
+MAX_MARKS = 100_000
 """Lines, marks of lists and quotations, and borders of cells in a transcript in markdown."""
 _MARKS = re.compile(r"[\n>|]|(?:[-+*]|\d[.)])(?=\s)")
-_MOST_ERRORS = 20
+_MAX_ERRORS = 20
 
 
-class TranscriptSpeech(Value):
+class TranscriptSpeech(FrozenModel):
     """One speech, verbatim."""
 
     side: str
@@ -60,7 +60,7 @@ class TranscriptSpeech(Value):
     """Whether a limit of length cut it short."""
 
 
-class Transcript(Value):
+class Transcript(FrozenModel):
     """A debate as it was written down."""
 
     topic: str | None
@@ -79,7 +79,7 @@ class Transcript(Value):
 
 def read(path: str) -> tuple[Transcript, str]:
     """The transcript in a file, and the sha256 of its bytes. Raises BadFile as `parse`, or if it can't be read."""
-    transcript = parse(read_text(path, LARGEST), path)
+    transcript = parse(read_text(path, MAX_SIZE), path)
     return transcript, hashlib.sha256(read_regular(path, follow=True)).hexdigest()
 
 
@@ -88,21 +88,21 @@ def parse(text: str, name: str) -> Transcript:
 
     Raises BadFile with every error and the form to write in; `name` is what the messages call the document.
     """
-    errors, is_json = list[str](), re.match(r"\s*(?:\{|\[\s*[\]{])", text)
+    problems, is_json = list[str](), re.match(r"\s*(?:\{|\[\s*[\]{])", text)
     text = text if is_json else sanitize(text)
     parse_document = _parse_json if is_json else _parse_own if _own_kind(text) else _parse_markdown
-    if not is_json and (marks := len(_MARKS.findall(text))) > MOST_MARKS:
+    if not is_json and (marks := len(_MARKS.findall(text))) > MAX_MARKS:
         found = f"it has {marks:,} lines, marks of lists and quotations, and borders of cells"
-        raise BadFile(f"{name}: {found}. A transcript has at most {MOST_MARKS:,}.")
-    transcript = parse_document(text, errors)
-    if errors := errors or list(_whole(transcript)):
-        hidden = len(errors) - _MOST_ERRORS
-        errors = [
-            *errors[:_MOST_ERRORS],
+        raise BadFile(f"{name}: {found}. A transcript has at most {MAX_MARKS:,}.")
+    transcript = parse_document(text, problems)
+    if problems := problems or list(_whole(transcript)):
+        hidden = len(problems) - _MAX_ERRORS
+        problems = [
+            *problems[:_MAX_ERRORS],
             *([f"{hidden} more lines have such errors."] if hidden > 0 else []),
             HOW_TO_WRITE,
         ]
-        raise BadFile([f"{name}: {error}" for error in errors])
+        raise BadFile([f"{name}: {error}" for error in problems])
     return transcript
 
 
@@ -112,9 +112,9 @@ def _whole(transcript: Transcript) -> Iterator[str]:
     if not speeches:
         yield "no line names a speaker with a side."
         return
-    if len(speeches) > MOST_SPEECHES or transcript.rounds > MOST_ROUNDS:
+    if len(speeches) > MAX_SPEECHES or transcript.rounds > MAX_ROUNDS:
         found = f"it has {transcript.rounds} rounds and {len(speeches)} speeches"
-        yield f"{found}. A transcript has at most {MOST_ROUNDS} rounds and {MOST_SPEECHES} speeches."
+        yield f"{found}. A transcript has at most {MAX_ROUNDS} rounds and {MAX_SPEECHES} speeches."
     if len({speech.side for speech in speeches}) < 2:
         yield f"side {speeches[0].side.upper()} is the only side that speaks. A debate has speeches of both sides."
     rounds = [speech.round for speech in speeches]
@@ -164,14 +164,14 @@ _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
 _CODE = ("fence", "code_block")
 
 
-def _parse_markdown(text: str, errors: list[str]) -> Transcript:
+def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     lines, blocks = text.split("\n"), markup.outline(text)
     marks = [mark for block in blocks for mark in _marks(block, lines)]
     headings = [mark for mark in marks if mark.level != _BOLD_LEVEL]
     bold = [mark for mark in marks if mark.level == _BOLD_LEVEL]
     starts = [mark.first for mark in headings if mark.level != 1 or mark.label.round is not None or mark.label.side]
     start = min(starts or [mark.first for mark in bold if mark.label.side], default=len(lines))
-    reader = _Reader(lines, errors)
+    reader = _Reader(lines, problems)
     reader.read_above(blocks, start)
     levels = [mark.level for mark in headings if mark.first >= start and reader.speakers.side_of(mark.label)]
     reader.level = levels[0] if levels else _BOLD_LEVEL
@@ -198,8 +198,8 @@ def _marks(block: markup.MarkdownBlock, lines: list[str]) -> Iterator[_Mark]:
 class _Reader:
     """Reads a document from top to bottom and collects its speeches."""
 
-    def __init__(self, lines: list[str], errors: list[str]):
-        self.lines, self.errors = lines, errors
+    def __init__(self, lines: list[str], problems: list[str]):
+        self.lines, self.errors = lines, problems
         self.speakers = Speakers()
         self.topic: str | None = None
         self.positions: dict[str, str] = {}
@@ -300,7 +300,7 @@ def _without_rules(lines: list[str]) -> str:
 # JSON
 
 
-class _Entry(Value):
+class _Entry(FrozenModel):
     """A speech in a JSON document."""
 
     speaker: str = ""
@@ -312,28 +312,28 @@ class _Entry(Value):
 
 def _too_many(read: Any) -> str | None:
     """What is wrong with the length of a JSON document or of its entries, before each of them is looked at."""
-    if isinstance(read, list) and len(read) > MOST_SPEECHES:
-        return f"it has {len(read):,} speeches. A transcript has at most {MOST_SPEECHES} speeches."
+    if isinstance(read, list) and len(read) > MAX_SPEECHES:
+        return f"it has {len(read):,} speeches. A transcript has at most {MAX_SPEECHES} speeches."
     most = 2 * len(_Entry.model_fields)
     if any(isinstance(entry, dict) and len(entry) > most for entry in (read if isinstance(read, list) else [read])):
         return f"a speech has more than {most} fields. Its fields are: {', '.join(_Entry.model_fields)}."
     return None
 
 
-def _parse_json(text: str, errors: list[str]) -> Transcript:
+def _parse_json(text: str, problems: list[str]) -> Transcript:
     speakers, speeches, entries = Speakers(), list[TranscriptSpeech](), list[_Entry]()
     try:
         read = strict_json(text)
         if problem := _too_many(read):
-            errors.append(problem)
+            problems.append(problem)
         else:
             entries = TypeAdapter(list[_Entry]).validate_python(read)
     except ValidationError as error:
-        for fault in error.errors():
-            where = [f"speech {at + 1}" if isinstance(at, int) else at for at in fault["loc"]]
-            errors.append(": ".join([*where, f"{fault['msg']}."]))
+        for detail in error.errors():
+            where = [f"speech {at + 1}" if isinstance(at, int) else at for at in detail["loc"]]
+            problems.append(": ".join([*where, f"{detail['msg']}."]))
     except (ValueError, RecursionError) as error:
-        errors.append(f"it is not JSON: {short_repr(str(error), 120)}.")
+        problems.append(f"it is not JSON: {short_repr(str(error), 120)}.")
     for number, entry in enumerate(entries, start=1):
         label = read_label(
             f"{entry.speaker} ({entry.side})" if entry.speaker and entry.side else entry.speaker or entry.side
@@ -341,11 +341,11 @@ def _parse_json(text: str, errors: list[str]) -> Transcript:
         side = speakers.side_of(label)
         if side is None or (problem := speakers.introduce(label)):
             found = short_repr(entry.side or entry.speaker, 40)
-            errors.append(f"speech {number}: {problem if side else f'{found} names no side.'}")
+            problems.append(f"speech {number}: {problem if side else f'{found} names no side.'}")
         title = entry.phase or speakers.title(label) or ARGUMENT
         speeches.append(TranscriptSpeech(side=side or "a", round=entry.round or 0, title=title, text=entry.text))
     if len({speech.round > 0 for speech in speeches}) > 1:
-        errors.append("some speeches have a round and others have none.")
+        problems.append("some speeches have a round and others have none.")
     elif speeches and not speeches[0].round:
         speeches = _numbered(speeches)
     return Transcript(topic=None, positions={}, speakers=speakers.names(), speeches=tuple(speeches))
@@ -375,7 +375,7 @@ def _own_kind(text: str) -> str:
     return "Transcript" if first == "# Debate Transcript" and _OWN_END.search(text) else ""
 
 
-def _parse_own(text: str, errors: list[str]) -> Transcript:
+def _parse_own(text: str, problems: list[str]) -> Transcript:
     """The speeches in a report, or in a transcript, where all text is in speeches."""
     report = _own_kind(text) == "Report"
     lines = (text if report else _OWN_END.sub("", text, count=1)).split("\n")
@@ -404,7 +404,7 @@ def _parse_own(text: str, errors: list[str]) -> Transcript:
         elif not report or (body and (inside or heading_of.fullmatch(heading.text))):
             name = short_repr(heading.text, 40)
             others.append((tag, f"line {heading.first + 1}: {name} stands over text that is no speech."))
-    errors += [error for tag, error in others if tag in tags]
+    problems += [error for tag, error in others if tag in tags]
     pattern = "; ".join(rf"{re.escape(name)}: (.+)" for name in names.values())
     spoken = re.fullmatch(pattern, fields.get("Spoken by", ""))
     return Transcript(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from debate_orchestrator.util.errors import short_repr
 from debate_orchestrator.util.sanitize import normalized, one_line
 
-_LONGEST_LABEL = 80
+_MAX_LABEL_LENGTH = 80
 _PAIRS = (
     *(("pro", "con"), ("pro", "contra"), ("for", "against"), ("a", "b"), ("yes", "no"), ("affirmative", "negative")),
     *(("proposition", "opposition"), ("government", "opposition"), ("proponent", "opponent"), ("aff", "neg")),
@@ -62,7 +62,7 @@ def read_label(text: str) -> Label:
     """Reads `Alice (Pro)`, `Opening — Alice`, `Round 2: Pro`. A label that names two sides names none."""
     plain = one_line(text.replace("**", "").replace("`", ""))
     name, words, parts, number = "", list[str](), list[str](), None
-    for piece in _BETWEEN.split(plain) if len(plain) <= _LONGEST_LABEL else ():
+    for piece in _BETWEEN.split(plain) if len(plain) <= _MAX_LABEL_LENGTH else ():
         found = ROUND.match(piece)
         number = int(found[1]) if found else number
         part = (piece[found.end() :] if found else piece).strip(" -—–_[]")

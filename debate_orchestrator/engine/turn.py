@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event, Rejected, Reply
-from debate_orchestrator.core.fold import CurrentState, admits
+from debate_orchestrator.core.events import Asked, CallFailed, Event, Rejected, Reply, ReplyEvent
+from debate_orchestrator.core.fold import CurrentState, check_event
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import Budget
@@ -23,17 +23,17 @@ from debate_orchestrator.engine.retry import UnsavedEvents, call_with_retry
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import Code, code_for
-from debate_orchestrator.providers.provider import Provider, batched, call_provider, queued
+from debate_orchestrator.providers.provider import Provider, as_batched, as_queued, call_provider
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.errors import (
-    AnswerPending,
     BadReply,
     DebateError,
     ExternalError,
     Paused,
     ProviderFailed,
+    ReplyPending,
     TransientError,
 )
 from debate_orchestrator.util.numbers import plural
@@ -81,7 +81,7 @@ class TurnRunner:
         running: list[Awaitable[None]] = []
         for turn, provider in seated:
             begun, leader = asyncio.Event(), None
-            if self.debate.opened.setup.share_cache and provider.caches:
+            if self.debate.opened.settings.share_cache and provider.caches:
                 prefix = (provider.name, turn.phase.reply, turn.mirrored)
                 leader = leaders.get(prefix)
                 leaders.setdefault(prefix, begun)
@@ -116,18 +116,16 @@ class TurnRunner:
         rejected = self.debate.rejected.get(turn.id, [])
         return rejected[-1] if rejected and rejected[-1].reply.by == provider.name else None
 
-    def _parse(self, turn: Turn, reply: Reply, code: Code | None, *, last: bool) -> Answer:
+    def _parse(self, turn: Turn, reply: Reply, code: Code | None, *, last: bool) -> ReplyEvent:
         try:
             return replies.parse_reply(self.debate, turn, reply, code, last=last)
         except BadReply as error:
             dispensable = not self.needs_ballots and turn.judging
             kept = self.whole_panel and turn.judging
             absent = last and not kept and (dispensable or schedule.may_be_absent(self.debate, turn))
-            return Rejected(
-                turn=turn.id, complaints=tuple(error.complaints), reply=replies.stored(reply), absent=absent
-            )
+            return Rejected(turn=turn.id, problems=tuple(error.problems), reply=replies.stored(reply), absent=absent)
 
-    async def record(self, event: Asked | Answer | CallFailed) -> None:
+    async def record(self, event: Asked | ReplyEvent | CallFailed) -> None:
         """Writes an event, and returns when it is on the disk. Answers and failures wait for room on a full disk.
 
         An intent is not synced. A killed process leaves it in the file; after a power cut the worst case is a call
@@ -150,7 +148,7 @@ class _Call:
 
     def __init__(self, runner: TurnRunner, turn: Turn, request: Brief, provider: Provider, begun: asyncio.Event):
         self._runner, self._turn, self._request, self._provider = runner, turn, request, provider
-        self._queue, self._batched = queued(provider), batched(provider)
+        self._queue, self._batched = as_queued(provider), as_batched(provider)
         self._digest = request.digest
         self._begun = begun
         self._billed = model_spec.is_called(provider.name)
@@ -232,8 +230,8 @@ class _Call:
             event = CallFailed(
                 turn=self._turn.id,
                 by=self._provider.name,
-                trouble=_STOPPED,
-                unsure=self._billed and sent,
+                problem=_STOPPED,
+                maybe_billed=self._billed and sent,
                 reply=reply,
             )
             with suppress(DebateError):  # the journal can't be written: it says so where it is closed
@@ -250,51 +248,53 @@ class _Call:
     async def _failed(self, failure: ExternalError, wait: float | None) -> None:
         """Records a call that failed; raises Paused in place of a TransientError that was the last. A call that
         continues at the provider has not failed: its intent stands."""
-        if isinstance(failure, AnswerPending):
+        if isinstance(failure, ReplyPending):
             self._runner.budget.release(self._turn.id, unseen=True)
             return
-        trouble = failure if isinstance(failure, TransientError) else None
-        partial = trouble.partial if trouble and isinstance(trouble.partial, Reply) else None
+        transient = failure if isinstance(failure, TransientError) else None
+        partial = transient.partial if transient and isinstance(transient.partial, Reply) else None
         if partial is not None:
             # The token count of a reply that broke off is not final, so its price is unknown.
             update = {"brief": self._digest, "by": self._provider.name, "called": self._billed, "cost": None}
             partial = partial.model_copy(update=update)
-        unsure = trouble is not None and (trouble.unsure or partial is not None)
+        maybe_billed = transient is not None and (transient.maybe_billed or partial is not None)
         event = CallFailed(
             turn=self._turn.id,
             by=self._provider.name,
-            trouble=" ".join(failure.complaints),
+            problem=" ".join(failure.problems),
             wait=wait,
-            unsure=unsure,
+            maybe_billed=maybe_billed,
             reply=partial,
         )
         try:
             await self._runner.record(event)
         finally:
             # A partial reply counts with its own cost, once it is on record.
-            self._runner.budget.release(self._turn.id, unseen=trouble is not None and trouble.unsure and not partial)
-        if trouble is not None and wait is None:
-            raise self._out_of_time(trouble) from trouble
+            self._runner.budget.release(
+                self._turn.id, unseen=transient is not None and transient.maybe_billed and not partial
+            )
+        if transient is not None and wait is None:
+            raise self._out_of_time(transient) from transient
 
-    def _out_of_time(self, trouble: TransientError) -> Paused:
+    def _out_of_time(self, transient: TransientError) -> Paused:
         retry_for = self._runner.debate.retry_for
-        limit = f"within {min(retry_for, trouble.retry_for or retry_for):g} s of trouble"
-        limit = limit if trouble.tries is None else f"after {trouble.tries} calls"
-        asks = f" The provider asks to wait {trouble.after:,.0f} s." if trouble.after else ""
+        limit = f"within {min(retry_for, transient.retry_for or retry_for):g} s of trouble"
+        limit = limit if transient.tries is None else f"after {transient.tries} calls"
+        asks = f" The provider asks to wait {transient.after:,.0f} s." if transient.after else ""
         return Paused(
-            [*trouble.complaints, f"{self._turn.id}: no answer {limit}.{asks} Resume when the trouble is over."]
+            [*transient.problems, f"{self._turn.id}: no answer {limit}.{asks} Resume when the trouble is over."]
         )
 
 
 def _no_usable_reply(turn: Turn, event: Rejected) -> ExternalError:
     """The error that stops a debate whose turn has no usable reply."""
     if not turn.judging:
-        return ProviderFailed(event.complaints)
+        return ProviderFailed(event.problems)
     problem = f"{turn.id}: none of the judge's {STRUCTURED_ATTEMPTS} replies can be used, so the debate stops here."
-    return Paused([*event.complaints, problem], hint="resume the debate to ask again, or with another `--judge`")
+    return Paused([*event.problems, problem], hint="resume the debate to ask again, or with another `--judge`")
 
 
-def _summary(event: Answer | CallFailed) -> str:
+def _summary(event: ReplyEvent | CallFailed) -> str:
     """The result of a call in a few words."""
     if isinstance(event, CallFailed) and event.reply is None:
         return f"{event.turn}: the failure of its call"
@@ -308,10 +308,10 @@ def record_event(journal: JournalWriter, current: CurrentState, event: Event, on
     OutOfTurn if the event does not fit, JournalWriteError if it can't be written. In both cases journal and state
     are unchanged.
     """
-    if not admits(current.state, event):
+    if not check_event(current.state, event):
         return False
     written = journal.append(event).event
-    current.apply(written, admitted=written is event)
+    current.apply(written, checked=written is event)
     if on_event is not None:
         on_event(current.state, written)
     return True

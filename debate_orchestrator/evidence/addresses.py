@@ -21,7 +21,7 @@ Allowed = Callable[[IP], bool]
 """Whether that IP address may be connected to."""
 
 PORTS = frozenset({80, 443})
-LONGEST = 2_000
+MAX_LENGTH = 2_000
 """Characters a URL may have."""
 _USUAL = {"http": 80, "https": 443}
 _FORM = re.compile(r"(https?)://([^/?#]*)([^?#]*)(\?[^#]*)?(?:#.*)?", re.IGNORECASE | re.DOTALL)
@@ -102,8 +102,8 @@ def follow(base: Address, location: str, ports: frozenset[int] = PORTS, allowed:
 
 
 def _plain(url: str) -> None:
-    if len(url) > LONGEST:
-        raise Blocked(f"it is longer than {LONGEST:,} characters")
+    if len(url) > MAX_LENGTH:
+        raise Blocked(f"it is longer than {MAX_LENGTH:,} characters")
     for char in url:
         if char == "\\" or char.isspace() or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn"):
             raise Blocked(f"it holds {short_repr(char)}, which is not allowed in an address")

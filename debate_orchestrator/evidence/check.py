@@ -26,7 +26,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.evidence import fetch, match, reader
 from debate_orchestrator.evidence.fetch import Fetched, Fetcher
 from debate_orchestrator.evidence.states import EXTRA, NotFetched, State
@@ -38,7 +38,7 @@ from debate_orchestrator.util.sanitize import one_line
 _NEEDED = ("trafilatura", "rapidfuzz", "lxml", "h11", "idna", "certifi", "protego")
 
 
-class Checked(Value):
+class Checked(FrozenModel):
     """The outcome for one quote. Every text in it is sanitized and has one line."""
 
     url: str

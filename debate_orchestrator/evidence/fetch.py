@@ -28,9 +28,9 @@ from debate_orchestrator.util.errors import short_repr
 
 SECONDS = 15.0
 """Seconds that a page may take in all, not counting the wait for its turn."""
-LARGEST = 5_000_000
+MAX_SIZE = 5_000_000
 """Bytes that a page may have after decompression."""
-LARGEST_ROBOTS = 500_000
+MAX_ROBOTS_SIZE = 500_000
 """Bytes that a robots.txt may have."""
 REDIRECTS = 5
 AT_ONCE = 4
@@ -48,7 +48,7 @@ _ACCEPT = "text/html, application/xhtml+xml, text/plain;q=0.9, application/pdf;q
 _MOVED = (301, 302, 303, 307, 308)
 _VERSION = re.compile(r"^([ \t]*user-agent[ \t]*:[ \t]*[a-z_-]+)/[^\r\n]*", re.IGNORECASE | re.MULTILINE)
 """A user-agent line with a version, which is not part of the name; Protego would compare it too."""
-_MOST_RULES = 300_000
+_MAX_RULES = 300_000
 """Rules of a robots.txt, which take about a second and 10 MB; those of large sites have some thousands."""
 _NAMES_PROGRAM = re.compile(r"user[\s-]*agent", re.IGNORECASE)
 _RULE = re.compile(r"(?:dis)?allow:", re.IGNORECASE)
@@ -81,7 +81,7 @@ class Fetcher:
         ports: frozenset[int] = addresses.PORTS,
         trust: ssl.SSLContext | None = None,
         seconds: float = SECONDS,
-        largest: int = LARGEST,
+        largest: int = MAX_SIZE,
     ):
         self._resolver, self._allowed, self._ports = resolver, allowed, ports
         self._trust = trust
@@ -207,10 +207,10 @@ class _TimeLeft:
 async def _read_rules(answer: connection.Response) -> RobotsRules | Blocked:
     if 200 <= answer.status < 300:
         try:
-            text = (await answer.body(LARGEST_ROBOTS)).decode("utf-8", "replace")
+            text = (await answer.body(MAX_ROBOTS_SIZE)).decode("utf-8", "replace")
         except Unreachable as error:
             return _unread(error.why)
-        return _unread("it has too many rules") if _rule_count(text) > _MOST_RULES else RobotsRules(text)
+        return _unread("it has too many rules") if _rule_count(text) > _MAX_RULES else RobotsRules(text)
     if 400 <= answer.status < 500 and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
         return RobotsRules()
     return _unread(_status_text(answer.status))

@@ -30,7 +30,7 @@ WORDS = 4
 """Words that a quote, or one of its parts, must have to prove anything."""
 CHARACTERS = 20
 """And characters, spaces not counted, those of wide scripts counted twice."""
-LONGEST = 2_000
+MAX_LENGTH = 2_000
 """Characters that a quote may have."""
 _FAINT = 50.0
 """The likeness, in hundredths, below which nothing is called close: any two sentences of one language have as much."""
@@ -54,8 +54,8 @@ class Match(NamedTuple):
 
 def why_unusable(quote: str) -> str:
     """Why a quote can't be looked for; "" where it can."""
-    if len(quote) > LONGEST:
-        return f"the quote is too long to check (more than {LONGEST:,} characters)"
+    if len(quote) > MAX_LENGTH:
+        return f"the quote is too long to check (more than {MAX_LENGTH:,} characters)"
     if not any(_enough(part) for part in parts(quote)):
         return f"the quote is too short to check (less than {WORDS} words or {CHARACTERS} characters)"
     return ""
@@ -81,7 +81,7 @@ def compare(quote: str, texts: Sequence[str]) -> Match:
     wanted = parts(quote)
     plain = []
     for text in texts:
-        variants = [fold(text), fold(text, marks=False)] if marked(text) else [fold(text)]
+        variants = [fold(text), fold(text, marks=False)] if has_reference_marks(text) else [fold(text)]
         for variant in variants:
             if place := _find_parts(wanted, variant):
                 return _judge_found(wanted, variant, place)
@@ -91,7 +91,7 @@ def compare(quote: str, texts: Sequence[str]) -> Match:
 
 
 def _enough(part: str) -> bool:
-    return part.count(" ") + 1 >= WORDS and weight(part) >= CHARACTERS
+    return part.count(" ") + 1 >= WORDS and text_weight(part) >= CHARACTERS
 
 
 def _find_parts(wanted: Sequence[str], text: Folded) -> tuple[int, int] | None:
@@ -276,7 +276,7 @@ def _alike(text: str) -> str:
     return _DASH.sub(" - ", text.casefold().translate(_ALIKE)).replace("''", '"')
 
 
-def marked(text: str) -> bool:
+def has_reference_marks(text: str) -> bool:
     """Whether a text has reference marks."""
     return _MARK.search(text) is not None
 
@@ -286,7 +286,7 @@ def figures(folded: str) -> list[str]:
     return _FIGURE.findall(folded)
 
 
-def weight(folded: str) -> int:
+def text_weight(folded: str) -> int:
     """Characters that are no spaces, those of wide scripts counted double."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in folded if char != " ")
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.util import sanitize
 
-LONGEST = 5_000_000
+MAX_LENGTH = 5_000_000
 """Characters of a page that are read."""
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -47,14 +47,14 @@ class Page(NamedTuple):
 
 def plain(body: bytes, charset: str) -> Page:
     """A page of plain text."""
-    return Page(whole=sanitize.sanitize(decoded(body, charset)[:LONGEST]))
+    return Page(whole=sanitize.sanitize(decoded(body, charset)[:MAX_LENGTH]))
 
 
 def marked_up(body: bytes, charset: str) -> tuple[Page, Any]:
     """A page of HTML without its main text, and the tree that `with_main` makes that out from."""
     from lxml import etree, html  # type: ignore[import-untyped]
 
-    text = decoded(body, charset)[:LONGEST].replace("\x00", "")
+    text = decoded(body, charset)[:MAX_LENGTH].replace("\x00", "")
     parser = html.HTMLParser(
         encoding="utf-8", remove_comments=True, remove_pis=True, collect_ids=False, no_network=True
     )

@@ -9,7 +9,7 @@ import signal
 
 from pydantic import ValidationError
 
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.evidence.fetch import Fetched
 from debate_orchestrator.evidence.states import EXTRA, State, Unreadable
 from debate_orchestrator.util import confine, sanitize
@@ -17,14 +17,14 @@ from debate_orchestrator.util.redact import redactor, truncate
 
 SECONDS = 30.0
 """Seconds that a page may take to be read."""
-_LARGEST = 64_000_000
+_MAX_SIZE = 64_000_000
 """Bytes that a reader may print: a page's text, with every character escaped."""
 _PASSAGE = 20_000
 _LINE = 1_000
 _ELLIPSIS = " ..."
 
 
-class PageReading(Value):
+class PageReading(FrozenModel):
     """What a reader says of a page and a quote."""
 
     state: State
@@ -71,7 +71,7 @@ async def _exchange(reader: asyncio.subprocess.Process, given: bytes) -> bytes:
     try:
         while piece := await reader.stdout.read(1 << 20):
             out += piece
-            if len(out) > _LARGEST:
+            if len(out) > _MAX_SIZE:
                 raise Unreadable("it is too large for the page reader")
     finally:
         sending.cancel()

@@ -42,8 +42,8 @@ def _shipped(name: str) -> tuple[Format, dict[str, str]]:
 
 def _whole(given: str) -> tuple[Format, dict[str, str]]:
     draft = source.read_source(given)
-    if draft.format is None or draft.complaints:
-        raise BadFormat(draft.complaints)
+    if draft.format is None or draft.problems:
+        raise BadFormat(draft.problems)
     return draft.format, carried_templates(draft)
 
 
@@ -93,7 +93,7 @@ def unrolled(format: Format, rounds: int, strictness: str, panel: int = 1) -> li
     its turn ids."""
     stages: list[tuple[str, str, list[str]]] = []
     for slot in slots_of(format, rounds, strictness, format.options):
-        part = f"round {slot.round}" if slot.round is not None else "closing" if slot.closing else "before"
+        part = f"round {slot.round}" if slot.round is not None else "closing" if slot.after_rounds else "before"
         taken = slot.stages(format.sides, judges(panel))
         how = "alone" if sum(len(seats) for seats in taken) < 2 else str(slot.phase.order)
         how = (

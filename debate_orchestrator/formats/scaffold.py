@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.phases import NAME
 from debate_orchestrator.formats import source as source_module
-from debate_orchestrator.formats.source import FILE, MOST_TEMPLATES, FormatFolder
+from debate_orchestrator.formats.source import FILE, MAX_TEMPLATES, FormatFolder
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import error_text, name_of, read_mapping, read_text, to_yaml
@@ -33,8 +33,8 @@ def copy_format(source: str, name: str, to: str) -> CopiedFormat:
     """Copies the format `source` (a name or a path) into a new folder `name` inside `to`, or here if `to` is empty.
     BadFormat if the format has errors or the name can't be used, BadFile if the folder can't be made."""
     draft = source_module.read_source(source)
-    if draft.complaints:
-        raise BadFormat(draft.complaints)
+    if draft.problems:
+        raise BadFormat(draft.problems)
     path = os.path.join(to or ".", name)
     if not re.fullmatch(NAME, name):
         rule = "small letters, digits and hyphens, with a letter first"
@@ -66,7 +66,7 @@ def _files(folders: Sequence[FormatFolder], name: str) -> dict[str, str]:
     homes = "|".join(source_folder.name for source_folder in folders)
     for folder in reversed(folders):
         for path in sorted(folder.path.glob("[!.]*.j2")):
-            own = read_text(path, MOST_TEMPLATES)
+            own = read_text(path, MAX_TEMPLATES)
             files[path.name] = re.sub(rf"""(["'])formats/(?:{homes})/""", r"\1./", own)
     return files
 
@@ -79,14 +79,14 @@ def _rubric(folders: Sequence[FormatFolder]) -> str | None:
             return None
         if given is not None:
             path = folder.path / given if given.endswith(".yaml") else resources.prompts() / "judges" / f"{given}.yaml"
-            return read_text(path, MOST_TEMPLATES)
+            return read_text(path, MAX_TEMPLATES)
     return None
 
 
 def _data(folders: Sequence[FormatFolder]) -> str:
     """The text of format.yaml as it is; of one that extends another, what both say."""
     if len(folders) == 1:
-        return read_text(folders[0].path / FILE, MOST_TEMPLATES)
+        return read_text(folders[0].path / FILE, MAX_TEMPLATES)
     merged: dict[str, Any] = {}
     for folder in reversed(folders):
         merged, _ = source_module.merge(merged, {}, read_mapping(folder.path / FILE), {})

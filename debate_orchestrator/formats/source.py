@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import NAME
-from debate_orchestrator.formats.validation import MOST, Keys, validate
+from debate_orchestrator.formats.validation import MAX_LISTED, Keys, validate
 from debate_orchestrator.formats.validation import key_path as written
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, read_text, real_path
@@ -25,7 +25,7 @@ FILE = "format.yaml"
 ENDING = ".md.j2"
 SYSTEM = f"system{ENDING}"
 """The template, in a format's folder, that replaces the shared one of that name."""
-MOST_TEMPLATES = 400_000
+MAX_TEMPLATES = 400_000
 """Bytes of all templates of a format: they are copied into every journal of it."""
 ONE_DEEPER = ("shapes", "seats", "labels", "lines")
 GROUPS = ("before", "round", "after")
@@ -59,7 +59,7 @@ class FormatSource(NamedTuple):
     """The templates in its own folder, by their file's name."""
     format: Format | None
     """The format, if it is one as far as its data go."""
-    complaints: list[str]
+    problems: list[str]
 
     @property
     def name(self) -> str:
@@ -114,7 +114,7 @@ def read_source(given: str) -> FormatSource:
     """A format by its name or path. BadFormat if there is none, BadFile if a file of it is not YAML; all other errors
     are among its complaints."""
     folder = find(given)
-    errors = _name_errors(folder)
+    errors = _name_problems(folder)
     folders, layers = _chain(folder, errors)
     data, lines = layers[-1]
     for own, places in reversed(layers[:-1]):
@@ -128,7 +128,7 @@ def read_source(given: str) -> FormatSource:
     return FormatSource(tuple(folders), data, lines, texts, format, [*errors, *problems])
 
 
-def _name_errors(folder: FormatFolder) -> list[str]:
+def _name_problems(folder: FormatFolder) -> list[str]:
     """What is wrong with the name of the user's own format, which is its folder's."""
     if folder.shipped:
         return []
@@ -164,7 +164,7 @@ def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Lin
     data, lines = _placed(folder, FILE)
     unknown = [key for key in data if key not in (*_KEYS, "name")]
     for n, key in enumerate(unknown):
-        if n < MOST:  # finding the nearest key takes time, and so many messages are enough
+        if n < MAX_LISTED:  # finding the nearest key takes time, and so many messages are enough
             message = f"{location(lines, (key,))}: {short_repr(key)} is not a key here; use one of {', '.join(_KEYS)}."
             errors.append(f"{message} {suggest(key, _KEYS)}".rstrip())
         del data[key]
@@ -183,9 +183,7 @@ def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Lines]:
     try:
         data, lines = read_mapping_with_lines(folder.path / file)
     except BadFile as error:
-        raise BadFile(
-            [problem.replace(str(folder.path), folder.shown_path, 1) for problem in error.complaints]
-        ) from None
+        raise BadFile([problem.replace(str(folder.path), folder.shown_path, 1) for problem in error.problems]) from None
     return data, {keys: f"{folder.shown_path}/{file}:{line}" for keys, line in lines.items()}
 
 
@@ -220,7 +218,7 @@ def _rubric(given: Any, folder: FormatFolder, lines: Lines, errors: list[str]) -
     try:
         data, inner = _placed(home, name_of(given) if home is folder else f"{given}.yaml")
     except BadFile as error:
-        errors += error.complaints
+        errors += error.problems
         return {"name": "", **resources.read_yaml(f"judges/{_STAND_IN}.yaml")}
     lines.update({("rubric", *keys): at for keys, at in inner.items()})
     return {"name": name, **data}
@@ -249,13 +247,13 @@ def _texts(folder: FormatFolder, errors: list[str]) -> dict[str, str]:
             continue
         try:
             _must_be_its_own(folder, path.name)
-            texts[path.name] = read_text(path, MOST_TEMPLATES)
+            texts[path.name] = read_text(path, MAX_TEMPLATES)
         except BadFile as error:
-            errors += [problem.replace(str(folder.path), folder.shown_path, 1) for problem in error.complaints]
+            errors += [problem.replace(str(folder.path), folder.shown_path, 1) for problem in error.problems]
     total = sum(len(text.encode()) for text in texts.values())
-    if total > MOST_TEMPLATES:
+    if total > MAX_TEMPLATES:
         errors.append(
-            f"{folder.shown_path}/: the templates have {total:,} bytes, and at most {MOST_TEMPLATES:,} are allowed."
+            f"{folder.shown_path}/: the templates have {total:,} bytes, and at most {MAX_TEMPLATES:,} are allowed."
         )
     return texts
 

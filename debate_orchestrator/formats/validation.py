@@ -20,7 +20,7 @@ from debate_orchestrator.util.errors import short_repr, suggest
 Keys = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 
-MOST = 100
+MAX_LISTED = 100
 """Errors that are listed; of the others only the number."""
 _WORDS = {
     "string_type": "text",
@@ -61,20 +61,20 @@ def validate(
         return model.model_validate(data), []
     except ValidationError as error:
         found = error.errors()
-    errors = [*_values(model, data, found, where), *_model_errors(found, where)]
+    problems = [*_values(model, data, found, where), *_model_problems(found, where)]
     repaired = _repaired(model, data, found)
     if repaired is not None:
         copied, changed = repaired
         try:
             model.model_validate(copied)
         except ValidationError as error:
-            errors += _model_errors(error.errors(), where, changed)
-    errors = list(dict.fromkeys(errors))
-    left_out = len(errors) - MOST
-    return None, [*errors[:MOST], *([f"{where(())}: and {left_out:,} more."] if left_out > 0 else [])]
+            problems += _model_problems(error.errors(), where, changed)
+    problems = list(dict.fromkeys(problems))
+    left_out = len(problems) - MAX_LISTED
+    return None, [*problems[:MAX_LISTED], *([f"{where(())}: and {left_out:,} more."] if left_out > 0 else [])]
 
 
-def _model_errors(found: Sequence[Any], where: Callable[[Keys], str], changed: Sequence[Keys] = ()) -> Iterator[str]:
+def _model_problems(found: Sequence[Any], where: Callable[[Keys], str], changed: Sequence[Keys] = ()) -> Iterator[str]:
     """The errors over the whole model, without those about values that were `changed`."""
     places = set(changed)
     for item in found:

@@ -13,7 +13,7 @@ from typing import Any
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import RAPPORTEUR
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, read_reply, wait_for_replies
 from debate_orchestrator.prompting.briefs import moderator_brief
 from debate_orchestrator.prompting.replies import parse_structured
@@ -37,7 +37,7 @@ from debate_orchestrator.util.messages import Tell, command, ignore
 from debate_orchestrator.util.redact import redact
 
 
-class AskResult(Value):
+class AskResult(FrozenModel):
     """What one call took, and what the conversation needs now."""
 
     now: Ask | Propose | Ready
@@ -47,7 +47,7 @@ class AskResult(Value):
     """The path of the moderator's brief, if a moderator is needed now."""
     settled: dict[str, Any]
     sources: dict[str, str]
-    complaints: tuple[str, ...]
+    problems: tuple[str, ...]
     missing: tuple[str, ...]
     """A sentence for each reply that was waited for and did not come."""
 
@@ -62,8 +62,8 @@ def ask(
     Raises BadSettings if the debate of the file is open already, and no new topic is given."""
     draft = _begun(path, questions, fresh="topic" in given)
     read_keys = draft.given.keys()
-    draft, complaints = questions.checked(draft)
-    draft = _with_free_output(draft, complaints)
+    draft, problems = questions.checked(draft)
+    draft = _with_free_output(draft, problems)
     whole = read_keys <= draft.given.keys() | {"output"}
     folder = TurnsFolder(f"{os.path.splitext(path)[0]}.setup", tell)
     if wait and isinstance(now := questions.next(draft), Propose) and now.turn not in given:
@@ -72,8 +72,8 @@ def ask(
         try:
             draft = _take(draft, key, value, questions)
         except DebateError as error:
-            complaints += error.complaints
-    draft, place, missing = _moderated(folder, draft, questions, complaints)
+            problems += error.problems
+    draft, place, missing = _moderated(folder, draft, questions, problems)
     together = questions.together(draft)
     draft = questions.mark_asked(draft, *together)
     save(path, draft, tell, whole=whole)
@@ -83,7 +83,7 @@ def ask(
         place=place,
         settled=draft.given,
         sources=dict(draft.sources),
-        complaints=tuple(complaints),
+        problems=tuple(problems),
         missing=missing,
     )
 
@@ -110,26 +110,26 @@ def _open_debate(draft: SetupState, questions: Questionnaire) -> str | None:
         opened = read(journal).events[0] if os.path.isfile(journal) else None
     except DebateError:
         return None
-    same = isinstance(opened, Opened) and opened.setup.topic == draft.given.get("topic")
+    same = isinstance(opened, Opened) and opened.settings.topic == draft.given.get("topic")
     return journal if same else None
 
 
-def _with_free_output(draft: SetupState, complaints: list[str]) -> SetupState:
+def _with_free_output(draft: SetupState, problems: list[str]) -> SetupState:
     """The draft without an output at which a debate can't be opened any more, so that it is asked for again."""
     try:
         if "output" in draft.given:
             DebateFiles.named_by(draft.given["output"]).must_be_new()  # makes no folder: a file may name one elsewhere
         return draft
     except BadFile as error:
-        complaints += error.complaints
+        problems += error.problems
         return without_answers(draft, "output")
 
 
 def _moderated(
-    folder: TurnsFolder, draft: SetupState, questions: Questionnaire, complaints: list[str]
+    folder: TurnsFolder, draft: SetupState, questions: Questionnaire, problems: list[str]
 ) -> tuple[SetupState, TurnFiles | None, tuple[str, ...]]:
     """The draft with the moderator's replies that are there; the place of the brief that is laid out for the next one;
-    and what is missing. What is wrong with a reply is added to `complaints`."""
+    and what is missing. What is wrong with a reply is added to `problems`."""
     while isinstance(now := questions.next(draft), Propose):
         place, brief = _brief(folder, now, draft)
         asked_before = os.path.exists(place.brief)
@@ -137,13 +137,13 @@ def _moderated(
             text = folder.collect(place, brief)
             if text is None:
                 problem = folder.lay(place, brief)
-                complaints += [problem] if problem else []
+                problems += [problem] if problem else []
                 awaited = asked_before and not problem
                 return draft, place, tuple(folder.missing([place])) if awaited else ()
             draft = questions.proposed(draft, now.name, parse_structured(now.turn, text))
             folder.spend(place)
         except DebateError as error:
-            complaints += folder.refuse(place, error.complaints)
+            problems += folder.refuse(place, error.problems)
             return draft, place, ()
     return draft, None, ()
 

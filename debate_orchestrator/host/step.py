@@ -11,11 +11,11 @@ from typing import Any
 from pydantic import Field
 
 from debate_orchestrator.core import schedule, speech_rules
-from debate_orchestrator.core.events import Answer, Asked, Noted, Rejected, Reply, Voted
+from debate_orchestrator.core.events import Asked, Noted, Rejected, Reply, ReplyEvent, Submitted
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.api import trusting
 from debate_orchestrator.engine.debate import OpenDebate, continue_debate, drive, finish, seat_providers
 from debate_orchestrator.engine.retry import UnsavedEvents
@@ -38,7 +38,7 @@ _LAST_LINE = re.compile(r"[ \t]*agentId: ?[\w-]+", re.IGNORECASE)
 """What agent hosts write around what an agent said: in the first line, or in one of the last six."""
 
 
-class DueTurn(Value):
+class DueTurn(FrozenModel):
     """One turn that the host must have taken."""
 
     turn: str
@@ -50,7 +50,7 @@ class DueTurn(Value):
     json_schema: dict[str, Any] | None = None
 
 
-class Accepted(Value):
+class Accepted(FrozenModel):
     """One reply that was taken."""
 
     turn: str
@@ -61,12 +61,12 @@ class Accepted(Value):
     """What was changed to read a structured reply; None if nothing was."""
 
 
-class StepResult(Value):
+class StepResult(FrozenModel):
     """What a step did and what it left."""
 
     show: tuple[str, ...]
     accepted: tuple[Accepted, ...] = ()
-    complaints: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     """A sentence for each turn that was due before and whose reply did not come."""
     turns: tuple[DueTurn, ...] = Field(default=())
@@ -94,7 +94,7 @@ def step(
         trust: consent to what the journal makes this program do beyond the debate, as in `resume`.
 
     Returns:
-        What was `accepted`, the `complaints` about other replies, and the `turns` now due, each with the path of its
+        What was `accepted`, the `problems` about other replies, and the `turns` now due, each with the path of its
         brief. When no turn is left (`done`), the report and the page are on disk.
 
     Raises:
@@ -148,7 +148,7 @@ class _Stepper:
         due = self.debate.due
         self.waiting = [turn.id for turn in due if turn.seat not in self.callable and turn.id in self.debate.asked]
         self.accepted: list[Accepted] = []
-        self.complaints: list[str] = []
+        self.problems: list[str] = []
         self.refused: set[str] = set()
 
     @property
@@ -165,7 +165,7 @@ class _Stepper:
             try:
                 self._take(turn_id, text)
             except (BadReply, OutOfTurn) as error:
-                self._refuse(turn_id, error.complaints)
+                self._refuse(turn_id, error.problems)
         try:
             while self._collect() or self._call():
                 pass
@@ -179,7 +179,7 @@ class _Stepper:
         return StepResult(
             show=(*(line.shown_alone(self.debate) for line in show), *self._unused()),
             accepted=tuple(self.accepted),
-            complaints=tuple(self.complaints),
+            problems=tuple(self.problems),
             missing=tuple(self.folder.missing(TurnFiles(turn.turn, turn.brief, turn.reply) for turn in missing)),
             turns=turns,
         )
@@ -222,22 +222,22 @@ class _Stepper:
                 if text is not None:
                     self._take(turn.id, text)
             except BadReply as error:
-                self._refuse(turn.id, self.folder.refuse(place, error.complaints))
+                self._refuse(turn.id, self.folder.refuse(place, error.problems))
         return len(self.accepted) > before
 
     def _call(self) -> bool:
         """Runs the seats that have a provider; True if that settled a turn."""
-        before = len(self.debate.answers)
+        before = len(self.debate.replies)
         if self.callable:
             asyncio.run(drive(self.open, self.callable, unsaved=UnsavedEvents(self.folder.tell)))
-        return len(self.debate.answers) > before
+        return len(self.debate.replies) > before
 
     def _take(self, turn_id: str, text: str) -> None:
         """Takes a reply. Raises BadReply or OutOfTurn if it can't be taken."""
         turn = schedule.turn(self.debate, turn_id)
         if turn.seat in self.callable:
             raise OutOfTurn(f"{turn_id}: this seat is filled by {self.callable[turn.seat].name}, not by the host.")
-        settled = self.debate.answers.get(turn_id)
+        settled = self.debate.replies.get(turn_id)
         if settled is not None and settled.reply.text == text:
             return
         asked = self._brief(turn)
@@ -246,16 +246,16 @@ class _Stepper:
             raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
         reply = replies.stored(Reply(text=text, brief=asked.digest, by=model_spec.HOST))
         event = self._parsed(turn, asked, reply)
-        if turn_id not in self.debate.answers:
+        if turn_id not in self.debate.replies:
             self._ask_once(turn, asked)
         if self.open.record(event):
             ignored = speech_rules.ignored_line(self.debate, turn, reply)
             remark = self.debate.format.lines.remark(ignored) if ignored else None
             words = sanitize.count_words(speech_rules.public(self.debate, text))
-            changes = (event.changes if isinstance(event, Voted) else ()) or None
+            changes = (event.changes if isinstance(event, Submitted) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 
-    def _parsed(self, turn: Turn, asked: Brief, reply: Reply) -> Answer:
+    def _parsed(self, turn: Turn, asked: Brief, reply: Reply) -> ReplyEvent:
         """What a reply amounts to. A structured one that can't be used goes on record, so that the next brief shows it
         with what is wrong."""
         try:
@@ -264,13 +264,13 @@ class _Stepper:
             if self.debate.shape(turn) is None:
                 raise
             self._ask_once(turn, asked)
-            rejected = Rejected(turn=turn.id, complaints=tuple(error.complaints), reply=reply, absent=False)
+            rejected = Rejected(turn=turn.id, problems=tuple(error.problems), reply=reply, absent=False)
             self.open.record(rejected)
             raise
 
-    def _refuse(self, turn_id: str, complaints: list[str]) -> None:
+    def _refuse(self, turn_id: str, problems: list[str]) -> None:
         self.refused.add(turn_id)
-        self.complaints += complaints
+        self.problems += problems
 
     def _due_at_host(self) -> list[Turn]:
         return [turn for turn in self.debate.due if turn.seat not in self.callable]

@@ -19,7 +19,7 @@ from debate_orchestrator.core.events import Asked, Event
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.prompting.briefs import brief, brief_file
-from debate_orchestrator.prompting.replies import LARGEST, decode
+from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic
@@ -114,11 +114,11 @@ class TurnsFolder:
         except OSError:
             return []
 
-    def refuse(self, place: TurnFiles, complaints: list[str]) -> list[str]:
+    def refuse(self, place: TurnFiles, problems: list[str]) -> list[str]:
         """Moves a reply that can't be taken aside, so that another can be awaited in its place. Returns the complaints
         with its new name, and how to go on."""
         kept = self._move_aside(place.reply, "refused")
-        return [*complaints[:-1], f"{complaints[-1]} It was kept as {kept}: correct it and save it as {place.reply}."]
+        return [*problems[:-1], f"{problems[-1]} It was kept as {kept}: correct it and save it as {place.reply}."]
 
     def replied(self) -> list[str]:
         """The turns to which there are replies in the folder, used or not; none in a folder that a link leads to."""
@@ -184,10 +184,10 @@ def read_reply(turn_id: str, path: str, *, found: bool = False) -> str:
     """The text of a reply file. One that was merely `found` in its place must be a regular file, and no link: a pipe
     would be waited for, and a link may lead to any file. Raises BadReply if it can't be read or is not text."""
     try:
-        return decode(turn_id, read_regular(path, follow=not found, most=LARGEST))
+        return decode(turn_id, read_regular(path, follow=not found, most=MAX_SIZE))
     except (OSError, ValueError) as error:
         if getattr(error, "errno", 0) == errno.EFBIG:
-            problem = f"{turn_id}: the reply has {error_text(error)}, and at most {LARGEST:,} are allowed."
+            problem = f"{turn_id}: the reply has {error_text(error)}, and at most {MAX_SIZE:,} are allowed."
             raise BadReply(problem, hint="shorten it") from None
         raise BadReply(f"{turn_id}: {path} can't be read as a reply ({error_text(error)}).") from None
 

@@ -16,13 +16,13 @@ from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript
-from debate_orchestrator.core.events import Answer, Rejected, Voted
+from debate_orchestrator.core.events import Rejected, ReplyEvent, Submitted
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase, Turn
 from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.core.state import DebateState, Plan
 from debate_orchestrator.core.transcript import TranscriptEntry
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
@@ -40,11 +40,11 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import percent
 from debate_orchestrator.util.redact import redact_values, redactor
 
-LONGEST_FORMER = 20_000
+MAX_FORMER_LENGTH = 20_000
 """Characters of a reply that can't be used that its writer is shown again."""
 
 
-class Message(Value):
+class Message(FrozenModel):
     """One message of a brief, in parts. All parts but a brief's very last are sent again, unchanged
     and in the same place, with the seat's later briefs."""
 
@@ -56,7 +56,7 @@ class Message(Value):
         return self.model_copy(update={"parts": tuple(parts)})
 
 
-class Brief(Value):
+class Brief(FrozenModel):
     """The prompt for one turn of a seat, and the form of the reply."""
 
     turn: str
@@ -129,16 +129,16 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     if former is not None:
         text = speech_rules.public(debate, former.reply.text)
         again = {
-            "complaints": former.complaints,
-            "former": text[:LONGEST_FORMER],
-            "cut": len(text) > LONGEST_FORMER,
+            "complaints": former.problems,
+            "former": text[:MAX_FORMER_LENGTH],
+            "cut": len(text) > MAX_FORMER_LENGTH,
             "wants": "json" if context["schema"] else "text",
             "nonce": debate.opened.nonce,
         }
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
     if code is not None and (shape := debate.shape(turn)) is not None:
-        terms = schedule.terms(debate, turn)
-        fields = skeleton(coded_shape(shape, terms, code), terms, code)
+        shape_context = schedule.shape_context(debate, turn)
+        fields = skeleton(coded_shape(shape, shape_context, code), shape_context, code)
         places = {"letters": code.text, "fields": fields, "entry": code.entry, "end_entry": code.end_entry}
         last = f"{last}\n\n{_render('shared/code.md.j2', rendering.plain_data(places))}"
     messages.append(("user", last))
@@ -156,7 +156,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     )
 
 
-_blocks: WeakKeyDictionary[Plan, dict[tuple[str, bool, Hashable], tuple[Answer, str]]] = WeakKeyDictionary()
+_blocks: WeakKeyDictionary[Plan, dict[tuple[str, bool, Hashable], tuple[ReplyEvent, str]]] = WeakKeyDictionary()
 """A debate's plan, which all its states share, to the blocks of its settled turns, straight and mirrored, by the list
 of issues as it was changed. Each with the answer that it was made of."""
 
@@ -165,7 +165,7 @@ def _block(debate: DebateState, heard: dict[str, Any], context: dict[str, Any]) 
     """A speech as those who heard it find it in their transcript."""
     blocks = _blocks.setdefault(debate.plan, {})
     key = heard["turn"]["id"], context["mirrored"], debate.issues
-    answer = debate.answers[debate.side_swap.turn_id(key[0]) if key[1] else key[0]]
+    answer = debate.replies[debate.side_swap.turn_id(key[0]) if key[1] else key[0]]
     if key not in blocks or blocks[key][0] is not answer:
         blocks[key] = answer, _render("shared/turn.md.j2", context | heard)
     return blocks[key][1]
@@ -187,8 +187,8 @@ def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -
     values = {"brief": rendering.plain_data(brief), "turn": _turn(debate, turn), "reply_name": reply_name}
     values |= {"nonce": debate.opened.nonce, "names": _names(debate), "form": None}
     if (shape := debate.shape(turn)) is not None:
-        form = empty_form(shape, terms := schedule.terms(debate, turn))
-        form = with_codes(coded_shape(shape, terms, brief.code), form, brief.code) if brief.code else form
+        form = empty_form(shape, shape_context := schedule.shape_context(debate, turn))
+        form = with_codes(coded_shape(shape, shape_context, brief.code), form, brief.code) if brief.code else form
         values["form"] = json.dumps(form, indent=1)
     return _render("shared/handout.md.j2", values) + "\n"
 
@@ -201,8 +201,8 @@ def moderator_brief(name: str, **values: Any) -> str:
 def _render(name: str | tuple[str, ...], values: Mapping[str, Any], own: Mapping[str, str] = {}) -> str:
     """The text of a template, or of the first of several that there is; those in `own` travel with the debate."""
     known = {key: values.get(key) or {} for key in ("names", "side_labels")}
-    terms = templates.FunctionContext(values.get("nonce", ""), known["names"], known["side_labels"])
-    return rendering.render([name] if isinstance(name, str) else name, values, terms, own)
+    context = templates.FunctionContext(values.get("nonce", ""), known["names"], known["side_labels"])
+    return rendering.render([name] if isinstance(name, str) else name, values, context, own)
 
 
 def names(debate: DebateState) -> dict[str, templates.KnownNames]:
@@ -220,7 +220,7 @@ def names(debate: DebateState) -> dict[str, templates.KnownNames]:
     return names_of
 
 
-_MOST_OWNERS = 256
+_MAX_OWNERS = 256
 _made: dict[int, tuple[object, dict[Hashable, Any]]] = {}
 """The formats and phases of the latest briefs by their identity, each with what is the same in many briefs. All debates
 of a process share the objects of a shipped format."""
@@ -230,7 +230,7 @@ def _once(owner: Format | Phase, key: Hashable, make: Callable[[], Any]) -> Any:
     """What `make` returns as plain data, made once for an owner and a key."""
     known = _made.get(id(owner))
     if known is None:
-        if len(_made) >= _MOST_OWNERS:
+        if len(_made) >= _MAX_OWNERS:
             _made.pop(next(iter(_made)))
         known = _made[id(owner)] = owner, {}  # the owner is kept, so that no other object gets its identity
     if key not in known[1]:
@@ -240,7 +240,7 @@ def _once(owner: Format | Phase, key: Hashable, make: Callable[[], Any]) -> Any:
 
 def _context(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[str, Any]:
     """Everything a template of this turn may name."""
-    heard, strictness = _heard(debate, turn), debate.opened.setup.strictness
+    heard, strictness = _heard(debate, turn), debate.opened.settings.strictness
     fixed = _once(debate.format, ("seats", debate.judges, strictness), lambda: _of_format(debate))
     if turn.judging:
         fixed = fixed | _once(debate.format, ("rubric", debate.criteria), lambda: _of_rubric(debate))
@@ -251,7 +251,7 @@ def _context(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[
 
 def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     """What every brief has from the setup, the issues and the floor."""
-    format, setup, exchange = debate.format, debate.opened.setup, debate.side_swap
+    format, setup, exchange = debate.format, debate.opened.settings, debate.side_swap
     as_they_are = {side: side for side in format.sides}
     real = exchange.keys(as_they_are) if turn.mirrored else as_they_are
     renamed: Callable[[str], str] = exchange.text if turn.mirrored else str
@@ -288,7 +288,7 @@ def _of_format(debate: DebateState) -> dict[str, Any]:
     return {
         "sides": format.sides,
         "names": _names(debate),
-        "strictness": format.rubric.strictness[debate.opened.setup.strictness],
+        "strictness": format.rubric.strictness[debate.opened.settings.strictness],
         "lines": format.lines,
         "labels": format.labels,
         "private": format.private,
@@ -317,13 +317,13 @@ def _schema(debate: DebateState, turn: Turn, code: Code | None) -> dict[str, Any
 
 def _kept_schema(debate: DebateState, turn: Turn, code: Code | None) -> Any:
     """The JSON Schema of a structured reply, with the places of the code and without its text."""
-    setup, listed, coded = debate.opened.setup, rapporteur.issue_list(debate), code is not None
+    setup, listed, coded = debate.opened.settings, rapporteur.issue_list(debate), code is not None
     issues = tuple(listed.issues) if listed else ()
     key = ("schema", turn.phase.reply, setup.rounds, setup.strictness, setup.conditions, debate.criteria, issues, coded)
 
     def make() -> Any:
-        shape, terms = debate.shape(turn) or {}, schedule.terms(debate, turn, named=False)
-        return json_schema(shape, terms) if code is None else coded_schema(shape, terms, code)
+        shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn, named=False)
+        return json_schema(shape, shape_context) if code is None else coded_schema(shape, shape_context, code)
 
     return _once(debate.format, key, make)
 
@@ -343,10 +343,15 @@ def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any
 
 def _turn(debate: DebateState, turn: Turn) -> dict[str, Any]:
     """A turn as templates see it, as plain data."""
-    names = ("id", "seat", "round", "closing", "mirrored", "role", "judging", "speaking")
+    names = ("id", "seat", "round", "mirrored", "role", "judging", "speaking")
     plain = {name: rendering.plain_data(getattr(turn, name)) for name in names}
     phase = _once(turn.phase, "phase", lambda: turn.phase)
-    return {**plain, "phase": phase, "tag": rendering.plain_data(debate.format.tag_of(turn))}
+    return {
+        **plain,
+        "closing": turn.after_rounds,
+        "phase": phase,
+        "tag": rendering.plain_data(debate.format.tag_of(turn)),
+    }
 
 
 def _heard(debate: DebateState, listener: Turn) -> list[dict[str, Any]]:
@@ -371,7 +376,7 @@ def _for_debater(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -
         "tells_rounds": debate.format.tells_rounds,
         "spoken": any((entry["round"], entry["phase"]["name"]) == (turn.round, turn.phase.name) for entry in theirs),
         "target": theirs[-1] if theirs else None,
-        "advice": tally.advice(debate, turn.seat, turn.round or 0),
+        "advice": tally.feedback(debate, turn.seat, turn.round or 0),
         "evidence": evidence(debate, turn),
     }
 
@@ -384,7 +389,7 @@ def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> 
     if turn.mirrored:
         totals, won, conceded = exchange.keys(totals), exchange.keys(won), exchange.side(conceded or "") or None
     return {
-        "may_be_dry": bool({"issues", "until dry"} & set(debate.opened.setup.conditions)),
+        "may_be_dry": bool({"issues", "until dry"} & set(debate.opened.settings.conditions)),
         "round_turns": [earlier["turn"]["id"] for earlier in heard if earlier["turn"]["round"] == turn.round],
         "declined": [earlier["turn"] for earlier in heard if earlier["declined"]],
         "ballots": [_own(debate, earlier) for earlier in schedule.own_ballots(debate, turn)],
@@ -399,31 +404,35 @@ def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> 
 
 def _for_rapporteur(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
     """What templates of the rapporteur's turn may name: the result, and no ballot."""
-    verdict, advice = tally.verdict(debate), rapporteur.advice(debate)
+    verdict, advice = tally.verdict(debate), rapporteur.prior_advice(debate)
     return {
         "own_advice": advice.turn if advice else None,
         "declined": [shown["turn"] for shown in heard if shown["declined"]],
         "totals": tally.totals(debate),
         "result": {"winner": verdict.winner, "strength": verdict.strength} if verdict else None,
-        "standings": rapporteur.standings(debate),
+        "standings": rapporteur.issue_standings(debate),
         "dissent": rapporteur.dissent_rows(debate),
         "findings": rapporteur.findings(debate),
         "shortcomings": rapporteur.left_standing(debate),
     }
 
 
-def _own(debate: DebateState, turn: Turn) -> Answer:
+def _own(debate: DebateState, turn: Turn) -> ReplyEvent:
     """A ballot as its judge is shown it: no judge is told in which presentation it sees the debate."""
-    return debate.answers[turn.id].model_copy(update={"turn": turn.id.removesuffix(MIRRORED)})
+    return debate.replies[turn.id].model_copy(update={"turn": turn.id.removesuffix(MIRRORED)})
 
 
 def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
     """What the sides cite in a round, for a clerk to look up: the turn, the address and the quote of each."""
     cited = []
     for earlier in schedule.heard(debate, turn):
-        answer = debate.answers[earlier.id]
-        if earlier.round != turn.round or not isinstance(answer, Voted) or speech_rules.declined(debate, earlier.id):
+        answer = debate.replies[earlier.id]
+        if (
+            earlier.round != turn.round
+            or not isinstance(answer, Submitted)
+            or speech_rules.declined(debate, earlier.id)
+        ):
             continue
-        if (url := answer.ballot.get("url")) and (quote := answer.ballot.get("quote")):
+        if (url := answer.data.get("url")) and (quote := answer.data.get("quote")):
             cited.append({"turn": earlier.id, "url": url, "quote": quote})
     return cited

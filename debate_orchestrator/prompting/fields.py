@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from debate_orchestrator.core import schedule, tally, transcript
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.schema import (
-    MOST_ITEMS,
+    MAX_ITEMS,
     Field,
     Shape,
     ShapeContext,
@@ -38,7 +38,7 @@ GATE = "?"
 """Ends the place of a question that the shape does not have: whether there is anything, or one more, to be said."""
 NOT_GIVEN = "(not given)"
 """Stands for a text that the schema wants and the person was not asked for."""
-MOST_ASKED = 6
+MAX_ASKED = 6
 """Questions of a ballot; the others are asked if the person wants more."""
 _ALONE = ("text", "url", "number", "choice", "turn")
 """Kinds of a first field whose emptiness ends a list of records."""
@@ -62,13 +62,13 @@ class Step(NamedTuple):
     lacking: int = 0
     """How many more items the list should have where it ends here."""
 
-    def options(self, terms: ShapeContext) -> tuple[str, ...]:
+    def options(self, shape_context: ShapeContext) -> tuple[str, ...]:
         """What may be chosen."""
         match self.field.kind:
             case "choice" | "choices":
-                return self.field.of or terms.sides
+                return self.field.of or shape_context.sides
             case "turn" | "turns":
-                return terms.turns
+                return shape_context.turns
             case "flag":
                 return ("yes", "no")
         return ()
@@ -90,50 +90,50 @@ Filled = Generator[Step, None, Any]
 """Yields the questions, and returns the value that the answers amount to, or `_MISSING` where one is still missing."""
 
 
-def steps(shape: Shape, terms: ShapeContext, entered: Entered) -> list[Step]:
+def steps(shape: Shape, shape_context: ShapeContext, entered: Entered) -> list[Step]:
     """The questions of a form, as far as they are known from what was entered."""
-    return list(_record(shape, terms, entered, ()))
+    return list(_record(shape, shape_context, entered, ()))
 
 
-def value(shape: Shape, terms: ShapeContext, entered: Entered) -> dict[str, Any] | None:
+def value(shape: Shape, shape_context: ShapeContext, entered: Entered) -> dict[str, Any] | None:
     """What was entered, as a structured reply; None while something is missing."""
-    reply = _returned(_record(shape, terms, entered, ()))
+    reply = _returned(_record(shape, shape_context, entered, ()))
     return None if reply is _MISSING else reply
 
 
-def completed(shape: Shape, terms: ShapeContext, entered: Entered) -> dict[Place, str]:
+def completed(shape: Shape, shape_context: ShapeContext, entered: Entered) -> dict[Place, str]:
     """What was entered, with the defaults of all questions that have one and were not answered."""
     full = dict(entered)
     while missing := {
         step.place: step.default
-        for step in steps(shape, terms, full)
+        for step in steps(shape, shape_context, full)
         if step.place not in full and step.default is not None
     }:
         full |= {place: text for place, text in missing.items() if text is not None}
     return full
 
 
-def empty_form(shape: Shape, terms: ShapeContext) -> dict[str, Any]:
+def empty_form(shape: Shape, shape_context: ShapeContext) -> dict[str, Any]:
     """A structured reply to be filled in by hand: of a choice all its options, of a number null, of a text nothing. A
     field that only some values of another call for is null; a list has as many items as it needs at least."""
-    return {name: _empty(field, terms) for name, field in fields_asked(shape, terms).items()}
+    return {name: _empty(field, shape_context) for name, field in fields_asked(shape, shape_context).items()}
 
 
-def _empty(field: Field, terms: ShapeContext) -> Any:
-    if keys := field.keys(terms):
-        return {key: _empty(field.single, terms) for key in keys}
+def _empty(field: Field, shape_context: ShapeContext) -> Any:
+    if keys := field.keys(shape_context):
+        return {key: _empty(field.single, shape_context) for key in keys}
     match field.kind:
         case _ if field.only_if:
             return empty_value(field)
         case "scores":
-            return {side: dict.fromkeys(terms.criteria) for side in terms.sides}
+            return {side: dict.fromkeys(shape_context.criteria) for side in shape_context.sides}
         case "record":
-            return empty_form(field.fields, terms)
+            return empty_form(field.fields, shape_context)
         case "list":
-            item = empty_form(field.fields, terms) if field.fields else ""
+            item = empty_form(field.fields, shape_context) if field.fields else ""
             return [item] * int(field.least or 0)
         case "choice" if not field.optional:
-            return " | ".join(field.of or terms.sides)
+            return " | ".join(field.of or shape_context.sides)
         case "flag" if not field.optional:
             return False
         case "text" | "url" | "turn" if not field.optional:
@@ -154,7 +154,7 @@ def computed(debate: DebateState, turn: Turn, entered: Entered) -> dict[Place, s
 
 
 def shortened(questions: Iterable[Step], first: str = "") -> list[Step]:
-    """The questions of a short form: those that only the person can answer, then texts up to MOST_ASKED in all. Texts
+    """The questions of a short form: those that only the person can answer, then texts up to MAX_ASKED in all. Texts
     that stand alone come before those for each side, and those of the field `first` before other fields; a field is
     asked for every side or for none. All questions where only items of lists are asked for."""
     questions = list(questions)
@@ -166,7 +166,7 @@ def shortened(questions: Iterable[Step], first: str = "") -> list[Step]:
     wanted = [step.place for step in needed]
     for _, of_field in groupby(texts, key=lambda step: (step.place[:-1] or step.place, step.field)):
         places = [step.place for step in of_field]
-        wanted += places if len(wanted) + len(places) <= MOST_ASKED else []
+        wanted += places if len(wanted) + len(places) <= MAX_ASKED else []
     return [step for step in questions if step.place in wanted]
 
 
@@ -182,39 +182,40 @@ def short_form(debate: DebateState, turn: Turn) -> Callable[[Iterable[Step]], li
 
 def asked_at_first(debate: DebateState, turn: Turn) -> list[str]:
     """The fields that the form of a structured turn asks for unless the person wants more."""
-    every, short = steps(debate.shape(turn) or {}, schedule.terms(debate, turn), {}), short_form(debate, turn)
+    every, short = steps(debate.shape(turn) or {}, schedule.shape_context(debate, turn), {}), short_form(debate, turn)
     given = computed(debate, turn, {})
     asked = [step.place[0] for step in (short(every) if short else every) if step.place not in given]
     return [transcript.title(name) for name in dict.fromkeys(asked)]
 
 
-def read(step: Step, terms: ShapeContext, text: str) -> Any:
+def read(step: Step, shape_context: ShapeContext, text: str) -> Any:
     """What an answer means. BadReply, with what is expected, where it will not do."""
     text = text.strip()
     if not text and step.may_be_empty:
         return empty_value(step.field)
     if step.field.kind == "scores":
-        return _scores(terms, text)
+        return _scores(shape_context, text)
     if step.field.per_issue:
-        return _by_issue(step, terms, text)
+        return _by_issue(step, shape_context, text)
     if step.ends and step.field.kind == "text" and text.lower() in (*_YES, *_NO):
         raise BadReply(f"{short_repr(text)} is not an item of the list. Enter alone ends the list.")
-    meaning = _meant(step, terms, text)
+    meaning = _meant(step, shape_context, text)
     if step.field.kind == "flag" and isinstance(meaning, str):
         raise BadReply("Answer yes or no.")
     alone = step.field.model_copy(update={"optional": False})
-    if meaning is not _MISSING and not check({"it": alone}, {"it": meaning}, terms):
+    if meaning is not _MISSING and not check({"it": alone}, {"it": meaning}, shape_context):
         return meaning
-    errors = check({"it": alone}, {"it": text if meaning is _MISSING else meaning}, terms)
+    errors = check({"it": alone}, {"it": text if meaning is _MISSING else meaning}, shape_context)
     raise BadReply(
-        [problem.removeprefix("it: ") for problem in errors] or [f"Choose one of {', '.join(step.options(terms))}."]
+        [problem.removeprefix("it: ") for problem in errors]
+        or [f"Choose one of {', '.join(step.options(shape_context))}."]
     )
 
 
-def readable(step: Step, terms: ShapeContext, entered: Entered) -> bool:
+def readable(step: Step, shape_context: ShapeContext, entered: Entered) -> bool:
     """Whether a question has an answer that will do."""
     try:
-        return step.place in entered and read(step, terms, entered[step.place]) is not _MISSING
+        return step.place in entered and read(step, shape_context, entered[step.place]) is not _MISSING
     except BadReply:
         return False
 
@@ -230,12 +231,12 @@ def written(answer: Any) -> str:
     return "" if answer is None else f"{answer:g}" if isinstance(answer, int | float) else str(answer)
 
 
-def typed_hint(step: Step, terms: ShapeContext) -> str:
+def typed_hint(step: Step, shape_context: ShapeContext) -> str:
     """What kind of text is expected; empty for a choice among options."""
     field = step.field
     match field.kind:
         case _ if field.per_issue:
-            of_each = ", ".join(step.options(terms))
+            of_each = ", ".join(step.options(shape_context))
             return f"for each issue in this order one of {of_each}, or its first letter; Enter alone skips them"
         case "flag":
             return "yes or no"
@@ -244,9 +245,11 @@ def typed_hint(step: Step, terms: ShapeContext) -> str:
             low = f" from {field.least:g}" if field.least is not None else ""
             return kind + low + (f" to {field.most:g}" if field.most is not None else "")
         case "scores":
-            scales = {"{:g} to {:g}".format(*terms.scale(name)) for name in terms.criteria}
-            sample = " ".join(f"{sum(terms.scale(name)) // 2:g}" for name in terms.criteria)
-            return f"{len(terms.criteria)} numbers in that order, {' and '.join(sorted(scales))}, as in: {sample}"
+            scales = {"{:g} to {:g}".format(*shape_context.scale(name)) for name in shape_context.criteria}
+            sample = " ".join(f"{sum(shape_context.scale(name)) // 2:g}" for name in shape_context.criteria)
+            return (
+                f"{len(shape_context.criteria)} numbers in that order, {' and '.join(sorted(scales))}, as in: {sample}"
+            )
         case "choice" | "turn" | "choices" | "turns":
             return ""
         case "url":
@@ -255,9 +258,9 @@ def typed_hint(step: Step, terms: ShapeContext) -> str:
             return f"a text of at most {field.words} words" if field.words else "a text"
 
 
-def hint(step: Step, terms: ShapeContext) -> str:
+def hint(step: Step, shape_context: ShapeContext) -> str:
     """What kind of answer is expected of a person at a terminal."""
-    expected = typed_hint(step, terms)
+    expected = typed_hint(step, shape_context)
     if step.field.kind in ("choice", "turn"):
         expected = "one of them, by its number or its name"
     elif step.field.kind in ("choices", "turns"):
@@ -273,26 +276,30 @@ def label(place: Place, name: Callable[[str], str] = transcript.title) -> str:
     return ": ".join(part if part.isdigit() else name(part) for part in place if part != GATE) + ending
 
 
-def _scores(terms: ShapeContext, text: str) -> dict[str, Any]:
+def _scores(shape_context: ShapeContext, text: str) -> dict[str, Any]:
     """A line of numbers as the scores of one side."""
     typed = [part for part in re.split(r"[\s,;/]+", text) if part]
-    if len(typed) != len(terms.criteria):
-        raise BadReply(f"{len(terms.criteria)} numbers are needed, one for each of: {', '.join(terms.criteria)}.")
-    marks = {name: _number(part) for name, part in zip(terms.criteria, typed, strict=True)}
-    errors = check({"scores": Field(kind="scores")}, {"scores": dict.fromkeys(terms.sides, marks)}, terms)
-    prefix = f"scores.{terms.sides[0]}."
+    if len(typed) != len(shape_context.criteria):
+        raise BadReply(
+            f"{len(shape_context.criteria)} numbers are needed, one for each of: {', '.join(shape_context.criteria)}."
+        )
+    marks = {name: _number(part) for name, part in zip(shape_context.criteria, typed, strict=True)}
+    errors = check(
+        {"scores": Field(kind="scores")}, {"scores": dict.fromkeys(shape_context.sides, marks)}, shape_context
+    )
+    prefix = f"scores.{shape_context.sides[0]}."
     if problems := [problem.removeprefix(prefix) for problem in errors if problem.startswith(prefix)]:
         raise BadReply(problems)
     return marks
 
 
-def _by_issue(step: Step, terms: ShapeContext, text: str) -> dict[str, str]:
+def _by_issue(step: Step, shape_context: ShapeContext, text: str) -> dict[str, str]:
     """A line of choices as the answers on the issues."""
-    typed, options = [part for part in re.split(r"[\s,;/]+", text) if part], step.options(terms)
-    if len(typed) != len(terms.issues):
-        problem = f"{len(terms.issues)} answers are needed, one for each issue; you gave {len(typed)}."
+    typed, options = [part for part in re.split(r"[\s,;/]+", text) if part], step.options(shape_context)
+    if len(typed) != len(shape_context.issues):
+        problem = f"{len(shape_context.issues)} answers are needed, one for each issue; you gave {len(typed)}."
         raise BadReply(problem, hint="Enter alone to skip the issues")
-    answers = {issue: chosen(options, part) for issue, part in zip(terms.issues, typed, strict=True)}
+    answers = {issue: chosen(options, part) for issue, part in zip(shape_context.issues, typed, strict=True)}
     wrong = [issue for issue, answer in answers.items() if answer is None]
     if wrong:
         raise BadReply(f"{', '.join(wrong)}: choose one of {', '.join(options)}.")
@@ -305,7 +312,7 @@ def _number(text: str) -> Any:
     return float(text) if "." in text else int(text)
 
 
-def _meant(step: Step, terms: ShapeContext, text: str) -> Any:
+def _meant(step: Step, shape_context: ShapeContext, text: str) -> Any:
     """The value that a text stands for; _MISSING where it stands for none of those that may be chosen."""
     match step.field.kind:
         case "number":
@@ -313,10 +320,10 @@ def _meant(step: Step, terms: ShapeContext, text: str) -> Any:
         case "flag":
             return True if text.lower() in _YES else False if text.lower() in _NO else text
         case "choice" | "turn":
-            found = chosen(step.options(terms), text)
+            found = chosen(step.options(shape_context), text)
             return _MISSING if found is None else found
         case "choices" | "turns":
-            return _options(step.options(terms), text)
+            return _options(step.options(shape_context), text)
     return text
 
 
@@ -333,97 +340,99 @@ def _options(options: tuple[str, ...], text: str) -> Any:
 # The questions of a shape, field by field
 
 
-def _record(shape: Shape, terms: ShapeContext, entered: Entered, place: Place, first: Step | None = None) -> Filled:
+def _record(
+    shape: Shape, shape_context: ShapeContext, entered: Entered, place: Place, first: Step | None = None
+) -> Filled:
     """The fields of a record; of an item of a list, its `first` question is given."""
     filled: dict[str, Any] = {}
-    wanted = fields_asked(shape, terms)
-    siblings = _Siblings(wanted, terms, entered, place)
+    wanted = fields_asked(shape, shape_context)
+    siblings = _Siblings(wanted, shape_context, entered, place)
     complete = True
     for name, field in wanted.items():
         conditional = bool(field.only_if or field.unless)
         if first is not None and first.place == (*place, name):
-            filled[name] = yield from _leaf(first, terms, entered)
+            filled[name] = yield from _leaf(first, shape_context, entered)
         elif conditional and not siblings.applies(field):
             filled[name] = empty_value(field)
             complete = complete and siblings.settled(field)
         else:
             must = conditional and not field.optional
-            filled[name] = yield from _field(field, terms, entered, (*place, name), must=must)
+            filled[name] = yield from _field(field, shape_context, entered, (*place, name), must=must)
         complete = complete and filled[name] is not _MISSING
     return filled if complete else _MISSING
 
 
-def _field(field: Field, terms: ShapeContext, entered: Entered, place: Place, *, must: bool) -> Filled:
+def _field(field: Field, shape_context: ShapeContext, entered: Entered, place: Place, *, must: bool) -> Filled:
     """A field that is to be filled in; `must` says that an empty list of choices will not do."""
     if field.per_issue and field.kind == "choice":
-        return (yield from _leaf(Step(place, field, field.about, may_be_empty=True), terms, entered))
-    keys = field.keys(terms) or (terms.sides if field.kind == "scores" else ())
+        return (yield from _leaf(Step(place, field, field.about, may_be_empty=True), shape_context, entered))
+    keys = field.keys(shape_context) or (shape_context.sides if field.kind == "scores" else ())
     compound = bool(keys) or field.kind == "record"
     if field.optional and compound:
-        there = yield from _leaf(Step((*place, GATE), Field(kind="flag"), field.about), terms, entered)
+        there = yield from _leaf(Step((*place, GATE), Field(kind="flag"), field.about), shape_context, entered)
         if there is not True:
             return None if there is False else _MISSING
     if not keys:
-        return (yield from _one(field, terms, entered, place, must=must))
+        return (yield from _one(field, shape_context, entered, place, must=must))
     filled = {}
     single = field.single.model_copy(update={"optional": False})
     for key in keys:
-        filled[key] = yield from _one(single, terms, entered, (*place, key), must=False)
+        filled[key] = yield from _one(single, shape_context, entered, (*place, key), must=False)
     return _MISSING if _MISSING in filled.values() else filled
 
 
-def _one(field: Field, terms: ShapeContext, entered: Entered, place: Place, *, must: bool) -> Filled:
+def _one(field: Field, shape_context: ShapeContext, entered: Entered, place: Place, *, must: bool) -> Filled:
     """A field for one side, or for none."""
     if field.kind == "record":
-        return (yield from _record(field.fields, terms, entered, place))
+        return (yield from _record(field.fields, shape_context, entered, place))
     if field.kind == "list":
-        return (yield from _list(field, terms, entered, place))
+        return (yield from _list(field, shape_context, entered, place))
     bare = field.model_copy(update={"only_if": {}, "unless": {}})
     empty = field.optional or (field.kind == "choices" and not must)
-    return (yield from _leaf(Step(place, bare, field.about, empty), terms, entered))
+    return (yield from _leaf(Step(place, bare, field.about, empty), shape_context, entered))
 
 
-def _list(field: Field, terms: ShapeContext, entered: Entered, place: Place) -> Filled:
+def _list(field: Field, shape_context: ShapeContext, entered: Entered, place: Place) -> Filled:
     """Item after item, until the first question of one is left empty; of records that may well begin with nothing,
     until no further one is wanted."""
     items: list[Any] = []
-    while len(items) < MOST_ITEMS:
+    while len(items) < MAX_ITEMS:
         here = (*place, str(len(items) + 1))
         lacking = max(0, int(field.least or 0) - len(items))
         if not field.fields:
             step = Step(here, Field(kind="text", optional=True), field.about, True, True, lacking)
-            item = yield from _leaf(step, terms, entered)
+            item = yield from _leaf(step, shape_context, entered)
             if item is None or item is _MISSING:
                 return items if item is None else _MISSING
         else:
-            step = _first(field, terms, here) or Step((*here, GATE), Field(kind="flag"), field.about)
+            step = _first(field, shape_context, here) or Step((*here, GATE), Field(kind="flag"), field.about)
             step = step._replace(lacking=lacking)
-            begun = _returned(_leaf(step, terms, entered))
+            begun = _returned(_leaf(step, shape_context, entered))
             if begun is None or begun is False or begun is _MISSING:
                 yield step
                 return _MISSING if begun is _MISSING else items
             if step.place[-1] == GATE:
                 yield step
-            item = yield from _record(field.fields, terms, entered, here, step)
+            item = yield from _record(field.fields, shape_context, entered, here, step)
             if item is _MISSING:
                 return _MISSING
         items.append(item)
     return items
 
 
-def _first(field: Field, terms: ShapeContext, here: Place) -> Step | None:
+def _first(field: Field, shape_context: ShapeContext, here: Place) -> Step | None:
     """The question that begins an item of a list of records and, left empty, ends the list; None where nothing may
     be an answer to it."""
-    name, first = next(iter(fields_asked(field.fields, terms).items()), ("", None))
+    name, first = next(iter(fields_asked(field.fields, shape_context).items()), ("", None))
     if first is None or first.kind not in _ALONE or first.optional or first.per_side or first.only_if or first.unless:
         return None
     about = "; ".join(part for part in (field.about, first.about) if part)
     return Step((*here, name), first, about, True, True)
 
 
-def _leaf(step: Step, terms: ShapeContext, entered: Entered) -> Filled:
+def _leaf(step: Step, shape_context: ShapeContext, entered: Entered) -> Filled:
     yield step
-    return read(step, terms, entered[step.place]) if readable(step, terms, entered) else _MISSING
+    return read(step, shape_context, entered[step.place]) if readable(step, shape_context, entered) else _MISSING
 
 
 def _returned(filled: Filled) -> Any:
@@ -438,8 +447,8 @@ def _returned(filled: Filled) -> Any:
 class _Siblings:
     """The values of the fields of one record on which others depend."""
 
-    def __init__(self, wanted: Shape, terms: ShapeContext, entered: Entered, place: Place):
-        self._wanted, self._terms, self._entered, self._place = wanted, terms, entered, place
+    def __init__(self, wanted: Shape, shape_context: ShapeContext, entered: Entered, place: Place):
+        self._wanted, self._terms, self._entered, self._place = wanted, shape_context, entered, place
         self._known: dict[str, Any] = {}
 
     def applies(self, field: Field) -> bool:

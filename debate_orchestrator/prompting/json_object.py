@@ -21,15 +21,15 @@ from debate_orchestrator.prompting.reply_code import Code, holds_code
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import short_repr
 
-LONGEST_REPAIRED = 8_000
+MAX_REPAIRED_LENGTH = 8_000
 """Characters of an object that is repaired; a longer one must be JSON as it stands."""
-_MOST_NESTED, _MOST_BARE_KEYS, _MOST_STRAY_QUOTES = 32, 100, 200
+_MAX_NESTED, _MAX_BARE_KEYS, _MAX_STRAY_QUOTES = 32, 100, 200
 """Brackets that are open at once, keys without quotes, and quotation marks within texts, of an object to repair."""
-_MOST_STARTS = 200
+_MAX_STARTS = 200
 """Opening braces of a text from which an object is looked for."""
 _NEAREST = 5
 """Opening braces before a code from which its object is looked for besides."""
-_MOST_PARTS = 20
+_MAX_PARTS = 20
 """Parts of a text between braces that are repaired."""
 
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
@@ -105,7 +105,7 @@ def find_own(text: str, code: Code) -> dict[str, Found]:
     rest = text
     for part in own:
         rest = rest[: part.start] + " " * (part.stop - part.start) + rest[part.stop :]
-    if len(own) > _MOST_PARTS:
+    if len(own) > _MAX_PARTS:
         raise ValueError("it holds too many objects with the code")
     found = {
         (part.start, part.stop): (text[part.start : part.stop], (part.value, list[str]()))
@@ -119,8 +119,8 @@ def find_own(text: str, code: Code) -> dict[str, Found]:
         raise ValueError("it holds objects with the code that differ, and marks of private working between them")
     left = _without((part for part, _ in repaired.values()), f"{public}\n{rest[begun:]}" if found else rest)
     if (start := _own_start(left, code)) is not None:
-        fault = _fault(left[start:])
-        raise ValueError(fault or f"the object with the code has faults, or ends before its {code.end_field}")
+        problem = _problem(left[start:])
+        raise ValueError(problem or f"the object with the code has faults, or ends before its {code.end_field}")
     if not found and (own or not public.strip()):
         raise PrivateAlone("the reply is private working alone")
     return {part: (value, [*_changes(text, part, text), *changes]) for part, (value, changes) in found.values()}
@@ -149,7 +149,7 @@ def _repaired_own(rest: str, public: str, code: Code) -> dict[tuple[int, int], t
     it says. `public` is the `rest` of a reply without private working. A text that does not stand in the reply as it
     is was joined from two parts by what was left out between them, and is no object of its writer's."""
     parts = dict.fromkeys((*_balanced(rest), *_outermost(rest), *_outermost(public)))
-    coded = [part for part in parts if part.casefold().count(code.text.casefold()) > 1][:_MOST_PARTS]
+    coded = [part for part in parts if part.casefold().count(code.text.casefold()) > 1][:_MAX_PARTS]
     found: dict[tuple[int, int], tuple[str, Found]] = {}
     for part in coded:
         at = rest.find(part)
@@ -229,7 +229,7 @@ def _strict_or_repaired(text: str) -> tuple[dict[str, Any], list[str]] | None:
         return None if repaired is None else (repaired, [_REPAIRED])
 
 
-def _fault(text: str) -> str:
+def _problem(text: str) -> str:
     """What is wrong with the keys of a text that begins with the object with the code; empty if that can't be told."""
     part = text[: text.rfind("}") + 1] or text
     twice = list[str]()
@@ -250,13 +250,13 @@ def _doubled(keys: Iterable[str]) -> list[str]:
 def _is_repairable(text: str) -> bool:
     """Whether a repair takes little work: it takes the square of a text that is long, deep, or made of bare words and
     quotation marks."""
-    if len(text) > LONGEST_REPAIRED:
+    if len(text) > MAX_REPAIRED_LENGTH:
         return False
     nested = accumulate((1 if mark in "[{(" else -1 for mark in _BRACKET.findall(text)), _count_open, initial=0)
     return (
-        max(nested) <= _MOST_NESTED
-        and len(_BARE_KEY.findall(text)) <= _MOST_BARE_KEYS
-        and len(_STRAY_QUOTE.findall(text)) <= _MOST_STRAY_QUOTES
+        max(nested) <= _MAX_NESTED
+        and len(_BARE_KEY.findall(text)) <= _MAX_BARE_KEYS
+        and len(_STRAY_QUOTE.findall(text)) <= _MAX_STRAY_QUOTES
     )
 
 
@@ -295,7 +295,7 @@ class _Part(NamedTuple):
 def _places(near: str, text: str) -> list[int]:
     """The first places of a text in another, in whatever case."""
     found = re.finditer(re.escape(near), text, re.IGNORECASE) if near else ()
-    return [match.start() for match in islice(found, _MOST_PARTS)]
+    return [match.start() for match in islice(found, _MAX_PARTS)]
 
 
 def _strict_objects(text: str, near: str = "") -> list[_Part]:
@@ -304,7 +304,7 @@ def _strict_objects(text: str, near: str = "") -> list[_Part]:
     found: list[_Part] = []
     decoder, end = json.JSONDecoder(), 0
     braces = [match.start() for match in re.finditer(r"\{", text)]
-    starts = set(braces[:_MOST_STARTS])
+    starts = set(braces[:_MAX_STARTS])
     for place in _places(near, text) if len(braces) > len(starts) else ():
         last = bisect_left(braces, place)
         starts.update(braces[max(0, last - _NEAREST) : last])

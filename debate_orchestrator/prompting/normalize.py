@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.schema import (
-    MOST_ITEMS,
+    MAX_ITEMS,
     Field,
     Shape,
     ShapeContext,
@@ -25,7 +25,7 @@ from debate_orchestrator.prompting.reply_code import CODE, Code, coded_shape, ph
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import short_repr, with_hint
 
-MOST_CHANGES = 40
+MAX_CHANGES = 40
 """Changes that are told one by one."""
 _SYNONYMS = {"tie": ("draw", "a tie", "a draw", "tied"), "no decision": ("undecided",), "both": ("both sides",)}
 """Option of a choice to what it is called otherwise."""
@@ -68,7 +68,7 @@ class Reading(NamedTuple):
     """With every value that has one meaning in the form that the shape asks for."""
     changes: list[str]
     """What was changed, a short line each."""
-    complaints: list[str]
+    problems: list[str]
     """What in the reply may not be its writer's: places without the code, and fields out of order."""
     unknown: list[str]
     """Keys that the shape does not have."""
@@ -77,21 +77,21 @@ class Reading(NamedTuple):
 def normalize(
     shape: Mapping[str, Field],
     value: Any,
-    terms: ShapeContext,
+    shape_context: ShapeContext,
     sides: Mapping[str, frozenset[str]],
     code: Code | None = None,
 ) -> Reading:
     """The reading of a reply of this shape. `sides` are the `side_phrases` of each side. Where a `code` is given, it
     has to stand in all its places and in no other, and the fields in the order of the shape. `value` itself is left as
     it is."""
-    reading = _Reading(terms, sides, code)
-    record = reading.record(shape if code is None else coded_shape(shape, terms, code), value, "")
-    if code is not None and not reading.complaints and code.count_in(value) != reading.codes:
+    reading = _Reading(shape_context, sides, code)
+    record = reading.record(shape if code is None else coded_shape(shape, shape_context, code), value, "")
+    if code is not None and not reading.problems and code.count_in(value) != reading.codes:
         problem = "the code of the turn stands within a text or out of its places."
-        reading.complaints.append(with_hint(problem, "write it in its places alone"))
-    more = len(reading.changes) - MOST_CHANGES
-    changes = [*reading.changes[:MOST_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
-    return Reading(record, changes, reading.complaints, reading.unknown)
+        reading.problems.append(with_hint(problem, "write it in its places alone"))
+    more = len(reading.changes) - MAX_CHANGES
+    changes = [*reading.changes[:MAX_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
+    return Reading(record, changes, reading.problems, reading.unknown)
 
 
 def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> tuple[Any, list[str]]:
@@ -110,10 +110,10 @@ def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> t
 class _Reading:
     """The reading of one reply, with the changes so far."""
 
-    def __init__(self, terms: ShapeContext, sides: Mapping[str, frozenset[str]], code: Code | None):
-        self.terms, self.sides, self.code = terms, sides, code
+    def __init__(self, shape_context: ShapeContext, sides: Mapping[str, frozenset[str]], code: Code | None):
+        self.shape_context, self.sides, self.code = shape_context, sides, code
         self.changes: list[str] = []
-        self.complaints: list[str] = []
+        self.problems: list[str] = []
         self.codes = 0
         """The places in which the code was found so far."""
         self.unknown: list[str] = []
@@ -126,7 +126,7 @@ class _Reading:
         value = self._decoded(value, dict, where.rstrip("."))
         if not isinstance(value, dict):
             return value
-        fields = fields_asked(shape, self.terms)
+        fields = fields_asked(shape, self.shape_context)
         keyed = self._keyed(value, fields)
         if self.code is not None:
             keyed = self._without_codes(fields, self.code, keyed, where)
@@ -153,10 +153,10 @@ class _Reading:
                 self.codes += 1
             else:
                 hint = f'write "{name}": "{code.text}" {places[name]}'
-                self.complaints.append(with_hint(f"{where}{name}: the code of the turn is missing here.", hint))
+                self.problems.append(with_hint(f"{where}{name}: the code of the turn is missing here.", hint))
         wanted, written = ([name for name in part if name in other] for part, other in ((names, keyed), (keyed, names)))
         if moved := next((name for name, other in zip(written, wanted, strict=True) if name != other), None):
-            self.complaints.append(f"{where}{moved}: it is out of place; write it {places[moved]}.")
+            self.problems.append(f"{where}{moved}: it is out of place; write it {places[moved]}.")
         return {name: item for name, item in keyed.items() if fields.get(name) is not CODE}
 
     def _keyed(self, value: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -179,7 +179,7 @@ class _Reading:
     def _field(self, field: Field, value: Any, where: str) -> Any:
         if field.optional and _means_nothing(field, value):
             return self._changed(where, value, empty_value(field))
-        keys = field.keys(self.terms)
+        keys = field.keys(self.shape_context)
         if value is None and not keys and field.kind in ("list", "choices", "turns"):
             return self._changed(where, value, [])
         if keys:
@@ -199,7 +199,7 @@ class _Reading:
             case "record":
                 return self.record(field.fields, value, f"{where}.")
             case "scores":
-                return self._each(self.terms.sides, value, where, self._marks)
+                return self._each(self.shape_context.sides, value, where, self._marks)
             case "list" | "choices" | "turns":
                 return self._list(field, value, where)
         read = self._scalar(field, value)
@@ -225,9 +225,9 @@ class _Reading:
     def _marks(self, value: Any, where: str) -> Any:
         if not isinstance(value, dict):
             return value
-        marks = self._keyed(value, self.terms.criteria)
-        for name in self.terms.criteria:
-            if name in marks and (read := _number(marks[name], *self.terms.scale(name))) is not None:
+        marks = self._keyed(value, self.shape_context.criteria)
+        for name in self.shape_context.criteria:
+            if name in marks and (read := _number(marks[name], *self.shape_context.scale(name))) is not None:
                 marks[name] = self._changed(f"{where}.{name}", marks[name], read)
         return marks
 
@@ -235,7 +235,7 @@ class _Reading:
         value = self._decoded(value, list, where)
         if isinstance(value, str if field.kind != "list" or not field.fields else dict):
             value = self._changed(where, value, [value])
-        if not isinstance(value, list) or len(value) > MOST_ITEMS:
+        if not isinstance(value, list) or len(value) > MAX_ITEMS:
             return value
         if field.kind == "turns":
             return self._turns(value, where)
@@ -252,7 +252,7 @@ class _Reading:
             return item
         if (text := text_behind(item, self.code)) is None:
             problem = f"{where}: this item of the list lacks the code of the turn."
-            self.complaints.append(with_hint(problem, f'begin it with "{self.code.text} ", as every item'))
+            self.problems.append(with_hint(problem, f'begin it with "{self.code.text} ", as every item'))
             return item
         self.codes += 1
         return text
@@ -271,11 +271,11 @@ class _Reading:
 
     def _turn(self, value: Any) -> str | None:
         turn_id = value.strip(" `'\"[]().").casefold() if isinstance(value, str) else ""
-        return turn_id if turn_id in self.terms.turn_ids else None
+        return turn_id if turn_id in self.shape_context.turn_ids else None
 
     def _option(self, field: Field, value: Any) -> str | None:
         """The option that a value can only mean."""
-        options = field.of or self.terms.sides
+        options = field.of or self.shape_context.sides
         if not isinstance(value, str) or value in options:
             return value if isinstance(value, str) else None
         if _UNCLEAR.search(value):

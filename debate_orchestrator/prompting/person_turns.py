@@ -4,7 +4,7 @@ wrong with a reply, and what handing it in does."""
 from __future__ import annotations
 
 from debate_orchestrator.core import rapporteur, speech_rules, transcript
-from debate_orchestrator.core.events import Reply, Voted
+from debate_orchestrator.core.events import Reply, Submitted
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR, TIE, Turn
 from debate_orchestrator.core.schema import ShapeContext
@@ -29,19 +29,19 @@ def hides_ballots(debate: DebateState) -> bool:
     return model_spec.HUMAN in panel and len(panel) > 1
 
 
-def part_name(part: str, terms: ShapeContext, format: Format) -> str:
+def part_name(part: str, shape_context: ShapeContext, format: Format) -> str:
     """What a side, a criterion or a field is called."""
-    if part in terms.sides:
+    if part in shape_context.sides:
         return format.name_of(part)
-    return format.rubric.criteria[part].title if part in terms.criteria else transcript.title(part)
+    return format.rubric.criteria[part].title if part in shape_context.criteria else transcript.title(part)
 
 
-def step_label(step: Step, terms: ShapeContext, format: Format) -> str:
+def step_label(step: Step, shape_context: ShapeContext, format: Format) -> str:
     """What a question of a form is about; of a line of scores with the criteria in their order."""
-    named = label(step.place, lambda part: part_name(part, terms, format))
+    named = label(step.place, lambda part: part_name(part, shape_context, format))
     if step.field.kind != "scores":
         return named
-    return f"{named}: {', '.join(part_name(name, terms, format) for name in terms.criteria)}"
+    return f"{named}: {', '.join(part_name(name, shape_context, format) for name in shape_context.criteria)}"
 
 
 def reply_problems(debate: DebateState, turn: Turn, brief: Brief, text: str) -> list[str]:
@@ -50,7 +50,7 @@ def reply_problems(debate: DebateState, turn: Turn, brief: Brief, text: str) -> 
     try:
         replies.parse_reply(debate, turn, reply, brief.code)
     except BadReply as error:
-        return [problem.removeprefix(f"{turn.id}: ") for problem in error.complaints]
+        return [problem.removeprefix(f"{turn.id}: ") for problem in error.problems]
     return []
 
 
@@ -61,7 +61,7 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
         event = replies.parse_reply(debate, turn, Reply(text=text, brief="", by=model_spec.HUMAN), None)
     except BadReply:
         return []
-    ballot = event.ballot if isinstance(event, Voted) else {}
+    ballot = event.data if isinstance(event, Submitted) else {}
     if turn.role == RAPPORTEUR:
         found = rapporteur.quality_problems(debate, turn, ballot)
         return [*found, "What stays as it is stands in the report."] if found else []

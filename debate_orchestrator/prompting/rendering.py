@@ -32,22 +32,24 @@ its templates for every turn, and each attempt would cost the whole limit."""
 SECONDS = 30.0
 """Wall-clock seconds for a task; `template_worker` limits the processor time."""
 _PLAIN = frozenset({str, int, float, bool, type(None)})
-_LARGEST = 64_000_000
+_MAX_SIZE = 64_000_000
 """Bytes that an answer may have: the longest text, with every character escaped."""
 _TOO_MUCH = "the template takes too long, or too much memory."
 
 
-def render(names: Sequence[str], values: Mapping[str, Any], terms: FunctionContext, own: Mapping[str, str]) -> str:
+def render(
+    names: Sequence[str], values: Mapping[str, Any], shape_context: FunctionContext, own: Mapping[str, str]
+) -> str:
     """The text of the first of these templates that exists, over `plain_data`.
 
     Raises BadFormat, with file and line, if it can't be rendered.
     """
     if own:
-        path = templates.told(names[0], own)
+        path = templates.shown_path(names[0], own)
         key = path, hash(frozenset(own.items()))
         if key in _stopped:
             raise BadFormat(f"{path}: {_TOO_MUCH}")
-        known = terms.nonce, dict(terms.names), dict(terms.labels)
+        known = shape_context.nonce, dict(shape_context.names), dict(shape_context.labels)
         answer = _worker().do({"own": dict(own), "names": [*names], "values": values, "terms": known})
         if answer is None:
             _stopped.add(key)
@@ -57,7 +59,7 @@ def render(names: Sequence[str], values: Mapping[str, Any], terms: FunctionConte
         place, reason = answer["place"], answer["reason"]
     else:
         try:
-            return shipped().rendered(names, values, terms)
+            return shipped().rendered(names, values, shape_context)
         except Exception as error:
             found = templates.error_location(error, own)
             if found is None:
@@ -68,7 +70,7 @@ def render(names: Sequence[str], values: Mapping[str, Any], terms: FunctionConte
 
 
 def check_templates(own: Mapping[str, str], roots: Mapping[str, EntryTemplate]) -> list[str]:
-    """As `templates.find_mistakes`, for templates that may come from a stranger."""
+    """As `templates.find_problems`, for templates that may come from a stranger."""
     answer = _worker().do({"own": dict(own), "roots": {name: _listed(root) for name, root in roots.items()}})
     if answer is None:
         return [f"{next(iter(own), 'the templates')}: {_TOO_MUCH}"]
@@ -87,11 +89,12 @@ def shipped() -> Sandbox:
 
 def plain_data(value: Any) -> Any:
     """A value as templates see it: dicts, lists, text, numbers, bools and None, none of a subclass with methods of its
-    own. A model becomes a dict of its fields. Raises TypeError for anything else."""
+    own. A model becomes a dict of its fields, under the names that journals have for them. Raises TypeError for
+    anything else."""
     if type(value) in _PLAIN:
         return value
     if isinstance(value, BaseModel):
-        return {name: plain_data(getattr(value, name)) for name in _field_names(type(value))}
+        return {key: plain_data(getattr(value, name)) for key, name in _keys(type(value))}
     if isinstance(value, Mapping):
         return {str(key): plain_data(held) for key, held in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -106,8 +109,9 @@ def plain_data(value: Any) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _field_names(kind: type[BaseModel]) -> tuple[str, ...]:
-    return tuple(kind.model_fields)
+def _keys(kind: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    by_alias = kind.model_config.get("serialize_by_alias", False)
+    return tuple(((field.alias if by_alias else None) or name, name) for name, field in kind.model_fields.items())
 
 
 class _Worker:
@@ -156,7 +160,7 @@ class _Worker:
         limit = threading.Timer(SECONDS, self._process.kill)
         limit.start()
         try:
-            return self._process.stdout.readline(_LARGEST).rstrip(b"\n")
+            return self._process.stdout.readline(_MAX_SIZE).rstrip(b"\n")
         finally:
             limit.cancel()
 

@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
-from debate_orchestrator.core.events import Declined, Reply, Spoke, Voted
+from debate_orchestrator.core.events import Declined, Reply, Spoke, Submitted
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
@@ -23,11 +23,11 @@ from debate_orchestrator.prompting.reply_code import Code, needs_code, phrase
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, short_repr
 
-LARGEST = 256 * 1024
+MAX_SIZE = 256 * 1024
 """Bytes that a reply may have: about 40,000 words, eighty times what any phase asks for."""
 
 ESCAPE = "escape the quotation marks inside texts"
-_MOST_KEYS = 20
+_MAX_KEYS = 20
 """Unknown keys of a reply that are looked for in it."""
 _BEFORE_SIDE = ("side", "researcher", "debater", "speaker", "participant", "position", "team", "seat")
 """What a side's letter may follow."""
@@ -36,8 +36,8 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 def decode(turn_id: str, data: bytes) -> str:
     """The text of a reply that came as bytes. Raises BadReply if it is empty, too long or not text."""
-    if len(data) > LARGEST:
-        problem = f"{turn_id}: the reply has {len(data):,} bytes; at most {LARGEST:,} are taken."
+    if len(data) > MAX_SIZE:
+        problem = f"{turn_id}: the reply has {len(data):,} bytes; at most {MAX_SIZE:,} are taken."
         raise BadReply(problem, hint="shorten it")
     try:
         text = data.decode("utf-8-sig")
@@ -55,15 +55,15 @@ def stored(reply: Reply) -> Reply:
 
 
 def _check_text(turn_id: str, text: str) -> None:
-    if len(text) > LARGEST:
-        raise BadReply(f"{turn_id}: the reply has {len(text):,} characters; at most {LARGEST:,} bytes are taken.")
+    if len(text) > MAX_SIZE:
+        raise BadReply(f"{turn_id}: the reply has {len(text):,} characters; at most {MAX_SIZE:,} bytes are taken.")
     if not text.strip():
         raise BadReply(f"{turn_id}: the reply is empty.", hint="answer the turn's brief")
 
 
 def parse_reply(
     debate: DebateState, turn: Turn, reply: Reply, code: Code | None, *, last: bool = False
-) -> Spoke | Declined | Voted:
+) -> Spoke | Declined | Submitted:
     """The event that a reply amounts to. `code` is that of the brief that it answers. A reply after which no other is
     asked for is the `last`: it is not sent back for its quality alone. Neither is a person's, who is told before
     handing it in. Raises BadReply, with every complaint, if it can't be used."""
@@ -72,8 +72,8 @@ def parse_reply(
         asked = {"text": reply.code} if reply.code else {}
         code = code.model_copy(update=asked) if needs_code(reply.by) else None
     reply, shape = stored(reply), debate.shape(turn)
-    if recorded is not None and recorded.complaints:
-        raise BadReply(recorded.complaints)
+    if recorded is not None and recorded.problems:
+        raise BadReply(recorded.problems)
     if reply.ended == "refused" and turn.speaking:
         return Declined(turn=turn.id, reply=reply)
     _check_text(turn.id, reply.text)
@@ -85,28 +85,28 @@ def parse_reply(
     if reply.ended == "cut":
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
-    if recorded is not None and recorded.ballot is not None:
-        found, code = [(recorded.ballot, list(recorded.changes))], None
+    if recorded is not None and recorded.data is not None:
+        found, code = [(recorded.data, list(recorded.changes))], None
     else:
         found = _found(turn.id, reply.text, code)
     reading = _read(debate, turn, shape, found, code)
-    if complaints := [*reading.complaints, *check(shape, reading.value, schedule.terms(debate, turn))]:
+    if problems := [*reading.problems, *check(shape, reading.value, schedule.shape_context(debate, turn))]:
         if _may_end_early(reply.text, reading, code):
-            complaints.append(f"a text of the reply may end too early. Try: {ESCAPE}.")
-        raise BadReply([f"{turn.id}: {complaint}" for complaint in complaints])
+            problems.append(f"a text of the reply may end too early. Try: {ESCAPE}.")
+        raise BadReply([f"{turn.id}: {problem}" for problem in problems])
     if recorded is None and not last and reply.by != model_spec.HUMAN:
         _check_quality(debate, turn, reading.value)
-    return Voted(turn=turn.id, ballot=reading.value, reply=reply, changes=tuple(reading.changes))
+    return Submitted(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
 
 
 def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], code: Code | None) -> Reading:
     """The reading of a structured reply from the objects that are it, which must not differ."""
-    terms, sides = schedule.terms(debate, turn), _sides(debate, turn)
-    names, called = fields_asked(shape, terms), (turn.phase.reply, turn.phase.name)
+    shape_context, sides = schedule.shape_context(debate, turn), _sides(debate, turn)
+    names, called = fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name)
     readings: list[Reading] = []
     for found, changes in objects:
         bare, wrapped = unwrapped(found, names, called)
-        reading = normalize(shape, bare, terms, sides, code)
+        reading = normalize(shape, bare, shape_context, sides, code)
         readings.append(reading._replace(changes=[*changes, *wrapped, *reading.changes]))
     if any(reading.value != readings[0].value for reading in readings):
         problem = f"{turn.id}: the reply holds {len(readings)} JSON objects with the code, and they differ."
@@ -119,7 +119,7 @@ def _may_end_early(text: str, reading: Reading, code: Code | None) -> bool:
     right behind a text."""
     if code is None:
         return False
-    keys = "|".join(re.escape(json.dumps(key, ensure_ascii=False)) for key in reading.unknown[:_MOST_KEYS])
+    keys = "|".join(re.escape(json.dumps(key, ensure_ascii=False)) for key in reading.unknown[:_MAX_KEYS])
     return bool(keys) and re.search(rf"\w[^\w\s\"]?\"\s*}}?,\s*(?:{keys})\s*:", text) is not None
 
 
@@ -128,12 +128,12 @@ def _check_quality(debate: DebateState, turn: Turn, ballot: dict[str, Any]) -> N
     leaves as it is has its shape, and the report says what is wrong with it."""
     first = turn.role == RAPPORTEUR and not rapporteur.was_sent_back(debate, turn)
     if first and (found := rapporteur.quality_problems(debate, turn, ballot)):
-        raise BadReply(rapporteur.complaints(turn, found))
+        raise BadReply(rapporteur.resend_problems(turn, found))
 
 
 def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
     """Side to the phrases that mean it in a reply to this turn, and no other side."""
-    format, positions = debate.format, debate.opened.setup.positions
+    format, positions = debate.format, debate.opened.settings.positions
     holders = {side: debate.side_swap.side(side) if turn.mirrored else side for side in format.sides}
     phrases = {
         side: _side_phrases(side, format.name_of(side), format.seats[holder].side, positions[holder])

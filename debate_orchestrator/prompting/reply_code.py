@@ -23,7 +23,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, fields_asked, json_schema
 from debate_orchestrator.core.state import DebateState, Plan
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util import model_spec
 
 CODE = Field(kind="text", about="the code that stands at the end of the task")
@@ -43,7 +43,7 @@ _openings: WeakKeyDictionary[Plan, str] = WeakKeyDictionary()
 """A debate's plan, which all its states share, to the sha256 of its opening."""
 
 
-class Code(Value):
+class Code(FrozenModel):
     """The code of a turn, and the names of the fields that hold it: the first of the reply and of every record in a
     list, and the last of the reply. Those between have the first name and a number: `code_2`."""
 
@@ -98,7 +98,7 @@ def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:
     """The letters of a turn's code. They depend on all that the turn hears, so that a code read in a journal does not
     fit a copy of that journal with another speech in it."""
     opened = debate.opened
-    heard = [(other.id, debate.answers[other.id].reply.text) for other in schedule.heard(debate, turn)]
+    heard = [(other.id, debate.replies[other.id].reply.text) for other in schedule.heard(debate, turn)]
     questions = [entry.text for entry in schedule.questions_put_to(debate, turn)]
     if debate.plan not in _openings:
         _openings[debate.plan] = hashlib.sha256(opened.model_dump_json().encode()).hexdigest()
@@ -107,25 +107,25 @@ def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:
     return "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(_LENGTH))
 
 
-def coded_shape(shape: Mapping[str, Field], terms: ShapeContext, code: Code) -> Shape:
+def coded_shape(shape: Mapping[str, Field], shape_context: ShapeContext, code: Code) -> Shape:
     """The fields that are asked for, in their order, with `CODE` in the places of the code."""
-    inner, _ = _coded(shape, terms, code, count(2), False)
+    inner, _ = _coded(shape, shape_context, code, count(2), False)
     return {code.field: CODE, **inner, code.end_field: CODE}
 
 
 def _coded(
-    shape: Mapping[str, Field], terms: ShapeContext, code: Code, numbers: Iterator[int], words: bool
+    shape: Mapping[str, Field], shape_context: ShapeContext, code: Code, numbers: Iterator[int], words: bool
 ) -> tuple[Shape, bool]:
     """The fields of a record with the code in its places, and whether free words stand behind the last code. `words`
     says so for what stands before the record."""
     fields: Shape = {}
-    for name, field in fields_asked(shape, terms).items():
-        items = field.kind == "list" or bool(field.fields and field.keys(terms))
-        if words and not items and _decides(field, terms):
+    for name, field in fields_asked(shape, shape_context).items():
+        items = field.kind == "list" or bool(field.fields and field.keys(shape_context))
+        if words and not items and _decides(field, shape_context):
             fields[f"{code.field}_{next(numbers)}"], words = CODE, False
         fields[name] = field
         if field.fields:
-            inner, worded = _coded(field.fields, terms, code, numbers, words and not items)
+            inner, worded = _coded(field.fields, shape_context, code, numbers, words and not items)
             first = {code.field: CODE} if items else {}
             fields[name] = field.model_copy(update={"fields": first | inner})
             words = worded or (words and items)
@@ -133,15 +133,18 @@ def _coded(
     return fields, words
 
 
-def _decides(field: Field, terms: ShapeContext) -> bool:
+def _decides(field: Field, shape_context: ShapeContext) -> bool:
     """Whether a field holds more than free words; lists have a code in each item."""
-    inner = fields_asked(field.fields, terms).values() if field.kind == "record" else ()
-    return any(_decides(part, terms) for part in inner) if inner else field.kind not in _WORDS
+    inner = fields_asked(field.fields, shape_context).values() if field.kind == "record" else ()
+    return any(_decides(part, shape_context) for part in inner) if inner else field.kind not in _WORDS
 
 
-def coded_schema(shape: Mapping[str, Field], terms: ShapeContext, code: Code) -> dict[str, Any]:
+def coded_schema(shape: Mapping[str, Field], shape_context: ShapeContext, code: Code) -> dict[str, Any]:
     """The JSON Schema of a reply with any text for the code, so that all turns of a kind have the same."""
-    text, plain = json.dumps(json_schema(coded_shape(shape, terms, code), terms)), json.dumps(_TEXT_ITEM)
+    text, plain = (
+        json.dumps(json_schema(coded_shape(shape, shape_context, code), shape_context)),
+        json.dumps(_TEXT_ITEM),
+    )
     described = json.dumps(_TEXT_ITEM | {"description": _begins_with(CODE.about)})
     return dict(json.loads(text.replace(f'"items": {plain}', f'"items": {described}')))
 
@@ -195,17 +198,17 @@ def _with_code(field: Field, value: Any, code: Code) -> Any:
     return value
 
 
-def skeleton(shape: Shape, terms: ShapeContext, code: Code) -> list[str]:
+def skeleton(shape: Shape, shape_context: ShapeContext, code: Code) -> list[str]:
     """The fields of a coded shape as they are written in JSON, each with an ellipsis for what it holds."""
-    return [f'"{name}": {_outline(field, terms, code)}' for name, field in shape.items()]
+    return [f'"{name}": {_outline(field, shape_context, code)}' for name, field in shape.items()]
 
 
-def _outline(field: Field, terms: ShapeContext, code: Code) -> str:
+def _outline(field: Field, shape_context: ShapeContext, code: Code) -> str:
     if field is CODE:
         return f'"{code.text}"'
-    if keys := field.keys(terms) if field.fields else ():
-        return f'{{"{keys[0]}": {_outline(field.single, terms, code)}, ...}}'
-    record = f"{{{', '.join(skeleton(field.fields, terms, code))}}}"
+    if keys := field.keys(shape_context) if field.fields else ():
+        return f'{{"{keys[0]}": {_outline(field.single, shape_context, code)}, ...}}'
+    record = f"{{{', '.join(skeleton(field.fields, shape_context, code))}}}"
     if field.kind == "list":
         return f"[{record}, ...]" if field.fields else f'["{code.text} ...", ...]'
     return record if field.fields else "..."

@@ -21,7 +21,7 @@ MEMORY = 512_000_000
 """Bytes of address space."""
 READY = "ready"
 """The first line that it prints, when everything is imported."""
-LONGEST = 4_000_000
+MAX_LENGTH = 4_000_000
 """Characters that a rendered template may have."""
 
 
@@ -75,8 +75,8 @@ def _answer(sandbox: templates.Sandbox, task: dict[str, Any]) -> dict[str, Any]:
             )
             for name, (kinds, where) in task["roots"].items()
         }
-        return {"mistakes": templates.find_mistakes(sandbox, own, roots)}
-    first = templates.told(task["names"][0], own)
+        return {"mistakes": templates.find_problems(sandbox, own, roots)}
+    first = templates.shown_path(task["names"][0], own)
     try:
         text = sandbox.rendered(task["names"], task["values"], templates.FunctionContext(*task["terms"]))
     except MemoryError:
@@ -88,8 +88,8 @@ def _answer(sandbox: templates.Sandbox, task: dict[str, Any]) -> dict[str, Any]:
         }
     if any("\ud800" <= char <= "\udfff" for char in text):
         return {"place": first, "reason": "the text holds half a surrogate pair, which is not a character"}
-    if len(text) > LONGEST:
-        return {"place": first, "reason": f"the text has {len(text):,} characters; at most {LONGEST:,} are allowed"}
+    if len(text) > MAX_LENGTH:
+        return {"place": first, "reason": f"the text has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed"}
     return {"text": text}
 
 

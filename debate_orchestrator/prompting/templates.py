@@ -232,7 +232,7 @@ def _points(value: float) -> str:
     return decimals(Fraction(value).limit_denominator(1_000_000))
 
 
-def told(template: str, own: Iterable[str]) -> str:
+def shown_path(template: str, own: Iterable[str]) -> str:
     """A template's path for messages: a shipped one begins with `prompts/`."""
     return template if template in own else f"prompts/{template}"
 
@@ -241,12 +241,12 @@ def error_location(error: BaseException, own: Iterable[str]) -> str | None:
     """The file and line of the template in which an error happened; None if it was in none."""
     root = f"{resources.prompts()}{os.sep}"
     if isinstance(error, TemplateSyntaxError) and error.name:
-        return f"{told(error.name, own)}:{error.lineno}"
+        return f"{shown_path(error.name, own)}:{error.lineno}"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename.endswith(ENDING):
-            return f"{told(frame.filename.removeprefix(root).replace(os.sep, '/'), own)}:{frame.lineno}"
+            return f"{shown_path(frame.filename.removeprefix(root).replace(os.sep, '/'), own)}:{frame.lineno}"
     if isinstance(error, TemplateNotFound):
-        return told(str(error.name), own)
+        return shown_path(str(error.name), own)
     return None
 
 
@@ -362,7 +362,7 @@ class EntryTemplate(NamedTuple):
     """The place to name in messages if the template is not the user's own."""
 
 
-def find_mistakes(environment: Environment, own: Mapping[str, str], roots: Mapping[str, EntryTemplate]) -> list[str]:
+def find_problems(environment: Environment, own: Mapping[str, str], roots: Mapping[str, EntryTemplate]) -> list[str]:
     """Every mistake in the templates in `own`, which are the user's, and in how they use the shipped ones.
 
     `roots` are the templates that briefs are rendered from, by name; names without a template are passed over. A
@@ -378,18 +378,18 @@ def find_mistakes(environment: Environment, own: Mapping[str, str], roots: Mappi
             checks[name] = TemplateCheck(environment, name, source)
         return checks[name]
 
-    complaints: dict[str, None] = {}  # an ordered set: two briefs may find the same mistake
+    problems: dict[str, None] = {}  # an ordered set: two briefs may find the same mistake
     reached: set[str] = set()
     any_brief = frozenset().union(*(names.given for root in roots.values() for names in root.kinds))
     for name, root in roots.items():
         for names in root.kinds:
-            complaints |= dict.fromkeys(_unknown_names(name, names, root.where, check, own, reached, any_brief))
+            problems |= dict.fromkeys(_unknown_names(name, names, root.where, check, own, reached, any_brief))
     for name in own:
-        complaints |= dict.fromkeys(f"{name}:{line}: {problem}" for line, problem in check(name).mistakes)
+        problems |= dict.fromkeys(f"{name}:{line}: {problem}" for line, problem in check(name).mistakes)
         if name not in reached:
             names = KnownNames("no", any_brief)
-            complaints |= dict.fromkeys(_unknown_names(name, names, name, check, own, reached, any_brief))
-    return list(complaints)
+            problems |= dict.fromkeys(_unknown_names(name, names, name, check, own, reached, any_brief))
+    return list(problems)
 
 
 def _unknown_names(
@@ -418,7 +418,7 @@ def _unknown_names(
         for used, line in template.uses.items():
             if used in given or (used in template.asks and used in any_brief):
                 continue
-            at, user = (f"{name}:{line}", "") if name in own else (where, f", which {told(name, own)} uses")
+            at, user = (f"{name}:{line}", "") if name in own else (where, f", which {shown_path(name, own)} uses")
             subject = "no brief provides" if names.whose == "no" else f"{names.whose} brief does not provide"
             problem = f"{at}: {subject} the name {short_repr(used)}{user}."
             if used in any_brief:

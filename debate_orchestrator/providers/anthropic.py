@@ -10,7 +10,7 @@ from urllib.parse import quote
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import api, faults, limits, pricing, profiles, servers
+from debate_orchestrator.providers import api, call_errors, limits, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_marks
 from debate_orchestrator.providers.options import Option, Refusals
 from debate_orchestrator.providers.provider import Permissions, Piece
@@ -18,9 +18,9 @@ from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 problem = servers.spec_problem
-_MOST_TOKENS = 32_000
+_MAX_TOKENS = 32_000
 """Tokens that an answer may have, with thinking."""
-_MOST_UNKNOWN = 8_192
+_MAX_UNKNOWN = 8_192
 """The same for a model that is not in the price table: many servers refuse to be asked for more."""
 _SEARCH_TOOL = {"type": "web_search_20260209", "name": "web_search", "max_uses": 5}
 _SEARCH_PAUSES = 4
@@ -52,10 +52,10 @@ class Messages(api.ApiModel):
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The answer to one brief, as `Provider` says. One that pauses in a search is several requests."""
         base, options = self._request(brief), options_of(brief, self.name)
-        answer = MessagesAnswer()
-        clock = faults.SilenceClock(self.current.state.retry_for)
+        answer = MessagesReply()
+        clock = call_errors.SilenceClock(self.current.state.retry_for)
         for _ in range(_SEARCH_PAUSES):
-            answer = MessagesAnswer(answer)
+            answer = MessagesReply(answer)
             await self.listen(base, options, answer, brief, clock, on_text)
             if answer.stop != "pause_turn":
                 break
@@ -79,7 +79,7 @@ class Messages(api.ApiModel):
         return await self.about_batches(create)
 
     async def find_batches(self, name: str, size: int, since: float) -> list[str]:
-        """As `TakesBatches` says. The API keeps no name of a batch, so size and time have to do."""
+        """As `BatchApi` says. The API keeps no name of a batch, so size and time have to do."""
 
         async def found(client: Any) -> list[str]:
             batches = []
@@ -104,13 +104,13 @@ class Messages(api.ApiModel):
         text: str = await self.managed(lambda client: client.get(path, cast_to=str))
         return self.batch_replies((call, self._batched(line.get("result"))) for call, line in api.batch_lines(text))
 
-    def _batched(self, result: Any) -> MessagesAnswer | str:
+    def _batched(self, result: Any) -> MessagesReply | str:
         """The answer in the result of one call; why there is none."""
         result = result if isinstance(result, dict) else {}
         if result.get("type") != "succeeded" or not isinstance(result.get("message"), dict):
             error = result.get("error")
             return f"{result.get('type')} {error if error is not None else ''}".strip()
-        answer = MessagesAnswer()
+        answer = MessagesReply()
         answer.take_whole(result["message"])
         return answer
 
@@ -143,15 +143,17 @@ class Messages(api.ApiModel):
     def refusal(self, error: Exception) -> ExternalError | None:
         sdk = self.sdk()
         if isinstance(error, sdk.APIStatusError):
-            message = faults.quote(error.api_message or error.message)
-            return faults.refused(self.name, error.status_code, message, error.response.headers, str(error.type or ""))
+            message = call_errors.quote(error.api_message or error.message)
+            return call_errors.refused(
+                self.name, error.status_code, message, error.response.headers, str(error.type or "")
+            )
         if isinstance(error, sdk.CredentialsError) or (isinstance(error, TypeError) and "authentication" in str(error)):
-            what = "there is no key and no profile" if isinstance(error, TypeError) else faults.quote(error)
+            what = "there is no key and no profile" if isinstance(error, TypeError) else call_errors.quote(error)
             hint = f"Try: set {self.server.keys[0]}, or sign in with the vendor's own tool; `debate models` tells more."
             return ProviderFailed(f"{self.name} has no credentials: {what}. {hint}")
         if isinstance(error, sdk.WorkloadIdentityError):  # its text quotes a server that was sent a token
             status = f" (HTTP {error.status_code})" if error.status_code else ""
-            return faults.broken(self.name, f"no token: {type(error).__name__}{status}")
+            return call_errors.broken(self.name, f"no token: {type(error).__name__}{status}")
         return None
 
 
@@ -177,8 +179,8 @@ def options_of(brief: Brief, spec: str) -> list[Option]:
         options.append(Option(_STRUCTURED, (structured, {}), _STRUCTURED_SIGNS))
     if brief.search:
         options.append(Option(_SEARCH, ({"tools": [_SEARCH_TOOL]}, {}), ("web_search", "tool")))
-    known, wanted = pricing.known(spec), limits.of_brief(brief, spec).tokens
-    most = min(known.most_output or _MOST_UNKNOWN, _MOST_TOKENS) if known else _MOST_UNKNOWN
+    known, wanted = pricing.known(spec), limits.reply_length(brief, spec).tokens
+    most = min(known.most_output or _MAX_UNKNOWN, _MAX_TOKENS) if known else _MAX_UNKNOWN
     most = min(most, wanted or most)
     # The API wants a limit always. A server with a small context takes a lower one.
     forms = tuple({"max_tokens": max(1, most // share)} for share in (1, 2, 4))
@@ -186,7 +188,7 @@ def options_of(brief: Brief, spec: str) -> list[Option]:
     return options
 
 
-class MessagesAnswer(api.Answer):
+class MessagesReply(api.ApiReply):
     """An answer of the Messages API. It goes on from `before`, if that was handed back to be continued."""
 
     endings = {
@@ -194,7 +196,7 @@ class MessagesAnswer(api.Answer):
         "model_context_window_exceeded": "cut", "refusal": "refused",
     }  # fmt: skip
 
-    def __init__(self, before: MessagesAnswer | None = None):
+    def __init__(self, before: MessagesReply | None = None):
         super().__init__()
         self._ended = False
         self._explanation = ""
@@ -278,7 +280,7 @@ class MessagesAnswer(api.Answer):
     def _cite(self, citation: Any) -> None:
         url, title, quote = (api.text_field(api.field(citation, name)) for name in ("url", "title", "cited_text"))
         size = len(url) + len(title) + len(quote)
-        if url and size <= api.LONGEST_FIELD and len(self._cited) < _CITATIONS:
+        if url and size <= api.MAX_FIELD_LENGTH and len(self._cited) < _CITATIONS:
             self._cited.append(FoundPage(url=url, title=title, quote=quote))
         self.received += size
 
@@ -339,7 +341,7 @@ class MessagesAnswer(api.Answer):
                 if not isinstance(result, dict) or len(pages) >= _PAGES:
                     continue
                 url, title = api.text_field(result.get("url")), api.text_field(result.get("title"))
-                if url and len(url + title) <= api.LONGEST_FIELD:
+                if url and len(url + title) <= api.MAX_FIELD_LENGTH:
                     pages.setdefault(url, FoundPage(url=url, title=title))
         return tuple((pages | {page.url: page for page in self._cited}).values())
 

@@ -21,7 +21,7 @@ from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import faults, limits, pricing, servers
+from debate_orchestrator.providers import call_errors, limits, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.options import Option, Refusals
 from debate_orchestrator.providers.provider import Permissions, Piece
@@ -31,7 +31,7 @@ from debate_orchestrator.util.errors import ExternalError, ProviderFailed, Trans
 
 CONNECT = 15.0
 """Seconds in which a server must accept a connection."""
-LONGEST_FIELD = 10_000
+MAX_FIELD_LENGTH = 10_000
 """Characters of what a server says of itself and of how an answer ended, and of a page that it found."""
 LISTED = 20
 """Batches of one page of a list: each takes up to 40 lines of JSON, and a response may have 1,000."""
@@ -53,7 +53,7 @@ _Hook = Callable[[Any], Awaitable[None]]
 _Result = TypeVar("_Result")
 
 
-class Answer:
+class ApiReply:
     """An answer as far as its stream has come. Every field is checked before it is believed: a server may send
     anything. The SDKs' own accumulators are no substitute: they copy the text with every piece, so that an answer in
     small pieces takes them quadratic time, and fail on events that are out of order."""
@@ -115,7 +115,7 @@ class Answer:
         return self.reply(spec) if self.begun else None
 
 
-class UnreadableAnswer(Exception):
+class UnreadableReply(Exception):
     """An SDK could not read what a server sent; `reason` is its exception."""
 
     def __init__(self, reason: Exception):
@@ -202,15 +202,15 @@ class ApiModel:
         self,
         base: Mapping[str, Any],
         options: Sequence[Option],
-        answer: Answer,
+        answer: ApiReply,
         brief: Brief,
-        clock: faults.SilenceClock,
+        clock: call_errors.SilenceClock,
         on_text: Piece,
     ) -> None:
         """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it. Where a
         server refuses an option, the call is made again at once in another form."""
         await _imported(self.imports)
-        meter = limits.Meter(limits.of_brief(brief, self.name), partial(speech_rules.public, self.current.state))
+        meter = limits.Meter(limits.reply_length(brief, self.name), partial(speech_rules.public, self.current.state))
         while True:
             try:
                 client = self.client()  # before the clock runs
@@ -228,19 +228,19 @@ class ApiModel:
             except Exception as error:
                 if not answer.begun and self._refuses(error, options):
                     continue
-                fault = self._fault(error, answer, clock)
-                if (answer.incomplete() is not None and not answer.closed) or not isinstance(fault, TransientError):
-                    raise fault from None
+                failure = self._error_for(error, answer, clock)
+                if (answer.incomplete() is not None and not answer.closed) or not isinstance(failure, TransientError):
+                    raise failure from None
             break
-        trouble = answer.invalid if answer.closed else answer.incomplete()
-        if trouble:
-            raise faults.broken(self.name, trouble, answer.partial(self.name))
+        problem = answer.invalid if answer.closed else answer.incomplete()
+        if problem:
+            raise call_errors.broken(self.name, problem, answer.partial(self.name))
         self._reached = True
 
     async def managed(self, call: Callable[[Any], Awaitable[_Result]]) -> _Result:
         """What a call of the SDK returns that streams no answer. Errors are those of a call for an answer."""
         await _imported(self.imports)
-        clock = faults.SilenceClock(self.current.state.retry_for)
+        clock = call_errors.SilenceClock(self.current.state.retry_for)
         try:
             client = self.client()
             async with clock.listening():
@@ -248,7 +248,7 @@ class ApiModel:
         except ExternalError:
             raise
         except Exception as error:
-            raise self._fault(error, Answer(), clock) from None
+            raise self._error_for(error, ApiReply(), clock) from None
         self._reached = True
         return result
 
@@ -258,21 +258,21 @@ class ApiModel:
         try:
             return await self.managed(call)
         except (AttributeError, TypeError) as error:
-            raise faults.broken(
-                self.name, f"an answer that is not about batches ({faults.quote(str(error))})"
+            raise call_errors.broken(
+                self.name, f"an answer that is not about batches ({call_errors.quote(str(error))})"
             ) from None
 
-    def batch_replies(self, found: Iterable[tuple[str, Answer | str]]) -> dict[str, Reply | TransientError]:
+    def batch_replies(self, found: Iterable[tuple[str, ApiReply | str]]) -> dict[str, Reply | TransientError]:
         """The replies of a batch by the id of each call, from the answers, or from why there is none."""
         replies: dict[str, Reply | TransientError] = {}
         for call, answer in found:
             if isinstance(answer, str):
-                why = faults.quote(answer)
+                why = call_errors.quote(answer)
                 replies[call] = TransientError(f"{self.name} gave no answer in its batch: {why}.")
             elif answer.length > LIMITS.answer:
-                replies[call] = faults.oversized(self.name, f"more than {LIMITS.answer:,} characters")
+                replies[call] = call_errors.oversized(self.name, f"more than {LIMITS.answer:,} characters")
             elif incomplete := answer.incomplete():
-                replies[call] = faults.broken(self.name, incomplete)
+                replies[call] = call_errors.broken(self.name, incomplete)
             else:
                 replies[call] = answer.reply(self.name, batch=True)
         return replies
@@ -280,7 +280,7 @@ class ApiModel:
     def _refuses(self, error: Exception, options: Sequence[Option]) -> bool:
         """Whether an exception of the SDK refuses an option, and another form of it is left."""
         sdk = self.sdk()
-        error = error.reason if isinstance(error, UnreadableAnswer) else error
+        error = error.reason if isinstance(error, UnreadableReply) else error
         if not isinstance(error, sdk.APIError) or isinstance(error, sdk.APIConnectionError):
             return False
         status = error.status_code if isinstance(error, sdk.APIStatusError) else 200
@@ -290,39 +290,39 @@ class ApiModel:
             self.refusals.failed(options, status)
         return False
 
-    def _fault(self, error: Exception, answer: Answer, clock: faults.SilenceClock) -> Exception:
+    def _error_for(self, error: Exception, answer: ApiReply, clock: call_errors.SilenceClock) -> Exception:
         """What an exception of the SDK, or of the libraries beneath it, amounts to."""
         partial = answer.partial(self.name)
         if isinstance(error, TimeoutError):
-            return faults.broken(self.name, clock.verdict(), partial, clock.hint)
-        unreadable = isinstance(error, UnreadableAnswer)
-        error = error.reason if isinstance(error, UnreadableAnswer) else error
+            return call_errors.broken(self.name, clock.verdict(), partial, clock.hint)
+        unreadable = isinstance(error, UnreadableReply)
+        error = error.reason if isinstance(error, UnreadableReply) else error
         if (refusal := self.refusal(error)) is not None:
-            return faults.with_partial(refusal, partial)
+            return call_errors.with_partial(refusal, partial)
         wrapped = isinstance(error, self.sdk().APIConnectionError)
         reason = cause(error) if wrapped else error
         if isinstance(reason, OverLimit):
             kept = partial and partial.model_copy(update={"text": partial.text[: LIMITS.answer]})
-            return faults.oversized(self.name, str(reason), kept)
+            return call_errors.oversized(self.name, str(reason), kept)
         if isinstance(reason, ExternalError):
             return reason
         from_library = type(error).__module__.partition(".")[0] in (*_TRANSPORTS, self.sdk_name)
         if not (unreadable or from_library or isinstance(error, OSError | ValueError)):
             return error  # a mistake of ours: it must be seen
-        what = faults.quote(f"{type(reason).__name__}: {reason}")
+        what = call_errors.quote(f"{type(reason).__name__}: {reason}")
         if wrapped and isinstance(reason, socket.gaierror):
-            what = f"the name of its server was not found ({faults.quote(reason)}), or this machine is offline"
+            what = f"the name of its server was not found ({call_errors.quote(reason)}), or this machine is offline"
         if wrapped and is_refused_connection(error):
-            return faults.unreachable(self.name, what, reached=self._reached)
-        return faults.broken(self.name, what, partial)
+            return call_errors.unreachable(self.name, what, reached=self._reached)
+        return call_errors.broken(self.name, what, partial)
 
 
 async def read_stream(
-    stream: Any, answer: Answer, clock: faults.SilenceClock, on_text: Piece, meter: limits.Meter
+    stream: Any, answer: ApiReply, clock: call_errors.SilenceClock, on_text: Piece, meter: limits.Meter
 ) -> None:
     """Reads a stream until it ends, is too long for its brief, or can't be an answer.
 
-    Raises UnreadableAnswer if the SDK fails to read it, OverLimit if it is longer than any answer may be, TimeoutError
+    Raises UnreadableReply if the SDK fails to read it, OverLimit if it is longer than any answer may be, TimeoutError
     if it takes too long."""
     events = aiter(stream)
     while answer.invalid is None:
@@ -331,7 +331,7 @@ async def read_stream(
         except StopAsyncIteration:
             return
         except Exception as error:
-            raise UnreadableAnswer(error) from error
+            raise UnreadableReply(error) from error
         clock.check()
         received = answer.received
         pieces = answer.take(event)
@@ -453,9 +453,9 @@ def text_field(value: Any) -> str:
 
 
 def short_field(value: Any) -> str | None:
-    """The first `LONGEST_FIELD` characters of `value` if it is text, without secrets; None if there is no text."""
+    """The first `MAX_FIELD_LENGTH` characters of `value` if it is text, without secrets; None if there is no text."""
     text = text_field(value)
-    return redact.truncate(text, LONGEST_FIELD) if text else None
+    return redact.truncate(text, MAX_FIELD_LENGTH) if text else None
 
 
 def count_field(holder: Any, name: str) -> int | None:

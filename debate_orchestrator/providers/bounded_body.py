@@ -66,11 +66,11 @@ class LimitedBody(httpx2.AsyncByteStream):
             return
         async for piece in self._pieces():
             # What has come together goes on together: each step up to the SDK costs more than an event's text.
-            events, fault = self._complete(piece)
+            events, error = self._complete(piece)
             if events:
                 yield events
-            if fault is not None:
-                raise fault
+            if error is not None:
+                raise error
         yield self._checked(bytes(self._event))
 
     async def _reason(self) -> bytes:
@@ -115,8 +115,8 @@ class LimitedBody(httpx2.AsyncByteStream):
         try:
             for event in self._divided(piece):
                 events.append(event)
-        except OverLimit as fault:
-            return b"".join(events), fault
+        except OverLimit as error:
+            return b"".join(events), error
         return b"".join(events), None
 
     def _divided(self, piece: bytes) -> Iterator[bytes]:

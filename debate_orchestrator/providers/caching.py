@@ -66,7 +66,7 @@ def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
         now = starts[first.stage]
         before = written.get(first.family)
         before = before if before is not None and before.until >= now else None
-        led = debate.opened.setup.share_cache and bool(others)
+        led = debate.opened.settings.share_cache and bool(others)
         plan = _plan(first, calls, starts, led=led)
         if plan.write:
             lasts = max(_lifetime(hour=plan.hour), before.lasts if before else 0.0)  # a read renews what it reads

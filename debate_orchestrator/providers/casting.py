@@ -9,7 +9,7 @@ from typing import Any
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, JUDGE, judges
 from debate_orchestrator.providers import servers
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, Archiving, Permissions, Provider
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, ArchivingProvider, Permissions, Provider
 from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, short_repr, with_hint
@@ -43,7 +43,7 @@ def _seat_problem(seat: str, spec: str) -> str | None:
         from debate_orchestrator.providers import discovery  # late: most casts are spelt right
 
         usable = ", ".join(_usable(seat))
-        return f"{short_repr(spec)} is not a model spec; use one of {usable}. Try: {discovery.meant(spec)}."
+        return f"{short_repr(spec)} is not a model spec; use one of {usable}. Try: {discovery.corrected_spec(spec)}."
     problem: str | None = _module(known).problem(spec)
     return problem
 
@@ -100,7 +100,7 @@ def make_providers(
             if spec != model_spec.HOST:
                 by_seat[seat] = by_spec[spec] = by_spec.get(spec) or make_provider(spec, current, permissions)
     for provider in by_spec.values():
-        if isinstance(provider, Archiving):
+        if isinstance(provider, ArchivingProvider):
             provider.archive = archive
     return by_seat
 

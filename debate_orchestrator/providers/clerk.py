@@ -65,7 +65,7 @@ class Clerk:
 def unchecked(debate: DebateState, turn: Turn) -> str:
     """The reply of an offline clerk."""
     shape = debate.shape(turn)
-    schema = json_schema(shape, schedule.terms(debate, turn)) if shape is not None else None
+    schema = json_schema(shape, schedule.shape_context(debate, turn)) if shape is not None else None
     return _written(_unchecked(evidence(debate, turn)), schema)
 
 

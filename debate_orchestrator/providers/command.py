@@ -22,7 +22,7 @@ from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import faults, supervisor
+from debate_orchestrator.providers import call_errors, supervisor
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Piece
 from debate_orchestrator.util import model_spec
@@ -95,7 +95,7 @@ class Command:
 
     def _not_run(self, error: Exception) -> ProviderFailed:
         reason = f"{type(error).__name__}: {error}"
-        return ProviderFailed(f"{self.name} can't be run: {reason}. Try: resume with another: {faults.REASSIGN}.")
+        return ProviderFailed(f"{self.name} can't be run: {reason}. Try: resume with another: {call_errors.REASSIGN}.")
 
     def _read(self, run: _Run, code: int | None) -> Reply:
         """The reply of a program that has ended."""
@@ -103,7 +103,7 @@ class Command:
             raise self._broken(f"more than {LIMITS.answer:,} bytes", run)
         if code:
             ended = f"exit code {code}" if code > 0 else f"it was ended by signal {-code}"
-            stderr = faults.quote(run.stderr(), _STDERR_SHOWN, end=True)
+            stderr = call_errors.quote(run.stderr(), _STDERR_SHOWN, end=True)
             raise self._broken(f"{ended} ({stderr})" if stderr else ended, run, _HINT)
         try:
             return self._reply(run.out.decode("utf-8"))
@@ -113,9 +113,9 @@ class Command:
     def _broken(self, what: str, run: _Run, hint: str = "") -> TransientError:
         """The error for a run that gave no reply, with the part of it that had come."""
         text = bytes(run.out[: LIMITS.answer]).decode("utf-8", "replace")
-        fault = faults.broken(self.name, what, self._reply(text) if text else None, hint)
-        fault.tries = faults.TRIES
-        return fault
+        error = call_errors.broken(self.name, what, self._reply(text) if text else None, hint)
+        error.tries = call_errors.TRIES
+        return error
 
     def _reply(self, text: str) -> Reply:
         return Reply(text=text.removesuffix("\n").removesuffix("\r"), brief="", by=self.name)
@@ -244,8 +244,8 @@ def problem(spec: str) -> str | None:
         return f"{short_repr(rest)} is not a command line ({error}). {hint}"
     if not words or not rest.replace("\n", "").replace("\t", "").isprintable():
         return f"{short_repr(rest)} is not a command line. {hint}"
-    if len(rest) > model_spec.LONGEST_COMMAND:
-        most = model_spec.LONGEST_COMMAND
+    if len(rest) > model_spec.MAX_COMMAND_LENGTH:
+        most = model_spec.MAX_COMMAND_LENGTH
         long = f"A command line of {len(rest):,} characters is too long; at most {most} are allowed."
         return f"{long} Put it into a script, and name that."
     if shutil.which(words[0]) is None:

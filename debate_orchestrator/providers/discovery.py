@@ -20,9 +20,9 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.phases import EVERYBODY, JUDGE
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.providers import pricing, registry, servers
-from debate_orchestrator.providers.faults import quote
+from debate_orchestrator.providers.call_errors import quote
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, entry
@@ -53,7 +53,7 @@ _ALONE = (model_spec.HUMAN, model_spec.HOST, model_spec.REHEARSE)
 """Specs that are a kind alone."""
 
 
-class Available(Value):
+class Available(FrozenModel):
     """One way to fill a seat."""
 
     seat: str
@@ -183,7 +183,7 @@ class FoundModels(NamedTuple):
         return tuple(dict.fromkeys(names))
 
 
-def look(permissions: Permissions = NO_PERMISSIONS) -> FoundModels:
+def find_models(permissions: Permissions = NO_PERMISSIONS) -> FoundModels:
     """Looks for models and programs. It takes some seconds where a server is slow to answer."""
     usual = {seat: model for seat in EVERYBODY if (model := _usual(seat))}
     return FoundModels(tuple(available(permissions)), usual, {seat: best(seat) for seat in EVERYBODY}, permissions)
@@ -269,7 +269,7 @@ def _get_in_time(url: str, headers: dict[str, str]) -> tuple[Any, _Problem | Non
         return None, (0, f"no complete answer within {LIMITS.lookup:g} s")
 
 
-def meant(spec: str) -> str:
+def corrected_spec(spec: str) -> str:
     """What to write in place of a spec of no known kind: its kind spelt right, or the vendor's model of that name."""
     name = model_spec.rest(spec)
     if name and (kinds := difflib.get_close_matches(model_spec.kind(spec), registry.ENTRIES, 1, 0.75)):
@@ -283,7 +283,7 @@ def meant(spec: str) -> str:
     return f"anthropic:{family[0]}" if family and spec.isalpha() else "`debate models` lists what is reachable"
 
 
-def misspelt(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
+def misspelling_questions(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     """A question for every model in a cast that is spelt nearly like a known one of the same vendor. A model that
     differs from a known one in its version alone may be newer than the price list, and is not asked about."""
     found = []

@@ -28,7 +28,7 @@ _CHARACTERS_A_TOKEN = 4
 class ProviderLimits(NamedTuple):
     """Each limit is far above what a working server needs, and low enough to hold in memory."""
 
-    answer: int = replies.LARGEST
+    answer: int = replies.MAX_SIZE
     """Characters of text that a server, and bytes that a program, may answer with: no longer reply can be taken."""
     kept: int = 8_000_000
     """Characters of everything in an answer, with thinking and the results of searches: a million tokens' thinking
@@ -87,7 +87,7 @@ class Length(NamedTuple):
     """The same for a structured reply, whose words tell nothing: a model may repeat white space without end."""
 
 
-def of_brief(brief: Brief, spec: str) -> Length:
+def reply_length(brief: Brief, spec: str) -> Length:
     """How long the answer of a model to a brief may be. A limit of the format's own replaces the one for tokens."""
     if brief.wants == "json":
         return Length(brief.tokens or _STRUCTURED + thinking(spec), characters=_STRUCTURED * _CHARACTERS_A_TOKEN)

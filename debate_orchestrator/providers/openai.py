@@ -10,7 +10,7 @@ from typing import Any, Literal
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import api, faults, limits, servers
+from debate_orchestrator.providers import api, call_errors, limits, servers
 from debate_orchestrator.providers.options import Option, Refusals
 from debate_orchestrator.providers.provider import Permissions, Piece
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
@@ -41,8 +41,8 @@ class Completions(api.ApiModel):
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The answer to one brief, as `Provider` says. The API has no search."""
-        answer, options = CompletionsAnswer(), self._options(brief)
-        clock = faults.SilenceClock(self.current.state.retry_for)
+        answer, options = CompletionsReply(), self._options(brief)
+        clock = call_errors.SilenceClock(self.current.state.retry_for)
         await self.listen({"model": self.server.model}, options, answer, brief, clock, on_text)
         lacked = (*self.refusals.lacking(options), *([_SEARCH] if brief.search else []))
         return answer.reply(self.name, tuple(sorted(lacked)))
@@ -84,7 +84,7 @@ class Completions(api.ApiModel):
         return await self.about_batches(ended)
 
     async def batch_results(self, batch: str) -> dict[str, Reply | TransientError]:
-        """As `TakesBatches` says. Calls that failed have a file of their own; a batch that was refused as a whole has
+        """As `BatchApi` says. Calls that failed have a file of their own; a batch that was refused as a whole has
         no file."""
 
         async def texts(client: Any) -> str:
@@ -95,13 +95,13 @@ class Completions(api.ApiModel):
         text = await self.about_batches(texts)
         return self.batch_replies((call, self._batched(line)) for call, line in api.batch_lines(text))
 
-    def _batched(self, line: dict[str, Any]) -> CompletionsAnswer | str:
+    def _batched(self, line: dict[str, Any]) -> CompletionsReply | str:
         """The answer in the line of one call; why there is none."""
         response = line.get("response")
         response = response if isinstance(response, dict) else {}
         if response.get("status_code") != 200 or not isinstance(response.get("body"), dict):
             return str(line.get("error") or response.get("body") or "no response")
-        answer = CompletionsAnswer()
+        answer = CompletionsReply()
         answer.take(response["body"])
         return answer
 
@@ -136,7 +136,7 @@ class Completions(api.ApiModel):
                 {},
             )
             options.insert(0, Option(_STRUCTURED, forms, _SIGNS[_STRUCTURED]))
-        if (most := limits.of_brief(brief, self.name).tokens) is not None:
+        if (most := limits.reply_length(brief, self.name).tokens) is not None:
             # The vendor's newer models refuse the older field; other servers refuse the newer one, or ignore it.
             fields = _LIMIT_FIELDS if self.server.address is None else _LIMIT_FIELDS[::-1]
             variants: tuple[dict[str, Any], ...] = ({fields[0]: most}, {fields[1]: most}, {})
@@ -165,12 +165,12 @@ class Completions(api.ApiModel):
             return None
         response = error.response if isinstance(error, sdk.APIStatusError) else None
         status = response.status_code if response else _status(error.code)
-        message = faults.quote(_message(error.body) or error.message)
+        message = call_errors.quote(_message(error.body) or error.message)
         code = f"{error.code or ''} {error.type or ''}"
-        return faults.refused(self.name, status, message, response.headers if response else {}, code)
+        return call_errors.refused(self.name, status, message, response.headers if response else {}, code)
 
 
-class CompletionsAnswer(api.Answer):
+class CompletionsReply(api.ApiReply):
     """An answer of Chat Completions."""
 
     endings = {"stop": "whole", "length": "cut", "content_filter": "refused"}

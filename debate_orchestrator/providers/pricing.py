@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from debate_orchestrator.core.events import Usage
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.providers.registry import entry
 from debate_orchestrator.providers.servers import is_loopback
 from debate_orchestrator.util import model_spec
@@ -22,7 +22,7 @@ _TABLE = Path(__file__).parent / "pricing.yaml"
 _MILLION = 1_000_000
 
 
-class LongPrice(Value):
+class LongPrice(FrozenModel):
     """Prices of a request with more than `above` tokens of input, US dollars per million."""
 
     above: int
@@ -30,7 +30,7 @@ class LongPrice(Value):
     output: float
 
 
-class ModelPrice(Value):
+class ModelPrice(FrozenModel):
     """One model. Prices are US dollars per million tokens."""
 
     input: float
@@ -46,7 +46,7 @@ class ModelPrice(Value):
     long: LongPrice | None = None
 
 
-class Caching(Value):
+class Caching(FrozenModel):
     """How the Messages API caches. Prices are times the input price, times are seconds from a request's start."""
 
     write: float
@@ -57,7 +57,7 @@ class Caching(Value):
     lookback: int
 
 
-class Defaults(Value):
+class Defaults(FrozenModel):
     """The models for seats for which none was named."""
 
     debater: str
@@ -65,7 +65,7 @@ class Defaults(Value):
     moderator: str
 
 
-class PriceTable(Value):
+class PriceTable(FrozenModel):
     """The content of `pricing.yaml`."""
 
     date: str

@@ -19,7 +19,7 @@ from debate_orchestrator.providers.servers import ModelServer, is_loopback, unen
 from debate_orchestrator.util import redact
 from debate_orchestrator.util.sanitize import one_line
 
-_LARGEST = 1_000_000
+_MAX_SIZE = 1_000_000
 _TOKEN = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[^\s:]{16,}")
 """What a secret looks like in a file of credentials, whatever its field is called."""
 
@@ -70,7 +70,7 @@ def _text(path: Path) -> str:
         if not path.is_file():
             return ""
         with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(_LARGEST)
+            return file.read(_MAX_SIZE)
     except (OSError, ValueError):
         return ""
 

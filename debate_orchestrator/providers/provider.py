@@ -52,7 +52,7 @@ class Provider(Protocol):
 
 
 @runtime_checkable
-class Personal(Protocol):
+class PersonProvider(Protocol):
     """A provider that asks a person."""
 
     person: PersonInput | None
@@ -75,7 +75,7 @@ class PersonInput(Protocol):
 
 
 @runtime_checkable
-class Queued(Protocol):
+class QueuedProvider(Protocol):
     """A provider whose calls wait until there is room for them, before their intent is written."""
 
     async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
@@ -88,7 +88,7 @@ class Queued(Protocol):
 
 
 @runtime_checkable
-class Batched(Protocol):
+class BatchingProvider(Protocol):
     """A provider of which some calls go into batches."""
 
     def in_batch(self, brief: Brief) -> bool:
@@ -100,14 +100,14 @@ class Batched(Protocol):
         ...
 
 
-def queued(provider: Provider) -> Queued | None:
+def as_queued(provider: Provider) -> QueuedProvider | None:
     """The provider, if its calls wait for room."""
-    return cast(Queued, provider) if _has(type(provider), Queued) else None
+    return cast(QueuedProvider, provider) if _has(type(provider), QueuedProvider) else None
 
 
-def batched(provider: Provider) -> Batched | None:
+def as_batched(provider: Provider) -> BatchingProvider | None:
     """The provider, if some of its calls go into batches."""
-    return cast(Batched, provider) if _has(type(provider), Batched) else None
+    return cast(BatchingProvider, provider) if _has(type(provider), BatchingProvider) else None
 
 
 @lru_cache(maxsize=64)  # looking at a class takes long, and each call asks
@@ -115,7 +115,7 @@ def _has(kind: type, protocol: type) -> bool:
     return issubclass(kind, protocol)
 
 
-class TakesBatches(Protocol):
+class BatchApi(Protocol):
     """A provider whose vendor takes batches. Errors are those of `Provider.reply`."""
 
     name: str
@@ -148,7 +148,7 @@ class TakesBatches(Protocol):
 
 
 @runtime_checkable
-class Archiving(Protocol):
+class ArchivingProvider(Protocol):
     """A provider that keeps the pages that it fetches."""
 
     archive: str | None
@@ -160,20 +160,20 @@ async def call_provider(provider: Provider, brief: Brief, on_text: Piece, *, wat
     `on_text` gets the beginning of the answer as an empty text, and what came of an answer that failed in one piece.
 
     This is the only way in for text from a provider, which may quote a key that was sent to it; from here it goes to
-    the screen and into the journal. Modules shorten what they quote with `faults.quote`, and what they keep with
+    the screen and into the journal. Modules shorten what they quote with `call_errors.quote`, and what they keep with
     `redact.truncate`, never before redaction. The brief that goes out is without secrets too.
     """
     pieces = StreamRedactor(on_text, withheld=not watched)
     try:
         reply = await provider.reply(brief.redacted(), pieces.take)
-    except BaseException as fault:
+    except BaseException as error:
         pieces.end()
-        if not isinstance(fault, ExternalError):
+        if not isinstance(error, ExternalError):
             raise
-        fault.complaints[:] = map(redact, fault.complaints)
-        fault.args = ("\n".join(fault.complaints),)
-        if isinstance(fault, TransientError) and isinstance(fault.partial, Reply):
-            fault.partial = _redacted(fault.partial)
+        error.problems[:] = map(redact, error.problems)
+        error.args = ("\n".join(error.problems),)
+        if isinstance(error, TransientError) and isinstance(error.partial, Reply):
+            error.partial = _redacted(error.partial)
         raise
     if watched:
         pieces.end()

@@ -100,20 +100,24 @@ def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] 
     strength = "decisive" if gap is not None and gap > DECISIVE else "narrow"
     chosen = {"winner": leader(totals), "strength": strength, **prefer}
     straight = schedule.turn(debate, turn.id.removesuffix(MIRRORED))
-    terms = schedule.terms(debate, straight)
+    shape_context = schedule.shape_context(debate, straight)
     if turn.role == RAPPORTEUR:
-        return json.dumps(_reported(debate, shape, terms, turn, prefer), ensure_ascii=False, indent=1)
-    ballot = filled(shape, terms, straight.id, chosen)
+        return json.dumps(_reported(debate, shape, shape_context, turn, prefer), ensure_ascii=False, indent=1)
+    ballot = filled(shape, shape_context, straight.id, chosen)
     ballot = debate.side_swap.ballot(shape, ballot) if turn.mirrored else ballot
     return json.dumps(ballot, ensure_ascii=False, indent=1)
 
 
 def _reported(
-    debate: DebateState, shape: Mapping[str, Field], terms: ShapeContext, turn: Turn, prefer: Mapping[str, str | bool]
+    debate: DebateState,
+    shape: Mapping[str, Field],
+    shape_context: ShapeContext,
+    turn: Turn,
+    prefer: Mapping[str, str | bool],
 ) -> dict[str, Any]:
     """The rapporteur's reply: a list of issues, advice, a check that finds nothing unless that is preferred, or a brief
     that the record bears out."""
-    reply = filled(shape, terms, turn.id, {"mark": "not challenged"}, words=_WORDS_OF_A_REPORT)
+    reply = filled(shape, shape_context, turn.id, {"mark": "not challenged"}, words=_WORDS_OF_A_REPORT)
     if "findings" in reply and not prefer.get("findings"):
         reply["findings"] = []
     if "recommendation" in reply:
@@ -128,14 +132,14 @@ def _reported(
 
 def filled(
     shape: Mapping[str, Field],
-    terms: ShapeContext,
+    shape_context: ShapeContext,
     about: str,
     prefer: Mapping[str, str | bool],
     words: int = _WORDS_OF_A_FIELD,
 ) -> dict[str, Any]:
     """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, except by
     `prefer`, and a ballot names the side to which it gives more."""
-    wanted = fields_asked(shape, terms)
+    wanted = fields_asked(shape, shape_context)
     values: dict[str, Any] = {}
 
     def value(name: str) -> Any:
@@ -147,7 +151,7 @@ def filled(
                 chosen = prefer.get(name)
                 if name == "winner" and "scores" in wanted:
                     chosen = leader({side: sum(marks.values()) for side, marks in value("scores").items()})
-                values[name] = _value(field, terms, f"{about}, {name}", chosen, prefer, words)
+                values[name] = _value(field, shape_context, f"{about}, {name}", chosen, prefer, words)
         return values[name]
 
     return {name: value(name) for name in wanted}
@@ -155,15 +159,15 @@ def filled(
 
 def _value(
     field: Field,
-    terms: ShapeContext,
+    shape_context: ShapeContext,
     about: str,
     chosen: str | bool | None,
     prefer: Mapping[str, str | bool],
     words: int,
 ) -> Any:
-    if keys := field.keys(terms):
-        return {key: _value(field.single, terms, f"{about} of {key}", chosen, prefer, words) for key in keys}
-    options = field.of or terms.sides
+    if keys := field.keys(shape_context):
+        return {key: _value(field.single, shape_context, f"{about} of {key}", chosen, prefer, words) for key in keys}
+    options = field.of or shape_context.sides
     items = round(max(field.least or 0, min(_ITEMS, field.most or _ITEMS)))
     match field.kind:
         case "text":
@@ -173,7 +177,7 @@ def _value(
         case "url":
             return f"https://example.org/{_draw(about)}"
         case "turn":
-            return terms.turns[_draw(about) % len(terms.turns)] if terms.turns else ""
+            return shape_context.turns[_draw(about) % len(shape_context.turns)] if shape_context.turns else ""
         case "flag":
             return chosen is True
         case "number":
@@ -183,17 +187,23 @@ def _value(
         case "choices":
             return [options[_draw(about) % len(options)]]
         case "turns":
-            return list(terms.turns[-2:])
-        case "list" if not terms.turns and any(part.kind in ("turn", "turns") for part in field.fields.values()):
+            return list(shape_context.turns[-2:])
+        case "list" if not shape_context.turns and any(
+            part.kind in ("turn", "turns") for part in field.fields.values()
+        ):
             return []  # there is no turn yet that it could be about
         case "list" if field.fields:
-            return [filled(field.fields, terms, f"{about} {n}", prefer, words) for n in range(1, items + 1)]
+            return [filled(field.fields, shape_context, f"{about} {n}", prefer, words) for n in range(1, items + 1)]
         case "list":
             return [_text(_field(f"{about} {n}"), words) for n in range(1, items + 1)]
         case "record":
-            return filled(field.fields, terms, about, prefer, words)
-    marks = {side: [(name, f"{about} {side} {name}") for name in terms.criteria] for side in terms.sides}
-    return {side: {name: _number(key, *terms.scale(name)) for name, key in keys} for side, keys in marks.items()}
+            return filled(field.fields, shape_context, about, prefer, words)
+    marks = {
+        side: [(name, f"{about} {side} {name}") for name in shape_context.criteria] for side in shape_context.sides
+    }
+    return {
+        side: {name: _number(key, *shape_context.scale(name)) for name, key in keys} for side, keys in marks.items()
+    }
 
 
 def _number(about: str, least: float | None, most: float | None) -> float:

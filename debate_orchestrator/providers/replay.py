@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from debate_orchestrator.core.events import Declined, Opened, Recorded, Rejected, Reply, Spoke, Voted
+from debate_orchestrator.core.events import Declined, Opened, Recorded, Rejected, Reply, Spoke, Submitted
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import Permissions, Piece
@@ -10,7 +10,7 @@ from debate_orchestrator.storage import journal
 from debate_orchestrator.util.errors import BadSettings, ProviderFailed
 from debate_orchestrator.util.sanitize import sanitize
 
-_MOST_REPLIES = 4
+_MAX_REPLIES = 4
 """The last replies to a turn that are given again: a turn that was resumed may have more of them than are asked for."""
 
 
@@ -24,13 +24,13 @@ class Replay:
         self._path = path
         opened, *events = journal.read(path).events
         assert isinstance(opened, Opened)
-        self._topic = sanitize(opened.setup.topic)
+        self._topic = sanitize(opened.settings.topic)
         recorded: dict[str, list[Reply]] = {}
         for event in events:
-            if isinstance(event, Spoke | Declined | Voted | Rejected):
+            if isinstance(event, Spoke | Declined | Submitted | Rejected):
                 reply = event.reply.model_copy(update={"recorded": _recorded(event)})
                 recorded.setdefault(event.turn, []).append(reply)
-        self._left = {turn: replies[-_MOST_REPLIES:] for turn, replies in recorded.items()}
+        self._left = {turn: replies[-_MAX_REPLIES:] for turn, replies in recorded.items()}
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:
         """The next recorded reply. BadSettings if the recording is of another topic, ProviderFailed if it has no
@@ -50,12 +50,12 @@ class Replay:
         """Does nothing: nothing is open."""
 
 
-def _recorded(event: Spoke | Declined | Voted | Rejected) -> Recorded:
+def _recorded(event: Spoke | Declined | Submitted | Rejected) -> Recorded:
     """What the recording made of a reply. The codes of its debate are not known here, so its ballots are not read
     again; and what it refused is not let in by rules that changed since."""
-    if isinstance(event, Voted):
-        return Recorded(ballot=event.ballot, changes=event.changes)
-    return Recorded(complaints=event.complaints if isinstance(event, Rejected) else ())
+    if isinstance(event, Submitted):
+        return Recorded(data=event.data, changes=event.changes)
+    return Recorded(problems=event.problems if isinstance(event, Rejected) else ())
 
 
 def problem(spec: str) -> str | None:

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
-from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.events import Submitted
 from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, fill_label
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.votes import Vote
@@ -99,7 +99,7 @@ class Announcer:
             if stages[n] != self._opened:
                 self._opened = stages[n]
                 before += self._begun(debate, stages[n])
-            settled = all(turn.id in debate.answers for turn in stages[n])
+            settled = all(turn.id in debate.replies for turn in stages[n])
             after = _brought(debate, stages, n) if settled else ()
             found.append(StageAnnouncements(stages[n], tuple(before), tuple(after)))
             if not settled:
@@ -142,14 +142,14 @@ def _brought(debate: DebateState, stages: Sequence[Stage], n: int) -> Iterator[A
         yield from _about(debate, turn)
     if _is_vote(debate, first) and not any(_same_vote(debate, first, turn) for turn in _after_in_its_part(stages, n)):
         yield from _voted(debate, first)
-    if first.closing and debate.shape(first) is not None:
+    if first.after_rounds and debate.shape(first) is not None:
         for turn in stages[n]:
             yield from _dissent(debate, turn)
 
 
 def _is_filler(debate: DebateState, turn_id: str) -> bool:
     """Whether a stand-in wrote the reply to a turn."""
-    return model_spec.is_stand_in(debate.answers[turn_id].reply.by)
+    return model_spec.is_stand_in(debate.replies[turn_id].reply.by)
 
 
 def _is_vote(debate: DebateState, turn: Turn) -> bool:
@@ -158,13 +158,15 @@ def _is_vote(debate: DebateState, turn: Turn) -> bool:
 
 def _after_in_its_part(stages: Sequence[Stage], n: int) -> Iterator[Turn]:
     """The first turns of the stages after a stage in the same round, or beside it before or after the rounds."""
-    part = (stages[n][0].round, stages[n][0].closing)
-    return takewhile(lambda turn: (turn.round, turn.closing) == part, (stages[k][0] for k in range(n + 1, len(stages))))
+    part = (stages[n][0].round, stages[n][0].after_rounds)
+    return takewhile(
+        lambda turn: (turn.round, turn.after_rounds) == part, (stages[k][0] for k in range(n + 1, len(stages)))
+    )
 
 
 def _same_vote(debate: DebateState, turn: Turn, other: Turn) -> bool:
     """Whether two turns are votes on the same: judges may vote one after another."""
-    return _is_vote(debate, other) and (turn.round, turn.closing) == (other.round, other.closing)
+    return _is_vote(debate, other) and (turn.round, turn.after_rounds) == (other.round, other.after_rounds)
 
 
 def _intervention(debate: DebateState, stage: Stage) -> Iterator[Announcement]:
@@ -187,11 +189,11 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         text = f"{name} wrote lines for the other side ({turn.id})."
     if text:
         yield Announcement("conduct", text, "warning", turn.id)
-    if turn.id in debate.answers and (ignored := speech_rules.ignored_line(debate, turn, debate.reply(turn))):
+    if turn.id in debate.replies and (ignored := speech_rules.ignored_line(debate, turn, debate.reply(turn))):
         yield Announcement("conduct", f'{name} wrote "{ignored}" where it does not count ({turn.id}).', turn=turn.id)
     if schedule.is_unwritten(debate, turn):
         yield Announcement("missing", wording.unwritten(debate, turn), "warning", turn.id)
-        if turn.closing and turn.role == RAPPORTEUR:
+        if turn.after_rounds and turn.role == RAPPORTEUR:
             yield from _recommended(debate, turn)
     elif turn.role == RAPPORTEUR:
         yield from _reported(debate, turn)
@@ -202,7 +204,7 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
 
 def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """The list of issues, or what the decision brief recommends once it stands: checked, or written again."""
-    reply = debate.ballot(turn.id)
+    reply = debate.submitted(turn.id)
     if reply is None:
         return
     if turn.phase.option == ISSUES and _is_filler(debate, turn.id):
@@ -210,14 +212,14 @@ def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     elif turn.phase.option == ISSUES and (listed := rapporteur.issue_list(debate)):
         for name, question in listed.issues.items():
             yield Announcement("issues", f"{name}. {one_line(question)}", turn=turn.id)
-    if "findings" in reply.ballot:
-        count = len(reply.ballot["findings"])
+    if "findings" in reply.data:
+        count = len(reply.data["findings"])
         found = f"{plural(count, 'fault')} found; it is written again" if count else "no fault found"
         yield Announcement("check", f"Check of the decision brief: {found}.", turn=turn.id)
         if count:
             return
     checked = any("findings" in debate.format.shapes.get(phase.reply, {}) for phase in debate.format.after)
-    stands = not checked or "findings" in reply.ballot or turn.phase.on is not None
+    stands = not checked or "findings" in reply.data or turn.phase.on is not None
     if stands:
         yield from _recommended(debate, turn)
 
@@ -225,7 +227,7 @@ def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
 def _recommended(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """What the decision brief recommends; nothing where there is none."""
     written = rapporteur.decision_brief(debate)
-    if written is not None and (advice := written.ballot.get("recommendation")):
+    if written is not None and (advice := written.data.get("recommendation")):
         text = f"Recommendation ({advice['sure']} % sure): {one_line(advice['do'])}"
         if _is_filler(debate, written.turn):
             text = "The recommendation is filler."
@@ -236,7 +238,7 @@ def _voted(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """What the votes of a place come to; nothing before all are cast."""
     if turn.round is not None:
         return _round(debate, turn.round)
-    return _decided(debate) if turn.closing else _blind(debate)
+    return _decided(debate) if turn.after_rounds else _blind(debate)
 
 
 def _blind(debate: DebateState) -> Iterator[Announcement]:
@@ -263,7 +265,7 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
         text = text if result.behind else text.rstrip(".")
     elif wording.is_labelled(votes):
         scales = wording.scales(debate.format)
-        label = wording.standing(result.label, votes, debate.opened.setup.quorum)
+        label = wording.label_by_quorum(result.label, votes, debate.opened.settings.quorum)
         score = f", {scales.of(result.score)}" if label and result.score is not None else ""
         text = f"Round {n}: {one_line(label or NO_DECISION)}{score}"
     else:
@@ -276,11 +278,11 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
     yield from _changed(debate, votes)
 
 
-def _reasons(debate: DebateState, ballots: Sequence[Voted]) -> Iterator[Announcement]:
+def _reasons(debate: DebateState, ballots: Sequence[Submitted]) -> Iterator[Announcement]:
     for voted in ballots:
         if _is_filler(debate, voted.turn):
             continue
-        reason = next((str(voted.ballot[name]) for name in _REASONS if voted.ballot.get(name)), "")
+        reason = next((str(voted.data[name]) for name in _REASONS if voted.data.get(name)), "")
         if reason:
             yield Announcement("reason", one_line(reason), turn=voted.turn)
 
@@ -332,9 +334,9 @@ def _decided(debate: DebateState) -> Iterator[Announcement]:
 def _dissent(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """The count of the dissent record by status, without those of which there are none: beside a closing line with an
     unresolved question, "0 unresolved" would read as a contradiction."""
-    voted = debate.ballot(turn.id)
-    if voted is not None and "rows" in voted.ballot:
-        found = voted.ballot["rows"]
+    voted = debate.submitted(turn.id)
+    if voted is not None and "rows" in voted.data:
+        found = voted.data["rows"]
         counts = Counter(row["status"] for row in found)
         kinds = "".join(f", {counts[status]} {status}" for status in _STATUSES if counts[status])
         claims = "1 disputed claim" if len(found) == 1 else f"{len(found)} disputed claims"

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any
 
 from debate_orchestrator.core import schedule, speech_rules, tally
-from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.events import Submitted
 from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Citation, EvidenceReport, SourceRating
@@ -35,13 +35,13 @@ def _citations(debate: DebateState) -> Iterator[Citation]:
     """In the order of the debate."""
     checks, ratings = _checks(debate), _ratings(debate)
     for turn in schedule.settled(debate):
-        answer = debate.answers[turn.id]
-        if not turn.speaking or not isinstance(answer, Voted) or speech_rules.declined(debate, turn.id):
+        answer = debate.replies[turn.id]
+        if not turn.speaking or not isinstance(answer, Submitted) or speech_rules.declined(debate, turn.id):
             continue
-        if url := answer.ballot.get("url"):
+        if url := answer.data.get("url"):
             found = checks.get(turn.id, {"state": NOT_YET})
             own = tuple(ratings.get(turn.id, {}).values())
-            yield _citation(turn.id, str(url), found, debate.opened.setup.as_of, own)
+            yield _citation(turn.id, str(url), found, debate.opened.settings.as_of, own)
 
 
 def _citation(
@@ -84,8 +84,8 @@ def _ratings(debate: DebateState) -> dict[str, dict[str, SourceRating]]:
 def rows(debate: DebateState, turn: Turn, field: str) -> list[Mapping[str, Any]]:
     """The rows of a list in a structured reply, in the terms of the sides as they are; none where it has no such
     list."""
-    answer, shape = debate.answers[turn.id], debate.shape(turn) or {}
-    if not isinstance(answer, Voted) or field not in shape:
+    answer, shape = debate.replies[turn.id], debate.shape(turn) or {}
+    if not isinstance(answer, Submitted) or field not in shape:
         return []
     return [row for row in tally.unmirrored(debate, shape, answer).get(field) or [] if isinstance(row, Mapping)]
 

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.core.votes import BallotReading, Vote, mean
 from debate_orchestrator.reports import sections, wording
@@ -25,7 +25,7 @@ from debate_orchestrator.util.numbers import decimals, percent
 from debate_orchestrator.util.sanitize import normalized, one_line
 
 
-class ComparedClaim(Value):
+class ComparedClaim(FrozenModel):
     """Something that a run says."""
 
     run: int
@@ -34,7 +34,7 @@ class ComparedClaim(Value):
     """Whether a disputed claim was settled there."""
 
 
-class Recurring(Value):
+class Recurring(FrozenModel):
     """What several runs say in similar wording."""
 
     claims: tuple[ComparedClaim, ...]
@@ -43,7 +43,7 @@ class Recurring(Value):
     """The least that any of it has in common with the first."""
 
 
-class Comparison(Value):
+class Comparison(FrozenModel):
     """Some runs, side by side."""
 
     topic: str

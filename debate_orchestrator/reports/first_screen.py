@@ -12,8 +12,8 @@ from typing import NamedTuple
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.brief import MARKED
 from debate_orchestrator.reports.compare import words
+from debate_orchestrator.reports.decision_brief import MARKED
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, literal, phrase
@@ -22,7 +22,7 @@ from debate_orchestrator.util.numbers import decimals
 from debate_orchestrator.util.sanitize import one_line
 
 SETTLED = "resolved by consensus"
-MOST_OPEN = 3
+MAX_OPEN = 3
 """Open claims that stand on the first screen."""
 _REASONS = ("summary", "justification", "reasons", "why")
 """The fields of a final ballot that say why, the shortest first."""
@@ -66,7 +66,7 @@ class Decision(NamedTuple):
     strip: Strip | None
     reasons: tuple[Reason, ...]
     open_claims: tuple[tuple[str, DisputedClaim], ...]
-    """Claim id to claim, the most disputed first, at most `MOST_OPEN`."""
+    """Claim id to claim, the most disputed first, at most `MAX_OPEN`."""
     open_count: int
     """How many claims are open in all."""
     next_step: str
@@ -85,7 +85,7 @@ def decision(report: ReportModel) -> Decision:
         behind=_behind(report),
         strip=_strip(report),
         reasons=tuple(reasons(report)),
-        open_claims=tuple(still_open[:MOST_OPEN]),
+        open_claims=tuple(still_open[:MAX_OPEN]),
         open_count=len(still_open),
         next_step=report.follow_up[0].text if report.follow_up else "",
         unchecked=tuple(_unchecked(report)),

@@ -213,7 +213,7 @@ def write_both(report: ReportModel, path: str, page: str, tell: Tell = ignore) -
     try:
         write(report, page, tell)
     except BadFile as error:
-        return error.complaints
+        return error.problems
     return []
 
 

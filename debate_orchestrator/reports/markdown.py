@@ -12,8 +12,8 @@ from jinja2.runtime import Context
 
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.reports import compare, markup, sections, verdict_text, wording
-from debate_orchestrator.reports.brief import ConsiderationReport
 from debate_orchestrator.reports.compare import Comparison
+from debate_orchestrator.reports.decision_brief import ConsiderationReport
 from debate_orchestrator.reports.markup import ParseBudget
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
@@ -22,7 +22,7 @@ from debate_orchestrator.util.numbers import decimals, percent
 
 BEFORE, AFTER = "Before Round 1", "After the Last Round"
 """Headings over what stands outside the rounds."""
-_BRIEF_TITLES = (
+_DECISION_BRIEF_TITLES = (
     "Decision Brief",
     "Recommendation",
     "Where the Answer Differs",
@@ -75,7 +75,8 @@ def blind_speeches(report: ReportModel) -> list[tuple[str, list[TurnReport]]]:
     ]
     parts = [(BEFORE, report.before), *rounds, (AFTER, report.after)]
     kept = [
-        (name, [turn for turn in turns if not (turn.of_brief or turn.seat.startswith(JUDGE))]) for name, turns in parts
+        (name, [turn for turn in turns if not (turn.of_decision_brief or turn.seat.startswith(JUDGE))])
+        for name, turns in parts
     ]
     return [(name, turns) for name, turns in kept if turns]
 
@@ -189,7 +190,7 @@ def _anchors(report: ReportModel) -> dict[str, str]:
     """Turn id to the fragment of its heading, as GitHub numbers headings that recur. The list of headings
     follows the template's order."""
     seen: dict[str, int] = {}
-    first = ("Debate Report", *(_BRIEF_TITLES if report.brief else ()))
+    first = ("Debate Report", *(_DECISION_BRIEF_TITLES if report.brief else ()))
     titles = ("Debate Transcript",) if report.bare else (*first, "Final Verdict", "Debate Transcript")
     for title in titles:
         markup.anchor(title, seen)

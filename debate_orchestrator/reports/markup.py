@@ -22,20 +22,20 @@ from debate_orchestrator.reports import rich_text
 from debate_orchestrator.reports.rich_text import Phrase, joined, phrase
 from debate_orchestrator.util import sanitize
 
-LONGEST = 40_000
+MAX_LENGTH = 40_000
 """Characters of a text that is still parsed, some ten times what any phase asks for; what is longer is
 shown as it is. Parsing hostile text takes seconds beyond that."""
-MOST_PARSED = 1_000_000
+MAX_PARSED = 1_000_000
 """Characters that are parsed for one report, some three times what the longest debates come to; texts after those are
 shown as they are."""
-_MOST_MARKS = {"[": 300, "|": 4_000, "\n": 2_000}
+_MAX_MARKS = {"[": 300, "|": 4_000, "\n": 2_000}
 """How many of these a text that is still parsed may have: beginnings of links, from each of which the parser looks
 ahead, borders of cells, and ends of lines."""
-_DEEPEST = 16
+_MAX_DEPTH = 16
 """Blocks within blocks; two for each list. The parser looks no deeper than a little more than that."""
 
 _CONTAINERS = r"(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))*[ \t]*"
-_TOO_DEEP = re.compile(rf"^(?:[ \t]*+(?:>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t]))){{{_DEEPEST + 1}}}", re.MULTILINE)
+_TOO_DEEP = re.compile(rf"^(?:[ \t]*+(?:>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t]))){{{_MAX_DEPTH + 1}}}", re.MULTILINE)
 _HEADING = re.compile(rf"^({_CONTAINERS})(#)")
 _RULE = re.compile(rf"^({_CONTAINERS})((?:=[=\t ]*)|(?:-[-\t ]*)|(?:_[_\t ]*)|(?:\*[*\t ]*))$")
 _DEFINITION = re.compile(rf"^({_CONTAINERS})(\[)(?=!|.*\]:|[^\]]*$)")
@@ -58,11 +58,11 @@ class ParseBudget:
     cover are shown as they are."""
 
     def __init__(self) -> None:
-        self._left = MOST_PARSED
+        self._left = MAX_PARSED
 
     def covers(self, text: str) -> bool:
         """Whether a text may be parsed. Its length is then taken off."""
-        if len(text) > min(LONGEST, self._left) or any(text.count(mark) > n for mark, n in _MOST_MARKS.items()):
+        if len(text) > min(MAX_LENGTH, self._left) or any(text.count(mark) > n for mark, n in _MAX_MARKS.items()):
             return False
         self._left -= len(text)
         return True
@@ -71,7 +71,7 @@ class ParseBudget:
 @cache
 def _strict() -> MarkdownIt:
     """A parser that finds whatever any reader's might: it holds no kind of link to be no link."""
-    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST + 8}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _MAX_DEPTH + 8}).enable(["table", "strikethrough"])
     parser.validateLink = lambda url: True  # type: ignore[method-assign]
     return parser
 
@@ -79,7 +79,7 @@ def _strict() -> MarkdownIt:
 @cache
 def _meant() -> MarkdownIt:
     """A parser to which all that gets escaped is text: it finds the blocks that will be left, and looks no further."""
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST + 8}).enable(["table"])
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8}).enable(["table"])
     return parser.disable(["heading", "lheading", "hr", "reference", "html_block", "inline"])
 
 
@@ -198,7 +198,7 @@ def leaves_out(tokens: Sequence[Token], text: str) -> bool:
 
 
 def _suspicious(token: Token) -> bool:
-    if token.type in _FORBIDDEN or token.level >= _DEEPEST:
+    if token.type in _FORBIDDEN or token.level >= _MAX_DEPTH:
         return True
     if token.type == "link_open" and not str(token.attrs.get("href", "")).lower().startswith(_LINKED):
         return True
@@ -223,7 +223,7 @@ class MarkdownBlock(NamedTuple):
 @cache
 def _outliner() -> MarkdownIt:
     """A parser that finds blocks and looks no further, so that a large document takes no time."""
-    return MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST + 8}).enable(["table"]).disable(["inline"])
+    return MarkdownIt("commonmark", {"html": True, "maxNesting": _MAX_DEPTH + 8}).enable(["table"]).disable(["inline"])
 
 
 def outline(text: str) -> list[MarkdownBlock]:
@@ -316,9 +316,9 @@ def anchor(heading: str, seen: dict[str, int]) -> str:
     return f"{slug}-{again}" if again else slug
 
 
-LONGEST_LINK = 2_000
+MAX_LINK_LENGTH = 2_000
 """Characters of an address that is still linked, and of a title that is still shown whole."""
-_MOST = 20
+_MAX_COUNT = 20
 _SAFE = "/:?=&%@+,~$-._#"
 """What stays as it is in an address. Brackets, quotes and the like are written as percent signs and digits, so
 that nothing can end the link, and so is the semicolon, without which there is no entity."""
@@ -327,7 +327,7 @@ that nothing can end the link, and so is the semicolon, without which there is n
 def cited(found: Sequence[FoundPage]) -> Phrase:
     """The pages that a speech cites, in a sentence, and how many more were found; empty if none was."""
     pages = {page.url: page for page in found}
-    quoted = [page for page in pages.values() if page.quote][:_MOST]
+    quoted = [page for page in pages.values() if page.quote][:_MAX_COUNT]
     more = len(pages) - len(quoted)
     if not quoted:
         return phrase(f"Pages found by a search, none of them cited: {more}." if more else "")
@@ -338,10 +338,10 @@ def cited(found: Sequence[FoundPage]) -> Phrase:
 
 def link(url: str, title: str) -> str:
     """A page as a link with the host it leads to behind it; as plain text where it is not a page of the web."""
-    named = literal(title[:LONGEST_LINK])
+    named = literal(title[:MAX_LINK_LENGTH])
     host = host_of(url)
     if host is None:
-        return named or literal(url[:LONGEST_LINK]) or "a page without an address"
+        return named or literal(url[:MAX_LINK_LENGTH]) or "a page without an address"
     shown = literal(host)
     address = quote(url, safe=_SAFE, errors="replace")
     return f"[{named}]({address}) ({shown})" if named else f"[{shown}]({address})"
@@ -350,7 +350,7 @@ def link(url: str, title: str) -> str:
 def address(url: str) -> str:
     """An address as a link that shows all of itself; as plain text where it is not a page of the web."""
     if host_of(url) is None:
-        return plain(url[:LONGEST_LINK])
+        return plain(url[:MAX_LINK_LENGTH])
     return f"[{literal(url)}]({quote(url, safe=_SAFE, errors='replace')})"
 
 
@@ -361,5 +361,5 @@ def host_of(url: str) -> str | None:
         host = parts.hostname
     except ValueError:
         return None
-    odd = len(url) > LONGEST_LINK or url != sanitize.one_line(url) or "@" in parts.netloc
+    odd = len(url) > MAX_LINK_LENGTH or url != sanitize.one_line(url) or "@" in parts.netloc
     return host if parts.scheme in ("http", "https") and host and not odd else None

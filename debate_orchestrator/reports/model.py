@@ -10,15 +10,15 @@ from pydantic import Field
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import Spoke, Voted
+from debate_orchestrator.core.events import Spoke, Submitted
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.phases import BRIEF, CLERK, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
+from debate_orchestrator.core.phases import CLERK, DECISION_BRIEF, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.core.votes import BallotReading, Vote
-from debate_orchestrator.reports import brief, citations, wording
-from debate_orchestrator.reports.brief import BriefReport, IssuesReport
+from debate_orchestrator.reports import citations, decision_brief, wording
+from debate_orchestrator.reports.decision_brief import DecisionBriefReport, IssuesReport
 from debate_orchestrator.reports.parts import (
     ArgumentLink,
     BallotResult,
@@ -104,7 +104,7 @@ class ReportModel(Part):
     """What each judge's ballots come to, in the order of the debate."""
     issues: IssuesReport | None = None
     """What was to be answered; null where no list of issues was drawn up (yet)."""
-    brief: BriefReport | None = None
+    brief: DecisionBriefReport | None = None
     """What to do, by the rapporteur; null where no decision brief was written (yet)."""
     dissent: tuple[DisputedClaim, ...] | None
     """The dissent record; null where there is none (yet)."""
@@ -171,12 +171,12 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
     ballots = {turn: vote for vote in votes for turn in _ballot_turns(vote)}
     turns = {turn.id: _turn(debate, turn, ballots.get(turn.id)) for turn in settled}
     rounds = tuple(_round(debate, n, turns) for n in _round_numbers(debate))
-    before = tuple(turns[turn.id] for turn in settled if turn.round is None and not turn.closing)
-    finals = tuple(turns[turn.id] for turn in settled if turn.closing and turns[turn.id].votes)
+    before = tuple(turns[turn.id] for turn in settled if turn.round is None and not turn.after_rounds)
+    finals = tuple(turns[turn.id] for turn in settled if turn.after_rounds and turns[turn.id].votes)
     records = [turn for turn in turns.values() if turn.kind == "record"]
-    briefs = [turns[turn] for turn in turns if turn in brief.brief_turns(debate)]
+    briefs = [turns[turn] for turn in turns if turn in decision_brief.decision_brief_turns(debate)]
     elsewhere = (*finals, *records, *briefs)
-    after = tuple(turns[turn.id] for turn in settled if turn.closing and turns[turn.id] not in elsewhere)
+    after = tuple(turns[turn.id] for turn in settled if turn.after_rounds and turns[turn.id] not in elsewhere)
     record = records[0] if records and records[0].fields else None
     report = ReportModel(
         **_setup(debate),
@@ -191,8 +191,8 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         rounds=rounds,
         judging=judging,
         votes=tuple(_vote(vote, judging.scales.certain) for vote in votes),
-        issues=brief.issues_report(debate),
-        brief=brief.brief_report(debate),
+        issues=decision_brief.issues_report(debate),
+        brief=decision_brief.decision_brief_report(debate),
         dissent=tuple(_disputed(record.fields or {}, format.sides)) if record else None,
         questions=tuple(_questions(finals)),
         follow_up=tuple(_follow_up(finals)),
@@ -239,7 +239,7 @@ def _in_rounds(rounds: Sequence[RoundReport]) -> list[TurnReport]:
 
 def _setup(debate: DebateState) -> dict[str, Any]:
     """The fields that were settled before the first word."""
-    format, setup, arguing = debate.format, debate.opened.setup, arguing_sides(debate)
+    format, setup, arguing = debate.format, debate.opened.settings, arguing_sides(debate)
     others = ((CLERK, CLERK in format.seats), (RAPPORTEUR, RAPPORTEUR in debate.cast))
     seats = (*format.sides, *debate.judges, *(seat for seat, taken in others if taken))
     return {
@@ -264,11 +264,11 @@ def _shown_name(name: str, side: str) -> str:
 
 def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
     """One settled turn: what was said in it, as others heard it."""
-    answer, shape = debate.answers[turn.id], debate.shape(turn) or {}
+    answer, shape = debate.replies[turn.id], debate.shape(turn) or {}
     shown = transcript.entry(debate, turn)
-    fields = _fields(debate, turn, shape, answer) if isinstance(answer, Voted) else None
+    fields = _fields(debate, turn, shape, answer) if isinstance(answer, Submitted) else None
     is_vote = turn.judging and debate.format.votes(turn.phase)
-    is_record = turn.closing and "rows" in shape
+    is_record = turn.after_rounds and "rows" in shape
     side = turn.seat in debate.format.sides
     reading = None if vote is None else vote.mirrored if turn.id == vote.turn + MIRRORED else vote.straight
     counted = vote is not None and (vote.winner != NO_DECISION or vote.label is not None)
@@ -290,7 +290,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         words=shown.words if fields is None or shown.declined else _words(shape, fields),
         most_words=turn.phase.most_words,
         dropped=shown.dropped,
-        of_brief=turn.phase.option == BRIEF,
+        of_decision_brief=turn.phase.option == DECISION_BRIEF,
         cut=shown.cut,
         declined=shown.declined,
         concedes=turn.id in debate.conceding,
@@ -302,7 +302,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
     )
 
 
-def _fields(debate: DebateState, turn: Turn, shape: Shape, answer: Voted) -> dict[str, Any]:
+def _fields(debate: DebateState, turn: Turn, shape: Shape, answer: Submitted) -> dict[str, Any]:
     """A structured reply: a judge's as it was given, any other as it was heard; in the terms of the sides as they
     are."""
     fields = tally.unmirrored(debate, shape, answer)
@@ -320,7 +320,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
     judged = [turn for turn in own if turn.judging and debate.shape(turn) is not None]
     votes, result = tuple(tally.votes(debate, n)), tally.result(debate, n)
     forced = tuple(turns[turn.id] for turn in own if turn.phase.on)
-    quorum = debate.opened.setup.quorum
+    quorum = debate.opened.settings.quorum
     return RoundReport(
         number=n,
         completed=result is not None
@@ -328,7 +328,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         ballots_counted=result.ballots if result else None,
         scores=result.scores if result else {},
         winner=result.winner if result else None,
-        label=wording.standing(result.label, votes, quorum) if result else None,
+        label=wording.label_by_quorum(result.label, votes, quorum) if result else None,
         score=result.score if result else None,
         intervened=tally.intervened(debate, n),
         intervention_turns=tuple(turn.id for turn in forced),
@@ -347,14 +347,14 @@ def _judging(debate: DebateState) -> JudgingReport:
     voting = [slot for slot in slots if format.votes(slot.phase)]
     changed, mirrored = tally.flips(debate)
     return JudgingReport(
-        quorum=debate.opened.setup.quorum,
+        quorum=debate.opened.settings.quorum,
         mirrored=mirrored,
         changed=changed,
         by_swing=format.decided_by == "swing",
         means=tally.means(debate),
         conflicts=conflicts_of_interest(debate),
         round_fields=_asked_fields(debate, [slot for slot in voting if slot.round is not None]),
-        final_fields=_asked_fields(debate, [slot for slot in slots if slot.closing]),
+        final_fields=_asked_fields(debate, [slot for slot in slots if slot.after_rounds]),
         scales=wording.scales(format),
         most=format.rubric.most,
         labelled=wording.LABEL in _asked_fields(debate, voting),
@@ -474,7 +474,7 @@ def closing_line(report: ReportModel, path: str | None) -> str:
     sentences += [f"{document} written to {path}."] if path else []
     if report.run.rehearsed and not report.run.in_part:
         return " ".join([*sentences, wording.FILLER])
-    sentences += [brief.recommendation_line(report.brief)] if report.brief else []
+    sentences += [decision_brief.recommendation_line(report.brief)] if report.brief else []
     sentences += [note.text for note in report.notes if note.kind == UNWRITTEN]
     if not report.bare and report.verdict is None:
         return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])

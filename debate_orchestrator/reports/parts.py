@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, PlainSerializer
 
 from debate_orchestrator.core.events import FoundPage, Usage
 from debate_orchestrator.core.schema import Shape
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import Remark, RoundResult, Verdict
 from debate_orchestrator.core.visible_text import Quote
 from debate_orchestrator.core.votes import BallotReading, Vote
@@ -25,7 +25,7 @@ DOLLAR_DECIMALS = 9
 """Sums of prices mean nothing beyond."""
 
 
-class Part(Value):
+class Part(FrozenModel):
     """A part of the model whose fields are described where they stand."""
 
     model_config = ConfigDict(
@@ -101,7 +101,7 @@ class TurnReport(Part):
     """The limit of words; null where there is none."""
     dropped: int = 0
     """Words over that limit, which were not heard."""
-    of_brief: bool = Field(default=False, exclude=True)
+    of_decision_brief: bool = Field(default=False, exclude=True)
     """Whether it is of the decision brief: the brief itself, or the rapporteur's advice before the debate."""
     cut: bool = False
     """Whether a limit of tokens cut it short."""

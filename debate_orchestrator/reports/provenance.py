@@ -60,7 +60,7 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     yield from _recorded(debate)
     if one_agent(debate):
         yield _warning("degraded", "Degraded: one agent wore all hats, so the two sides are not independent.")
-    unjudged = [str(n) for n in range(1, debate.opened.setup.rounds + 1) if tally.unjudged(debate, n)]
+    unjudged = [str(n) for n in range(1, debate.opened.settings.rounds + 1) if tally.unjudged(debate, n)]
     if unjudged:
         yield _warning("degraded", f"Degraded: no ballot counts for round {', '.join(unjudged)}.")
     for turn in schedule.unwritten(debate):
@@ -94,7 +94,7 @@ def _recorded(debate: DebateState) -> Iterator[Note]:
 
 def _setup_notes(debate: DebateState) -> Iterator[Note]:
     """Who took part, in which order, and with what."""
-    format, setup = debate.format, debate.opened.setup
+    format, setup = debate.format, debate.opened.settings
     if format.report == "report":
         yield _info("cast", _cast(debate))
     yield from (_info("people", text) for text in _people(debate))
@@ -126,7 +126,7 @@ def _half_exchanged(debate: DebateState) -> bool:
 def _source_notes(debate: DebateState) -> Iterator[Note]:
     """What was left out, what was checked, and what a provider or a newer version did otherwise."""
     if any(
-        isinstance(debate.answers[turn.id], Spoke) and speech_rules.visible(debate, turn).private
+        isinstance(debate.replies[turn.id], Spoke) and speech_rules.visible(debate, turn).private
         for turn in schedule.settled(debate)
     ):
         yield _info("private", "Private working of the speakers is left out; it is in the journal.")
@@ -170,7 +170,7 @@ def _order(debate: DebateState) -> str:
         return f"Only {name_of(sides[0])} argued, without an opponent."
     if _at_once(debate):
         return "Both spoke at once."
-    return f"{name_of(debate.opened.setup.first)} spoke first."
+    return f"{name_of(debate.opened.settings.first)} spoke first."
 
 
 def _at_once(debate: DebateState) -> bool:
@@ -323,7 +323,7 @@ def run_report(debate: DebateState) -> RunReport:
 
 
 def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
-    setup, format = debate.opened.setup, debate.format
+    setup, format = debate.opened.settings, debate.format
     yield "Format", format.name
     if format.round:
         yield "Rounds asked for", str(setup.rounds)

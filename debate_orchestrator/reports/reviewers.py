@@ -252,7 +252,7 @@ def _agreement(
     else:
         yield (
             "Krippendorff's alpha of all marks by reviewers and judges: too few to say, or all alike. It takes "
-            f"{LEAST_RATERS} who scored, and {LEAST_ITEMS} items that two of them scored."
+            f"{MIN_RATERS} who scored, and {MIN_ITEMS} items that two of them scored."
         )
 
 
@@ -285,7 +285,7 @@ def judges_marks(debate: DebateState) -> dict[str, dict[tuple[int, str, str], Fr
     absent = {(n, vote.judge) for n, cast in votes.items() for vote in cast if vote.absent}
     found: dict[str, dict[tuple[int, str, str], list[Fraction]]] = {}
     for turn in schedule.settled(debate):
-        place, vote = turn.round or FINAL, debate.ballot(turn.id)
+        place, vote = turn.round or FINAL, debate.submitted(turn.id)
         if vote is None or not debate.format.votes(turn.phase) or turn.phase.option == "blind":
             continue
         if turn.role != JUDGE or (place, turn.seat) in absent:
@@ -297,8 +297,8 @@ def judges_marks(debate: DebateState) -> dict[str, dict[tuple[int, str, str], Fr
     return {judge: {key: mean(marks) for key, marks in own.items()} for judge, own in found.items()}
 
 
-LEAST_RATERS = 3
-LEAST_ITEMS = 10
+MIN_RATERS = 3
+MIN_ITEMS = 10
 """Fewer who gave marks, or fewer items that two of them marked, and alpha says nothing."""
 
 
@@ -320,7 +320,7 @@ def score_differences(some: Sequence[Marks], others: Sequence[Marks]) -> dict[st
 def krippendorff_alpha(raters: Sequence[Marks]) -> Fraction | None:
     """Krippendorff's alpha of all marks; None if there are too few, or all marks are one."""
     items = [given for given in _items(raters).values() if len(given) > 1]
-    if sum(bool(rater) for rater in raters) < LEAST_RATERS or len(items) < LEAST_ITEMS:
+    if sum(bool(rater) for rater in raters) < MIN_RATERS or len(items) < MIN_ITEMS:
         return None
     every = [mark for given in items for mark in given]
     observed = sum((_squares(given) / (len(given) - 1) for given in items), Fraction(0)) / len(every)

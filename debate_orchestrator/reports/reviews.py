@@ -27,7 +27,7 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import TIE, Slot
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.votes import BallotReading, read_ballot
 from debate_orchestrator.setup.session import QuestionText
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
@@ -46,17 +46,17 @@ Marks = Mapping[tuple[int, str, str], Fraction]
 _ORDER = ("ballot", "journal", "reviewer", "date", "seen", "before", "rounds", "final", "why", "after")
 FINAL = 0
 """The number under which the ballot on the debate as a whole stands among those on rounds."""
-LONGEST_NAME = 80
+MAX_NAME_LENGTH = 80
 WORDS = 80
 """The most that the reason may have."""
 _VOTED = ("scores", "label", "score", "winner", "probability")
 """Fields of a judge's vote that a reviewer is asked for too: those that are counted."""
 
 
-class Review(Value):
+class Review(FrozenModel):
     """One reviewer's ballot that will do."""
 
-    model_config = {**Value.model_config, "arbitrary_types_allowed": True}
+    model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
     reviewer: str
     date: str
@@ -81,13 +81,13 @@ class ReviewForm:
         format = debate.format
         self.debate = debate
         self.sides = format.sides
-        self.terms = ShapeContext(
+        self.shape_context = ShapeContext(
             sides=format.sides,
             criteria=debate.criteria,
             least=format.rubric.least,
             most=format.rubric.most,
             rounds=debate.rounds,
-            strictness=debate.opened.setup.strictness,
+            strictness=debate.opened.settings.strictness,
             scales={name: format.rubric.scale(name) for name in debate.criteria},
         )
         reached = {turn.round for turn in schedule.settled(debate)}
@@ -97,7 +97,7 @@ class ReviewForm:
         for n in sorted(n for n in reached if n is not None):
             if shape := self._asked(slot for slot in slots if slot.round == n):
                 self.rounds[n] = shape
-        self.final = self._asked(slot for slot in slots if slot.closing) or {
+        self.final = self._asked(slot for slot in slots if slot.after_rounds) or {
             "winner": Field(kind="choice", of=(*format.sides, TIE), about="who won the debate")
         }
 
@@ -105,7 +105,7 @@ class ReviewForm:
         """The fields of some votes that a reviewer is asked for."""
         given: Shape = {}
         for slot in slots:
-            given |= schema.fields_asked(self.debate.format.shapes[slot.phase.reply], self.terms)
+            given |= schema.fields_asked(self.debate.format.shapes[slot.phase.reply], self.shape_context)
         return {name: given[name] for name in _VOTED if name in given}
 
     @property
@@ -130,7 +130,7 @@ class ReviewForm:
     def rated(self) -> list[tuple[str, str, str]]:
         """Title, scale and meaning of each criterion; empty where nothing is scored."""
         criteria = self.debate.format.rubric.criteria
-        names = self.terms.criteria if self.scored else ()
+        names = self.shape_context.criteria if self.scored else ()
         return [(criteria[name].title, self.scale(name), one_line(criteria[name].about)) for name in names]
 
     @property
@@ -140,7 +140,7 @@ class ReviewForm:
 
     def scale(self, criterion: str) -> str:
         """The scale of a criterion: `1 to 10`."""
-        least, most = self.terms.scale(criterion)
+        least, most = self.shape_context.scale(criterion)
         return f"{least:g} to {most:g}"
 
     def asked(self, *names: str) -> Shape:
@@ -148,13 +148,13 @@ class ReviewForm:
         whole = self.shape
         return {name: whole[name].model_copy(update={"optional": False}) for name in names if name in whole}
 
-    def complaints(self, value: Mapping[str, Any], where: str = "") -> list[str]:
+    def problems(self, value: Mapping[str, Any], where: str = "") -> list[str]:
         """Every complaint about a value as a ballot on this debate; empty when it will do."""
         given = {"before": None, "after": None, **_plain(value)}
-        found = schema.check(self.shape, given, self.terms, where)
+        found = schema.check(self.shape, given, self.shape_context, where)
         name, day = given.get("reviewer"), given.get("date")
         if isinstance(name, str) and not _is_name(name):
-            text = f"{short_repr(name)} is not a name on one line of at most {LONGEST_NAME} characters."
+            text = f"{short_repr(name)} is not a name on one line of at most {MAX_NAME_LENGTH} characters."
             found.append(f"{where}reviewer: {text}")
         if isinstance(day, str) and not _is_day(day):
             found.append(with_hint(f"{where}date: {short_repr(day)} is not a date.", "2026-02-03"))
@@ -197,7 +197,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_name(name: str) -> bool:
-    return 0 < len(one_line(name)) <= LONGEST_NAME and one_line(name) == " ".join(name.split()) and "\n" not in name
+    return 0 < len(one_line(name)) <= MAX_NAME_LENGTH and one_line(name) == " ".join(name.split()) and "\n" not in name
 
 
 def _is_day(day: str) -> bool:
@@ -207,7 +207,7 @@ def _is_day(day: str) -> bool:
         return False
 
 
-class ReviewTexts(Value):
+class ReviewTexts(FrozenModel):
     """Everything in prompts/reviewing.yaml."""
 
     form: tuple[str, ...]
@@ -234,11 +234,11 @@ def worded(form: ReviewForm, place: tuple[str, ...], about: str) -> QuestionText
     format = form.debate.format
     about = one_line(about)
     values = {
-        "topic": one_line(form.debate.opened.setup.topic),
+        "topic": one_line(form.debate.opened.settings.topic),
         "words": WORDS,
         "round": place[1] if of_round else FINAL,
         "side": format.name_of(place[-1]) if place[-1] in form.sides else place[-1].replace("_", " ").capitalize(),
-        "criteria": ", ".join(format.rubric.criteria[criterion].title for criterion in form.terms.criteria),
+        "criteria": ", ".join(format.rubric.criteria[criterion].title for criterion in form.shape_context.criteria),
         "about": about[:1].upper() + about[1:] or name.capitalize(),
     }
     found = review_texts().questions[f"{name}_final" if final else name]
@@ -264,10 +264,10 @@ def empty(digest: str, reviewer: str, day: str) -> dict[str, Any]:
 
 
 ENDING, DRAFT = ".yaml", ".draft.yaml"
-MOST = 1_000
+MAX_BALLOTS = 1_000
 """Ballots that are read of one folder."""
-MOST_BY_LINK = 300
-"""Reviews that may be begun by the link to a debate, whose ballots are then all read: far fewer than `MOST`."""
+MAX_BY_LINK = 300
+"""Reviews that may be begun by the link to a debate, whose ballots are then all read: far fewer than `MAX_BALLOTS`."""
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
 _HEAD = "# A reviewer's ballot. `debate report` sets it beside the judges'; docs/reviewing.md has its form.\n"
 
@@ -291,7 +291,7 @@ class ReviewedDebate(NamedTuple):
         return self.entries[-1].hash
 
 
-class GatheredReviews(Value):
+class GatheredReviews(FrozenModel):
     """The ballots beside a journal."""
 
     counted: tuple[Review, ...] = ()
@@ -310,14 +310,14 @@ def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
     counted: list[Review] = []
     left_out: list[str] = []
     form = ReviewForm(fold(entry.event for entry in entries)) if names else None
-    for name in names[:MOST]:
+    for name in names[:MAX_BALLOTS]:
         assert form is not None
         try:
             counted.append(_read(os.path.join(folder, name), name, form, entries))
         except BadFile as error:
-            left_out += error.complaints
-    if len(names) > MOST:
-        left_out.append(f"{name_of(folder)}: {len(names):,} ballots are too many; the first {MOST:,} are read.")
+            left_out += error.problems
+    if len(names) > MAX_BALLOTS:
+        left_out.append(f"{name_of(folder)}: {len(names):,} ballots are too many; the first {MAX_BALLOTS:,} are read.")
     return GatheredReviews(counted=tuple(counted), left_out=tuple(left_out))
 
 
@@ -335,7 +335,7 @@ def _read(path: str, name: str, form: ReviewForm, entries: Sequence[Entry]) -> R
     try:
         value = read_mapping_with_lines(path, follow=False)[0]
     except BadFile as error:
-        raise BadFile([text.replace(name_of(path), name_of(name), 1) for text in error.complaints]) from None
+        raise BadFile([text.replace(name_of(path), name_of(name), 1) for text in error.problems]) from None
     ballot = checked_review(value, name_of(name), form, entries)
     if name != stem_of(ballot.reviewer) + ENDING:
         raise BadFile(
@@ -350,7 +350,7 @@ def checked_review(value: Mapping[str, Any], where: str, form: ReviewForm, entri
     """The ballot that a value is; BadFile with everything that is wrong with it, and where it was not cast on the
     journal as it stands."""
     digest = value.get("journal")
-    problems = form.complaints(value, f"{where}: ")
+    problems = form.problems(value, f"{where}: ")
     if isinstance(digest, str) and digest.strip() and digest != entries[-1].hash:
         earlier = any(entry.hash == digest for entry in entries)
         cast_on = "an earlier state of this debate" if earlier else "another journal"
@@ -409,8 +409,8 @@ def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
     if os.path.lexists(draft) or os.path.lexists(ballot):
         return False
     make_folder(folder)
-    if sum(name.endswith(ENDING) for name in os.listdir(folder)) >= MOST_BY_LINK:
-        problem = f"{MOST_BY_LINK} reviews of this debate have begun, and no more may by this link."
+    if sum(name.endswith(ENDING) for name in os.listdir(folder)) >= MAX_BY_LINK:
+        problem = f"{MAX_BY_LINK} reviews of this debate have begun, and no more may by this link."
         raise BadFile(problem, hint="tell the person who sent you the link, who can take your ballot as a file")
     write_new(draft, to_yaml(value))
     return True
@@ -422,7 +422,7 @@ def reviewer_names(folder: str) -> list[tuple[str, bool]]:
     found: dict[str, bool] = {}
     with suppress(OSError):
         names = [] if is_link(folder) else sorted(name for name in os.listdir(folder) if name.endswith(ENDING))
-        for name in names[:MOST]:
+        for name in names[:MAX_BALLOTS]:
             with suppress(BadFile):
                 reviewer = read_mapping_with_lines(os.path.join(folder, name), follow=False)[0].get("reviewer")
                 ending = DRAFT if name.endswith(DRAFT) else ENDING

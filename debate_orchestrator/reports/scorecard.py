@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.reports.markup import literal
 from debate_orchestrator.util.numbers import wilson_interval
@@ -37,7 +37,7 @@ NO_BALLOT, PENDING = "no ballot", "pending"
 """In place of a ballot: the judge gave none that counts; it was not asked yet."""
 
 
-class Probe(Value):
+class Probe(FrozenModel):
     """One thing done to a debate that should not change how it is judged."""
 
     name: str

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from debate_orchestrator.core.phases import CLERK, MIRRORED, fill_label
 from debate_orchestrator.core.votes import Vote, valid_votes
-from debate_orchestrator.reports import brief, markup, reviewers, verdict_text, wording
+from debate_orchestrator.reports import decision_brief, markup, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import Citation, CostReport, TurnReport
@@ -74,10 +74,10 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
     if report.bare:
         return values
     return values | {
-        "mark_text": brief.mark_text,
-        "lead": brief.lead,
-        "step_parts": brief.step_parts,
-        "heading": brief.heading,
+        "mark_text": decision_brief.mark_text,
+        "lead": decision_brief.lead,
+        "step_parts": decision_brief.step_parts,
+        "heading": decision_brief.heading,
         "result_line": verdict_text.result_line(report),
         "remarks": verdict_text.remarks(report),
         "worked_out": verdict_text.worked_out(report),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.verdict import Remark
-from debate_orchestrator.reports import brief, wording
+from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import RecordedDebate, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, joined, literal, phrase, prose, resting, strong
@@ -76,7 +76,7 @@ def result_line(report: ReportModel) -> str:
     if report.brief is None:
         return ""
     winner, strength = (report.verdict.winner, report.verdict.strength) if report.verdict else (None, None)
-    return brief.result_line(report.brief, report.names, winner, strength)
+    return decision_brief.result_line(report.brief, report.names, winner, strength)
 
 
 def outcome(report: ReportModel) -> Phrase:
@@ -237,7 +237,7 @@ def summary(report: ReportModel) -> PhraseTable:
 
 UNDECIDED = "not decided"
 _NONE = phrase("-")
-_FINEST = 1_000_000
+_MAX_DENOMINATOR = 1_000_000
 """The largest denominator that a score can have; a journal keeps it as a number with a fraction's worth of digits."""
 
 
@@ -300,7 +300,7 @@ def _winner(winner: str | None) -> Phrase:
 
 
 def _points(score: float | Fraction | None) -> Phrase:
-    return _NONE if score is None else phrase(decimals(Fraction(score).limit_denominator(_FINEST)))
+    return _NONE if score is None else phrase(decimals(Fraction(score).limit_denominator(_MAX_DENOMINATOR)))
 
 
 def _agreement(verdicts: list[tuple[str, Phrase, Phrase]], rounds: list[tuple[Phrase, ...]], sides: int) -> Phrase:

@@ -11,10 +11,10 @@ from fractions import Fraction
 from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import EndedEarly, Event, IssuesChanged, QuestionAsked
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import BRIEF, ISSUES, NO_DECISION, RAPPORTEUR, Turn
+from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, NO_DECISION, RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Field
 from debate_orchestrator.core.state import DebateState, spec_in
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import RoundResult, Verdict
 from debate_orchestrator.core.votes import BallotReading, Vote, valid_votes
 from debate_orchestrator.util import model_spec
@@ -34,7 +34,7 @@ _SENTENCE = re.compile(
 )
 
 
-class Scales(Value):
+class Scales(FrozenModel):
     """How the numbers of a format's votes are shown."""
 
     score: str = ""
@@ -44,7 +44,7 @@ class Scales(Value):
     ends: tuple[str, str] = ENDS
     """What the least score and the most mean, in the format's words if it has any."""
 
-    model_config = {**Value.model_config, "arbitrary_types_allowed": True}
+    model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
     def of(self, score: Fraction | None, between: str = "/") -> str:
         """A score with the most that there is: `7/10`."""
@@ -136,10 +136,10 @@ def is_labelled(votes: Sequence[Vote]) -> bool:
 
 def label_of(verdict: Verdict) -> str | None:
     """The label that the debate ends with; None where fewer judges than the quorum give one, or none is given most."""
-    return standing(verdict.label, verdict.panel, verdict.quorum)
+    return label_by_quorum(verdict.label, verdict.panel, verdict.quorum)
 
 
-def standing(label: str | None, votes: Sequence[Vote], quorum: int) -> str | None:
+def label_by_quorum(label: str | None, votes: Sequence[Vote], quorum: int) -> str | None:
     """A panel's label, if as many of its judges gave one as must."""
     return label if sum(vote.label is not None for vote in votes) >= max(1, quorum) else None
 
@@ -262,7 +262,7 @@ def unwritten(debate: DebateState, turn: Turn) -> str:
     text = f"{_missing(debate, turn)}: {replies} from {debate.format.name_of(turn.seat)} was unusable"
     if rapporteur.is_sealed(debate, turn):
         return f"{text}."
-    why, _, _ = one_line(rejected[-1].complaints[0].removeprefix(f"{turn.id}: ")).partition(" Try: ")
+    why, _, _ = one_line(rejected[-1].problems[0].removeprefix(f"{turn.id}: ")).partition(" Try: ")
     return f"{text} ({why.rstrip('.')})."
 
 
@@ -279,7 +279,7 @@ def _missing(debate: DebateState, turn: Turn) -> str:
         return "No dissent record"
     if turn.phase.option == ISSUES:
         return "No list of issues"
-    return "No advice before the debate" if turn.phase.option == BRIEF else f"No {turn.phase.title}"
+    return "No advice before the debate" if turn.phase.option == DECISION_BRIEF else f"No {turn.phase.title}"
 
 
 def new_to(debate: DebateState, turn: Turn) -> tuple[str, ...]:

@@ -12,19 +12,19 @@ from typing import Any, get_args, get_origin
 import pydantic
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import BRIEF, CLERK, EVERYBODY, ISSUES, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.phases import CLERK, DECISION_BRIEF, EVERYBODY, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import (
     DECLARED,
     DEFAULT_FORMAT,
     FORMER_NAMES,
+    MAX_JUDGES,
     MODERATOR,
-    MOST_JUDGES,
     SOURCED,
     Settings,
     default_of,
     line_problems,
     model_problems,
-    unwanted,
+    value_problem,
 )
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import BadSettings, short_repr, suggest, with_hint
@@ -149,13 +149,13 @@ def settings_from(
     if "topic" not in values:
         problems.append(with_hint("topic: no topic is given.", "--topic, or `topic: ...` in the answers file"))
     for name, declared in DECLARED.items():
-        if declared.from_format is not None:
-            values.setdefault(name, declared.from_format(format))
+        if declared.format_default is not None:
+            values.setdefault(name, declared.format_default(format))
     values |= {"format": format_of(given, format.name), "output": given.get("output", default_output)}
     if values.get("positions") == "auto":
         del values["positions"]
     elif values.get("positions") == {}:
-        problems.append(unwanted("positions", {}, format))
+        problems.append(value_problem("positions", {}, format))
     if values["rounds"] == AUTO:
         values |= {"rounds": format.rounds.most, "until_dry": True}
     values["rounds"] = rounds(values["rounds"], 999) or values["rounds"]
@@ -163,7 +163,7 @@ def settings_from(
         values["issues"] = tuple(values["issues"])
     context = values.get("context")
     values["context"] = [context] if isinstance(context, str) else () if context is None else context
-    chosen = {name for name in (ISSUES, BRIEF) if values[name] is True}
+    chosen = {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
     needed = set(format.seats_taken(chosen)) - {RAPPORTEUR}  # who follows the others
     values["cast"] = _seated(values.get("cast"), format, needed, default_model, problems)
     _seat_rapporteur(values, format)
@@ -229,7 +229,7 @@ def _seated(
             try:
                 model = FETCH if seat == CLERK else default_model(seat)
             except BadSettings as error:
-                problems += [problem for problem in error.complaints if problem not in problems]
+                problems += [problem for problem in error.problems if problem not in problems]
                 continue
             seated[seat] = (model,) * (format.panel if seat == JUDGE else 1)
     return {seat: seated[seat] for seat in order if seat in seated}
@@ -239,7 +239,7 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
     """Seats the first judge's model as rapporteur where one is needed and none is named; where that judge is a person
     or a stand-in, a side's model. Where only a stand-in is left beside people, there are no issues and no brief. A
     rapporteur that has nothing to do is left out."""
-    cast, options = values["cast"], {name for name in (ISSUES, BRIEF) if values[name] is True}
+    cast, options = values["cast"], {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
     if not isinstance(cast, dict):
         return
     if RAPPORTEUR in format.seats_taken(options) and RAPPORTEUR not in cast and cast:
@@ -263,7 +263,7 @@ def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], options: It
 def rapporteur_note(settings: Settings, format: Format) -> str:
     """Says why a debate with stand-ins has no decision brief; empty where it has one, or has no stand-ins."""
     stand_ins = any(map(is_stand_in, specs_of(settings.cast)))
-    if settings.brief or BRIEF not in format.options or RAPPORTEUR in settings.cast or not stand_ins:
+    if settings.brief or DECISION_BRIEF not in format.options or RAPPORTEUR in settings.cast or not stand_ins:
         return ""
     if is_rehearsal(settings.cast):
         return ""
@@ -284,7 +284,7 @@ def host_problem(cast: Mapping[str, Any]) -> str:
 def judging_settings(given: Mapping[str, Any], format: Format, panel: int) -> Settings:
     """The settings of a debate of which only these are known, and that its panel has that size. Raises BadSettings with
     every problem."""
-    cast = {JUDGE: [HOST] * max(1, min(panel, MOST_JUDGES))} if JUDGE in format.seated else {}
+    cast = {JUDGE: [HOST] * max(1, min(panel, MAX_JUDGES))} if JUDGE in format.seated else {}
     return settings_from({"topic": "Any.", "cast": cast, **given}, format, "any.md")
 
 

@@ -24,7 +24,7 @@ from debate_orchestrator.util.redact import redact_values
 
 _STEM, _ENDING = ".debate-setup", ".yaml"
 ANSWERS = ".answers.yaml"
-_MOST = 50
+_MAX_REMEMBERED = 50
 """Answers of one kind that are remembered."""
 
 
@@ -49,7 +49,7 @@ class KeptAnswers:
             save(self.path, draft, self.asides.append, whole=self.whole)
             self.saved, self.whole, self.lost = True, True, ""
         except DebateError as error:
-            self.lost = " ".join(error.complaints)
+            self.lost = " ".join(error.problems)
 
     def leaving(self) -> str:
         """The message on leaving: where the answers are, and the command that continues."""
@@ -158,7 +158,7 @@ class RecentAnswers:
         if not (answer := answer.strip()):
             return
         others = [earlier for earlier in self._known.get(kind, []) if earlier != answer]
-        self._known[kind] = [*others, answer][-_MOST:]
+        self._known[kind] = [*others, answer][-_MAX_REMEMBERED:]
         if self._path is None:
             return
         with suppress(DebateError, OSError):

@@ -16,7 +16,7 @@ from typing import Any
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
 from debate_orchestrator.core.schema import ShapeContext, check, json_schema
-from debate_orchestrator.core.settings import DECLARED, Source, default_of, duplicate_positions, unwanted
+from debate_orchestrator.core.settings import DECLARED, Source, default_of, duplicate_positions, value_problem
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.setup.session import (
@@ -41,11 +41,11 @@ _INDEPENDENT = ("positions", "position_b", "rounds", "insist")
 """Questions that can be put together with the one that comes next, beside those of plain settings."""
 _STEPS = ("topic", "positions", "rounds", "insist")
 """Settings whose questions have a way of their own; every other question with the name of a setting asks for it."""
-_MOST_TOGETHER = 4
+_MAX_TOGETHER = 4
 """Questions that the question tools of hosts take at once."""
 _TOPIC, _POSITIONS = "setup.topic", "setup.positions"
 """Steps that are a moderator's work."""
-_NO_TERMS = ShapeContext(sides=("a", "b"), criteria=(), least=0, most=0, rounds=1, strictness="")
+_NO_CONTEXT = ShapeContext(sides=("a", "b"), criteria=(), least=0, most=0, rounds=1, strictness="")
 _ADDED = re.compile(r"\s*\((?:recommended|default)\)$|^default:\s*|(?<=\d)\s+rounds?$", re.IGNORECASE)
 """What question tools and users add to an option that they choose: `3 (default)`, `3 rounds`."""
 
@@ -87,7 +87,7 @@ class Questionnaire:
         together = () if now.key == "topic" else (*_INDEPENDENT, *self.plain_settings)
         left = [key for key, done in self._steps(draft) if not done and key in together]
         keys = dict.fromkeys((now.key, *left))
-        return tuple(self.question(draft, key) for key in [*keys][:_MOST_TOGETHER])
+        return tuple(self.question(draft, key) for key in [*keys][:_MAX_TOGETHER])
 
     def _steps(self, draft: SetupState) -> Iterator[tuple[str, bool]]:
         """Every question in its order, and the moderator's work where some is needed; and whether it is done."""
@@ -162,7 +162,7 @@ class Questionnaire:
                 return {"rounds": draft.given.get("rounds", ""), "cap": cap}
         return {"default": answers.typed(self.default(key))} if key in self.plain_settings else {}
 
-    def standing_answer(self, draft: SetupState, key: str) -> str:
+    def current_answer(self, draft: SetupState, key: str) -> str:
         """What stands as the answer to a question, or stood before others were wanted; empty if nothing does."""
         progress, settled = draft.progress, draft.given
         match key:
@@ -222,23 +222,23 @@ class Questionnaire:
         return self.words.each.format(phases=", ".join(titles))
 
     def _schema(self, name: str) -> dict[str, Any]:
-        return json_schema(self.words.shapes[name], _NO_TERMS)
+        return json_schema(self.words.shapes[name], _NO_CONTEXT)
 
     def checked(self, draft: SetupState) -> tuple[SetupState, list[str]]:
         """The draft without the answers, written by hand into its file, that would have been refused; and why."""
-        errors: list[str] = []
+        problems: list[str] = []
         draft = checked_state(draft, self.format.sides)
         proposal = draft.progress.proposal
-        if proposal is not None and check(self.words.shapes["topic"], proposal, _NO_TERMS):
+        if proposal is not None and check(self.words.shapes["topic"], proposal, _NO_CONTEXT):
             draft = with_progress(draft, proposal=None)
         for key in ("rounds", *self.plain_settings):
             if key in draft.given:
                 try:
                     draft = self._take(draft, key, answers.typed(draft.given[key]), draft.sources.get(key, "file"))
                 except BadSettings as error:
-                    errors += error.complaints
+                    problems += error.problems
                     draft = without_answers(draft, key)
-        return draft, errors
+        return draft, problems
 
     # Taking answers
 
@@ -280,16 +280,16 @@ class Questionnaire:
     def proposed(self, draft: SetupState, name: str, value: Any) -> SetupState:
         """The draft with the moderator's work. Raises BadSettings if it is not in the shape asked for."""
         shape = self.words.shapes[name]
-        value = normalize(shape, value, _NO_TERMS, {}).value
+        value = normalize(shape, value, _NO_CONTEXT, {}).value
         if isinstance(value, dict):
             value = {field: value.get(field) for field in shape}
-        if errors := check(shape, value, _NO_TERMS):
-            raise BadSettings([f"setup.{name}.moderator: {error}" for error in errors])
+        if problems := check(shape, value, _NO_CONTEXT):
+            raise BadSettings([f"setup.{name}.moderator: {error}" for error in problems])
         if name == "topic":
             return with_progress(draft, proposal=value)
         positions = {side: sanitize.one_line(value[side]) for side in self.format.sides}
-        if errors := duplicate_positions(positions):
-            raise BadSettings(errors)
+        if problems := duplicate_positions(positions):
+            raise BadSettings(problems)
         return with_answers(draft, "derived", positions=positions)
 
     def as_stated(self, draft: SetupState) -> SetupState:
@@ -305,7 +305,7 @@ class Questionnaire:
 
     def _take_topic(self, draft: SetupState, text: str, source: Source) -> SetupState:
         line = answers.message_line("topic", text)
-        if draft.progress.topics and line in (self.standing_answer(draft, "topic"), draft.progress.topics[-1]):
+        if draft.progress.topics and line in (self.current_answer(draft, "topic"), draft.progress.topics[-1]):
             return draft
         return with_progress(self._unsettled(draft), topics=(line,))
 
@@ -364,8 +364,8 @@ class Questionnaire:
 
     def _take_positions_ok(self, draft: SetupState, text: str, source: Source) -> SetupState:
         if _yes("positions_ok", text, "change one with position_a=... or position_b=..."):
-            if errors := duplicate_positions(draft.given["positions"]):
-                raise BadSettings(errors)
+            if problems := duplicate_positions(draft.given["positions"]):
+                raise BadSettings(problems)
             return with_progress(draft, positions_ok=True)
         rejected = (*draft.progress.rejected, draft.given["positions"])
         after = without_answers(draft, "positions")
@@ -376,7 +376,7 @@ class Questionnaire:
             return with_answers(without_answers(draft, "insist"), source, rounds=answers.AUTO)
         number = answers.rounds(text, self.format.rounds.insist)
         if number is None:
-            raise BadSettings(unwanted("rounds", text, self.format))
+            raise BadSettings(value_problem("rounds", text, self.format))
         same = draft.given.get("rounds") == number
         return with_answers(draft if same else without_answers(draft, "insist"), source, rounds=number)
 

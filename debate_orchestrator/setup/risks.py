@@ -20,7 +20,7 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.core.settings import Settings
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
@@ -55,9 +55,9 @@ _GRAVE: tuple[Kind, ...] = ("server", "program")
 _FOLDED: dict[Kind, str] = {"context": "files", "recording": "recordings"}
 _FEW = 5
 """How many files or recordings are shown, if there are more."""
-_MOST, _COLUMNS = 22, 80
+_MAX_ROWS, _COLUMNS = 22, 80
 """Rows of a screen that the programs and servers of one question may take, and how wide they are."""
-_HEAD, _TAIL = model_spec.LONGEST_COMMAND - 100, 100
+_HEAD, _TAIL = model_spec.MAX_COMMAND_LENGTH - 100, 100
 """Characters that are shown of a longer text: of its beginning and of its end."""
 
 
@@ -91,7 +91,7 @@ _EARLIER = frozenset(
 """The digests of formats as earlier versions shipped them, so that their journals need no consent; see `_digest`."""
 
 
-class Risk(Value):
+class Risk(FrozenModel):
     """One thing that reaches beyond the debate."""
 
     kind: Kind
@@ -128,11 +128,11 @@ def risk_lines(risks: Iterable[Risk]) -> list[str]:
     in_order = ordered(risks)
     grave_risks = [risk for risk in in_order if risk.kind in _GRAVE]
     rows = sum(-(-len(f"  - {risk.text}") // _COLUMNS) for risk in grave_risks)
-    if rows > _MOST or any(
-        risk.kind == "program" and len(risk.what) > model_spec.LONGEST_COMMAND for risk in grave_risks
+    if rows > _MAX_ROWS or any(
+        risk.kind == "program" and len(risk.what) > model_spec.MAX_COMMAND_LENGTH for risk in grave_risks
     ):
-        what = f"{rows} rows of programs and servers" if rows > _MOST else "a program with a long command line"
-        limit = f"at most {_MOST} rows, with command lines of at most {model_spec.LONGEST_COMMAND} characters"
+        what = f"{rows} rows of programs and servers" if rows > _MAX_ROWS else "a program with a long command line"
+        limit = f"at most {_MAX_ROWS} rows, with command lines of at most {model_spec.MAX_COMMAND_LENGTH} characters"
         raise BadSettings(f"The setup does more than can be shown: {what}, and {limit} are allowed.")
     items = []
     for kind, group in itertools.groupby(in_order, key=lambda risk: risk.kind):
@@ -176,7 +176,7 @@ def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk
         words = f"{opened.format.model_dump_json()}{sorted(opened.templates.items())}"
         digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
         found.append(Risk(kind="format", where="format", what=f"{opened.format.name} in the journal ({digest[:12]})"))
-    rounds, most = opened.setup.rounds, opened.format.rounds.insist
+    rounds, most = opened.settings.rounds, opened.format.rounds.insist
     if rounds > most:
         found.append(Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {most}"))
     if opened.speech_rules < SPEECH_RULES:

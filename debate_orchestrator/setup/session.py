@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 from debate_orchestrator.core.events import NONCE, Reply
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.settings import Source
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.util.data import name_of, parse_mapping, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile
@@ -66,7 +66,7 @@ def _is_conversation(path: str, there: bytes) -> bool:
         return False
 
 
-class QuestionText(Value):
+class QuestionText(FrozenModel):
     """One question as prompts/ words it."""
 
     text: str
@@ -79,7 +79,7 @@ class QuestionText(Value):
     default: bool = False
 
 
-class QuestionTexts(Value):
+class QuestionTexts(FrozenModel):
     """Everything in prompts/setup.yaml."""
 
     questions: dict[str, QuestionText]
@@ -98,7 +98,7 @@ class QuestionTexts(Value):
     shapes: dict[str, Shape]
 
 
-class SetupProgress(Value):
+class SetupProgress(FrozenModel):
     """How far the conversation has come, so that it can go on in another process."""
 
     topics: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ class SetupProgress(Value):
     """The replies of a moderator that was called, since they may have cost money."""
 
 
-class SetupState(Value):
+class SetupState(FrozenModel):
     """The answers so far."""
 
     given: dict[str, Any] = {}
@@ -128,7 +128,7 @@ class SetupState(Value):
     progress: SetupProgress = SetupProgress()
 
 
-class Ask(Value):
+class Ask(FrozenModel):
     """A question for the user."""
 
     key: str
@@ -142,7 +142,7 @@ class Ask(Value):
     help: str
 
 
-class Propose(Value):
+class Propose(FrozenModel):
     """Work for the moderator: `topic` or `positions`."""
 
     name: Literal["topic", "positions"]
@@ -155,7 +155,7 @@ class Propose(Value):
         return f"setup.{self.name}.moderator"
 
 
-class Ready(Value):
+class Ready(FrozenModel):
     """Nothing is left to ask."""
 
     show: str

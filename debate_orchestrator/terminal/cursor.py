@@ -26,10 +26,10 @@ from debate_orchestrator.terminal.prompt import (
     Line,
     Prompter,
     Question,
-    above,
     choice_rows,
-    meant,
-    paged,
+    matching_choice,
+    question_lines,
+    show_in_pager,
 )
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back, wrapped
@@ -68,7 +68,7 @@ class Cursor(Prompter):
         values = [value for value, _ in question.choices]
         self._selected = values.index(question.default) if question.default in values else None
         self._question = question._replace(changed=lambda typed: None)
-        if not question.private and (shown := above(question)):
+        if not question.private and (shown := question_lines(question)):
             self.tell("", *shown)
         session = self._session = self._new_session(question)
 
@@ -115,12 +115,18 @@ class Cursor(Prompter):
     def _message(self) -> FormattedText:
         """The question where it is private, the choices, and the mark behind which is typed."""
         question, columns = self._question, self._output.get_size().columns
-        parts = list(self._formatted(("", *above(question)))) if question.private and above(question) else []
+        parts = (
+            list(self._formatted(("", *question_lines(question))))
+            if question.private and question_lines(question)
+            else []
+        )
         parts += [("", "\n")] if parts else []
         selected = self._selected
         if self._session is not None and (typed := self._session.default_buffer.text.strip()):
             values = [value for value, _ in question.choices]
-            selected = values.index(meant(question, typed)) if meant(question, typed) in values else None
+            selected = (
+                values.index(matching_choice(question, typed)) if matching_choice(question, typed) in values else None
+            )
         for n, row in enumerate(choice_rows(question, columns)):
             mark, style = ("* ", "class:strong") if n == selected else ("  ", "")
             parts.append((style, f"{mark}{wrapped(row, columns - 2)}\n"))
@@ -128,7 +134,7 @@ class Cursor(Prompter):
 
     def _toolbar(self) -> FormattedText:
         columns, typed = self._output.get_size().columns, self._session.default_buffer.text if self._session else ""
-        status = self._question.status(meant(self._question, typed) or self._selected_value())
+        status = self._question.status(matching_choice(self._question, typed) or self._selected_value())
         text = one_line(status.text)
         for note in status.notes:
             longer = f"{text} · {one_line(note)}" if text else one_line(note)
@@ -228,7 +234,7 @@ class Cursor(Prompter):
 
     def _page(self, text: str) -> None:
         try:
-            if not paged(text):
+            if not show_in_pager(text):
                 self.tell(*text.split("\n"))
         finally:
             self.busy_elsewhere = False

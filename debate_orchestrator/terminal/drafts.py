@@ -19,7 +19,7 @@ from typing import Generic, NamedTuple, TypeVar
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic
-from debate_orchestrator.util.data import LARGEST, error_text, is_link, read_text, strict_json
+from debate_orchestrator.util.data import MAX_SIZE, error_text, is_link, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile
 
 Entered = dict[tuple[str, ...], str]
@@ -56,7 +56,7 @@ class Drafts:
         """The draft for this brief; BadFile where it is no text, or a link."""
         if is_link(self.folder):
             raise BadFile(f"{self.folder}: the folder of the drafts can't be a symbolic link.")
-        return read_text(self.place(brief), LARGEST, follow=False)
+        return read_text(self.place(brief), MAX_SIZE, follow=False)
 
     def set_aside(self, brief: Brief) -> str:
         """Moves the draft for this brief away where it can't be read as what it should be, such as a text in another
@@ -128,7 +128,7 @@ class Drafts:
         folder with the last of them."""
         for path in self._all():
             draft = _named(path)
-            answer = debate.answers.get(draft.turn)
+            answer = debate.replies.get(draft.turn)
             if answer is None or not (_half(path) or draft.ending in _ENDINGS.values()):
                 continue
             if debate.complete or _half(path) or answer.reply.brief.startswith(draft.brief):
@@ -180,7 +180,7 @@ class Keeping(Generic[T]):
         self._write = write
         self._latest: list[T] = []
         self._timer: asyncio.TimerHandle | None = None
-        self.trouble = ""
+        self.problem = ""
         """Why nothing can be written; empty where it can."""
 
     def soon(self, value: T) -> None:
@@ -198,6 +198,6 @@ class Keeping(Generic[T]):
         for item in latest:
             try:
                 self._write(item)
-                self.trouble = ""
+                self.problem = ""
             except BadFile as error:
-                self.trouble = f"can't be kept: {error}"
+                self.problem = f"can't be kept: {error}"

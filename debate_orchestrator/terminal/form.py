@@ -34,11 +34,17 @@ class Form(ABC):
         self,
         prompter: Prompter,
         shape: Shape,
-        terms: ShapeContext,
+        shape_context: ShapeContext,
         keeping: Keeping[Mapping[Place, str]],
         entered: dict[Place, str],
     ):
-        self.prompter, self.shape, self.terms, self.keeping, self.entered = prompter, shape, terms, keeping, entered
+        self.prompter, self.shape, self.shape_context, self.keeping, self.entered = (
+            prompter,
+            shape,
+            shape_context,
+            keeping,
+            entered,
+        )
 
     @abstractmethod
     def question(self, step: Step) -> Question:
@@ -58,7 +64,11 @@ class Form(ABC):
     def _asked_for(self, entered: Mapping[Place, str]) -> list[Step]:
         """The questions that a person answers, as far as they are known from what was entered."""
         computed = self.computed(entered)
-        return [step for step in steps(self.shape, self.terms, {**entered, **computed}) if step.place not in computed]
+        return [
+            step
+            for step in steps(self.shape, self.shape_context, {**entered, **computed})
+            if step.place not in computed
+        ]
 
     def asked(self) -> list[Step]:
         """The questions that are asked."""
@@ -69,8 +79,8 @@ class Form(ABC):
     def reply(self) -> dict[str, Any] | None:
         """What was entered, with defaults for what was not asked; None while something is missing."""
         given = {**self.entered, **self.computed(self.entered)}
-        full = completed(self.shape, self.terms, given) if self.short else given
-        return value(self.shape, self.terms, full)
+        full = completed(self.shape, self.shape_context, given) if self.short else given
+        return value(self.shape, self.shape_context, full)
 
     async def fill_in(
         self,
@@ -93,7 +103,7 @@ class Form(ABC):
                 step = self._before(step)
 
     def _missing(self) -> Step | None:
-        return next((step for step in self.asked() if not readable(step, self.terms, self.entered)), None)
+        return next((step for step in self.asked() if not readable(step, self.shape_context, self.entered)), None)
 
     def _before(self, step: Step | None) -> Step:
         """The question before that one: the last one before all of them are shown."""
@@ -107,14 +117,16 @@ class Form(ABC):
     async def ask(self, step: Step) -> None:
         """Asks one question until its answer will do."""
         typing = (*TYPING, *step.place)
-        complaints: list[str] = []
+        problems: list[str] = []
         short_list = False
         while True:
-            standing = self.entered[step.place] if step.short and readable(step, self.terms, self.entered) else ""
+            standing = (
+                self.entered[step.place] if step.short and readable(step, self.shape_context, self.entered) else ""
+            )
             now = self.entered.get(typing, "" if standing else self.entered.get(step.place, ""))
             question = self.question(step)
             question = question._replace(
-                lines=(*question.lines, *complaints),
+                lines=(*question.lines, *problems),
                 now=now,
                 default=standing or question.default,
                 back=True,
@@ -123,7 +135,7 @@ class Form(ABC):
             )
             try:
                 answer = await self.prompter.ask(question) or standing
-                value = read(step, self.terms, answer)
+                value = read(step, self.shape_context, answer)
                 if step.lacking and value in (None, False) and not short_list:
                     short_list = True
                     raise BadReply(f"The list should have {plural(step.lacking, 'more item')}. The same again ends it.")
@@ -134,7 +146,7 @@ class Form(ABC):
                     self.entered[typing] = leaving.typed
                 raise
             except BadReply as error:
-                complaints = error.complaints if answer or short_list else ["An answer is needed here."]
+                problems = error.problems if answer or short_list else ["An answer is needed here."]
                 self.entered[typing] = "" if step.short else answer
             else:
                 self.entered.pop(typing, None)
@@ -153,7 +165,7 @@ class Form(ABC):
         """Shows all that was entered. Returns the question to be answered anew, or None where it is handed in."""
         every, wrong = self.steps(), problems()
         if self.short:
-            every = self._asked_for(completed(self.shape, self.terms, self.entered))
+            every = self._asked_for(completed(self.shape, self.shape_context, self.entered))
         notes = [] if wrong else remarks()
         shown = [Line(text, True) for text in (*wrong, *notes)]
         self.prompter.tell("", Line("This is your reply:", True), *self.view(every), *shown)
@@ -188,7 +200,7 @@ class Form(ABC):
     def shown(self, step: Step) -> str:
         """An answer as it was understood."""
         try:
-            return written(read(step, self.terms, self.entered[step.place])) or "none"
+            return written(read(step, self.shape_context, self.entered[step.place])) or "none"
         except BadReply:
             return self.entered[step.place]
 
@@ -214,7 +226,7 @@ async def change_issues(prompter: Prompter, questions: Sequence[str]) -> IssuesC
                 return changed_issues(listed)
             listed = changed(listed, answer)
         except BadSettings as error:
-            prompter.tell(*error.complaints)
+            prompter.tell(*error.problems)
 
 
 def changed(questions: Sequence[str], change: str) -> list[str]:

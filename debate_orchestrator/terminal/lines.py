@@ -9,7 +9,15 @@ import shutil
 import sys
 from typing import TextIO
 
-from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question, above, choice_rows
+from debate_orchestrator.terminal.prompt import (
+    EditorWanted,
+    Leave,
+    Line,
+    Prompter,
+    Question,
+    choice_rows,
+    question_lines,
+)
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back, moves, wrapped
 
@@ -50,7 +58,10 @@ class Lines(Prompter):
         print(text.encode(encoding, "backslashreplace").decode(encoding), end="", file=self._stream, flush=True)
 
     async def _read(self, question: Question) -> str:
-        shown: list[str | Line] = [*above(question), *(f"  {row}" for row in choice_rows(question, self._columns()))]
+        shown: list[str | Line] = [
+            *question_lines(question),
+            *(f"  {row}" for row in choice_rows(question, self._columns())),
+        ]
         self.tell(*(["", *shown] if shown else []))
         if question.now:
             self.tell(f"Written so far:\n{question.now}")
@@ -127,7 +138,7 @@ class Lines(Prompter):
             self._coming.set_exception(Leave())
 
 
-def here(stream: TextIO | None = None) -> Prompter:
+def terminal_prompter(stream: TextIO | None = None) -> Prompter:
     """The terminal of this process; questions are shown on `stream`, standard error unless given."""
     if not moves(os.environ):
         return Lines(stream=stream)

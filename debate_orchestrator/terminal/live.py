@@ -28,7 +28,7 @@ from debate_orchestrator.terminal.speeches import INDENT, SpeechView, Stage, col
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
 from debate_orchestrator.util.sanitize import count_words, one_line
-from debate_orchestrator.util.terminal_text import WIDEST
+from debate_orchestrator.util.terminal_text import MAX_WIDTH
 
 _STATUS_ROWS = 3
 """Rows at most of each part of the status."""
@@ -66,7 +66,7 @@ class Live:
         """What the keys do now, for the status."""
         self.question: QuestionPrompt | None = None
         """The question from the floor that is being typed."""
-        if debate.answers:
+        if debate.replies:
             self._announcer.new(debate)
             self._continue()
 
@@ -90,7 +90,7 @@ class Live:
                     speech.settle(shown, _notes(debate, speech.turn, event))
                 else:  # a structured reply was wanted, and declined
                     self._reply(speech.turn)
-            case events.Voted():
+            case events.Submitted():
                 self._ballot(event)
             case events.Rejected() | events.CallFailed():
                 self._fail(event)
@@ -98,12 +98,12 @@ class Live:
                 self._say(wording.announced(debate, event) or "", ALARM)
         if self._stage is not None and self._stage.settled:
             self._end_stage()
-        if isinstance(event, events.Answer | events.Asked):
+        if isinstance(event, events.ReplyEvent | events.Asked):
             self._announce()
         if self._sealed and debate.complete:
             self._sealed = False
             self._put(self._sealed_rows)
-        if isinstance(event, events.Answer | events.CallFailed) and self._money:
+        if isinstance(event, events.ReplyEvent | events.CallFailed) and self._money:
             self._cost = _cost(debate)
         self.paint()
 
@@ -176,7 +176,7 @@ class Live:
 
     def _continue(self) -> None:
         """Says where a debate goes on that was begun before."""
-        self._say(f"{plural(len(self._debate.answers), 'turn')} on record; here is what follows.")
+        self._say(f"{plural(len(self._debate.replies), 'turn')} on record; here is what follows.")
         stage = self._debate.stages[-1]
         if stage[0].round and not self._debate.complete:
             banner = fill_label(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds)
@@ -189,7 +189,7 @@ class Live:
             due = [turn]
             if self._debate.shape(turn) is None:
                 stage = next(stage for stage in reversed(self._debate.stages) if turn in stage)
-                due = [other for other in stage if other == turn or other.id not in self._debate.answers]
+                due = [other for other in stage if other == turn or other.id not in self._debate.replies]
                 self._end_stage()
                 self._announce()
                 self._put([])
@@ -230,13 +230,13 @@ class Live:
             words = count_words(speech_rules.public(self._debate, event.reply.text))
             self._say(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)
 
-    def _ballot(self, voted: events.Voted) -> None:
+    def _ballot(self, voted: events.Submitted) -> None:
         self._speeches.pop(voted.turn, None)
         turn = schedule.turn(self._debate, voted.turn)
-        if "scores" in voted.ballot:
+        if "scores" in voted.data:
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             self._put(ballot_rows(self._debate, voted, self._width), of_ballots=turn.judging)
-        elif (claims := voted.ballot.get("rows")) and not self._stood_in(turn):
+        elif (claims := voted.data.get("rows")) and not self._stood_in(turn):
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             for n, claim in enumerate(claims, start=1):
                 line = f"{n}. {one_line(claim['claim'])} ({claim['status']})"
@@ -266,7 +266,7 @@ class Live:
             why = _failure(self._debate, event, sealed=True)
         self._say(f"{heading}: {why}", ALARM)
         failed.wait(until)
-        if event.turn in self._debate.answers:
+        if event.turn in self._debate.replies:
             self._say("No reply counts here.", ALARM, gap=False)
             del self._speeches[event.turn]
 
@@ -292,7 +292,7 @@ class Live:
             self._put([])
 
     def _say(self, text: str, style: str = "", *, indent: int = 0, gap: bool = True, of_ballots: bool = False) -> None:
-        rows = paragraph(text, min(self._width, WIDEST), style, indent=indent)
+        rows = paragraph(text, min(self._width, MAX_WIDTH), style, indent=indent)
         self._put(rows, gap=gap, of_ballots=of_ballots)
 
     def _put(self, rows: Sequence[Row], *, gap: bool = True, of_ballots: bool = False) -> None:
@@ -327,7 +327,7 @@ def _cost(debate: DebateState) -> list[str]:
     return [f"${total.cost:.4f}" + (f" and {unknown} of unknown price" if total.unknown else "")]
 
 
-_LONGEST = 20
+_MAX_BAR = 20
 """Columns of a bar at most."""
 _NUMBER = 6
 """Columns of a score at most, with the blank before it: ` 66.67`."""
@@ -344,7 +344,7 @@ def _side_style(debate: DebateState, side: str) -> str:
     return SIDES[debate.format.sides.index(side) % len(SIDES)]
 
 
-def ballot_rows(debate: DebateState, voted: events.Voted, width: int) -> list[Row]:
+def ballot_rows(debate: DebateState, voted: events.Submitted, width: int) -> list[Row]:
     """A ballot with scores: each side's bar, and each criterion for both sides. A mirrored ballot is shown in the
     terms of the sides as they are."""
     format, turn = debate.format, schedule.turn(debate, voted.turn)
@@ -357,7 +357,7 @@ def ballot_rows(debate: DebateState, voted: events.Voted, width: int) -> list[Ro
     )
     return [
         *_bars(debate, points, Fraction(str(format.rubric.most)), width),
-        *paragraph("; ".join(criteria), min(width, WIDEST), "dim", indent=INDENT),
+        *paragraph("; ".join(criteria), min(width, MAX_WIDTH), "dim", indent=INDENT),
     ]
 
 
@@ -373,7 +373,7 @@ def _bars(debate: DebateState, points: Mapping[str, Fraction], most: Fraction, w
     indent = INDENT if width >= 40 else 0
     room = width - indent - _NUMBER
     longest = max(1, min(max(map(cell_len, names.values())), room // 2))
-    length = max(1, min(_LONGEST, room - longest - 1))
+    length = max(1, min(_MAX_BAR, room - longest - 1))
     rows: list[Row] = []
     for side, value in points.items():
         name = Text(names[side])
@@ -397,7 +397,7 @@ def _notes(debate: DebateState, turn: Turn, event: events.Spoke | events.Decline
 def _failure(debate: DebateState, event: events.Rejected | events.CallFailed, *, sealed: bool = False) -> str:
     """Why a call failed, or a reply does not count. Complaints may quote the reply; `sealed` leaves them out."""
     if isinstance(event, events.CallFailed):
-        return event.trouble + ("" if event.wait is None else f" Asked again in {event.wait:.0f} s.")
+        return event.problem + ("" if event.wait is None else f" Asked again in {event.wait:.0f} s.")
     if not sealed:
-        return f"a reply that can't be taken: {'; '.join(event.complaints)}"
-    return "a reply that can't be taken." + ("" if event.turn in debate.answers else " It is asked for again.")
+        return f"a reply that can't be taken: {'; '.join(event.problems)}"
+    return "a reply that can't be taken." + ("" if event.turn in debate.replies else " It is asked for again.")

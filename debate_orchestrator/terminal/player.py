@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import (
-    Answer,
     CallFailed,
     Declined,
     EndedEarly,
@@ -17,8 +16,9 @@ from debate_orchestrator.core.events import (
     IssuesChanged,
     QuestionAsked,
     Rejected,
+    ReplyEvent,
     Spoke,
-    Voted,
+    Submitted,
 )
 from debate_orchestrator.core.fold import apply
 from debate_orchestrator.core.state import DebateState
@@ -41,7 +41,7 @@ class Player:
     def __init__(self, debate: DebateState, events: Iterable[Event], live: Live, pace: float | None):
         """`debate` is the state before the events; `pace` is in words a minute, None for all at once."""
         self.debate, self._events, self._live, self._pace = debate, list(events), live, pace
-        self._answered = {event.turn for event in self._events if isinstance(event, Spoke | Declined | Voted)}
+        self._answered = {event.turn for event in self._events if isinstance(event, Spoke | Declined | Submitted)}
         self._spoken: set[str] = set()
         self._skip, self._running = asyncio.Event(), asyncio.Event()
         self._running.set()
@@ -77,7 +77,7 @@ class Player:
         while rest:
             batch = take_batch(self.debate, rest)
             for event in batch:
-                if isinstance(event, Voted) and schedule.turn(self.debate, event.turn).round is None:
+                if isinstance(event, Submitted) and schedule.turn(self.debate, event.turn).round is None:
                     self._to_verdict = False
                 await self._lead_up_to(event, batch)
                 if self.left:
@@ -85,8 +85,8 @@ class Player:
                 self.debate = apply(self.debate, event)
                 if not self._was_replaced(event):
                     self._live.on_event(self.debate, event)
-                if isinstance(event, Answer):
-                    await self._rest(_AFTER_BALLOT if isinstance(event, Voted) else _AFTER_SPEECH)
+                if isinstance(event, ReplyEvent):
+                    await self._rest(_AFTER_BALLOT if isinstance(event, Submitted) else _AFTER_SPEECH)
         return True
 
     @property
@@ -107,7 +107,7 @@ class Player:
             self._live.on_text(
                 schedule.turn(self.debate, event.turn), speech_rules.public(self.debate, event.reply.text)
             )
-        elif isinstance(event, Voted):
+        elif isinstance(event, Submitted):
             await self._rest(_AFTER_SPEECH)
 
     async def _speak(self, texts: Mapping[str, str]) -> None:
@@ -144,7 +144,7 @@ def take_batch(debate: DebateState, rest: deque[Event]) -> list[Event]:
     if not isinstance(batch[0], _INTERVENING):
         while rest and not isinstance(rest[0], _INTERVENING) and _turn(rest[0]) in {"", *order}:
             batch.append(rest.popleft())
-    answers = [event for event in batch if isinstance(event, Spoke | Declined | Voted)]
+    answers = [event for event in batch if isinstance(event, Spoke | Declined | Submitted)]
     others = [event for event in batch if event not in answers]
     return [*others, *sorted(answers, key=lambda event: order.get(event.turn, 0))]
 

@@ -16,11 +16,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from debate_orchestrator.util.data import LARGEST, read_text
+from debate_orchestrator.util.data import MAX_SIZE, read_text
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, sanitize
-from debate_orchestrator.util.terminal_text import BACK, LEAVE, WIDEST, Back, chosen
+from debate_orchestrator.util.terminal_text import BACK, LEAVE, MAX_WIDTH, Back, chosen
 
 _PAGERS = ("less", "more")
 _WAY_OUT = "space goes on, b back, q leaves this text"
@@ -144,7 +144,7 @@ class Prompter(ABC):
                 self.tell(_KEEP_BACK)
                 question = question._replace(now=answer)
             else:
-                return meant(question, answer) or question.default
+                return matching_choice(question, answer) or question.default
 
     def ask_now(self, question: Question) -> str:
         """Asks where no event loop is running."""
@@ -173,7 +173,7 @@ class Prompter(ABC):
             file.flush()
             problem = await self.edit(command, file.name)
             try:
-                after = read_text(file.name, LARGEST).strip()
+                after = read_text(file.name, MAX_SIZE).strip()
             except (BadFile, OSError) as error:
                 problem, after = str(error), text
         if problem:
@@ -211,7 +211,7 @@ def editor() -> str:
     return os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
 
 
-def paged(text: str) -> bool:
+def show_in_pager(text: str) -> bool:
     """Shows a text in the pager; False if there is none."""
     try:
         command = shlex.split(os.environ.get("PAGER") or "") or [next(filter(shutil.which, _PAGERS), "")]
@@ -228,7 +228,7 @@ def paged(text: str) -> bool:
         return False
 
 
-def meant(question: Question, typed: str) -> str:
+def matching_choice(question: Question, typed: str) -> str:
     """The value of the choice that was meant, by its value, its number or its beginning; otherwise what was typed."""
     found = chosen([value for value, _ in question.choices], typed, begun=":" not in typed)
     return typed.strip() if found is None else found
@@ -245,7 +245,7 @@ def _ends_with_back(typed: str, now: str) -> bool:
     return bool(now) and typed.startswith(now) and typed[len(now) :].strip().lower() == "back"
 
 
-def above(question: Question) -> list[Line]:
+def question_lines(question: Question) -> list[Line]:
     """The lines of a question, its text in bold."""
     text = [Line(question.text, True)] if question.text else []
     return [*text, *(Line(line) for line in question.lines if line)]
@@ -254,7 +254,7 @@ def above(question: Question) -> list[Line]:
 def choice_rows(question: Question, columns: int) -> list[str]:
     """A row for each choice: number, value and meaning, which stands below where there is no room beside."""
     widest = max((len(value) for value, _ in question.choices), default=0)
-    beside = widest + 6 <= min(columns, WIDEST) // 3
+    beside = widest + 6 <= min(columns, MAX_WIDTH) // 3
     rows = []
     for number, (value, meaning) in enumerate(question.choices, 1):
         label = f"{number} {sanitize(value)}"

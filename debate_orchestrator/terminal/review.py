@@ -44,7 +44,7 @@ class ReplyReview(Form):
         keeping = Keeping[Mapping[Place, str]](
             lambda entered: keep(self.ballot() | ({_READ: True} if self._was_read else {}))
         )
-        super().__init__(prompter, form.asked(*_FIRST), form.terms, keeping, _entered(self._whole, form, given))
+        super().__init__(prompter, form.asked(*_FIRST), form.shape_context, keeping, _entered(self._whole, form, given))
 
     async def take(self) -> dict[str, Any]:
         """The ballot, complete and confirmed. Raises Leave with what was answered kept."""
@@ -57,7 +57,7 @@ class ReplyReview(Form):
                 self.prompter.tell(self.texts.said["stands"])
             else:
                 await self.fill_in(step=before)
-        if read(seen, self.terms, self.entered[seen.place]):
+        if read(seen, self.shape_context, self.entered[seen.place]):
             self.prompter.tell(self.texts.said["seen"])
         self.shape, self.first = self.form.asked(*_SECOND), self.texts.said["stands"]
         await self.fill_in(lambda: [])
@@ -86,14 +86,14 @@ class ReplyReview(Form):
     def ballot(self) -> dict[str, Any]:
         """The ballot so far, its parts in the order of a filed one."""
         ballot: dict[str, Any] = dict(self._head)
-        for step in steps(self._whole, self.terms, self.entered):
-            if not readable(step, self.terms, self.entered):
+        for step in steps(self._whole, self.shape_context, self.entered):
+            if not readable(step, self.shape_context, self.entered):
                 continue
             *path, last = (int(part) if part.isdigit() else part for part in step.place)
             part: dict[Any, Any] = ballot
             for key in path:
                 part = part.setdefault(key, {})
-            answer = read(step, self.terms, self.entered[step.place])
+            answer = read(step, self.shape_context, self.entered[step.place])
             part[last] = one_line(answer) if last == "why" else answer
         return in_order(self.form, ballot)
 
@@ -101,7 +101,7 @@ class ReplyReview(Form):
 
     def question(self, step: Step) -> Question:
         wording = worded(self.form, step.place, step.about)
-        expected = hint(step, self.terms) if step.field.kind in ("scores", "number") else ""
+        expected = hint(step, self.shape_context) if step.field.kind in ("scores", "number") else ""
         return Question(
             wording.text,
             (wording.help, expected),
@@ -113,13 +113,13 @@ class ReplyReview(Form):
     def _choices(self, step: Step, worded: dict[str, str]) -> tuple[tuple[str, str], ...]:
         if worded:
             return tuple(worded.items())
-        positions, format = self.form.debate.opened.setup.positions, self.form.debate.format
+        positions, format = self.form.debate.opened.settings.positions, self.form.debate.format
         meanings = {side: f"{format.name_of(side)}: {one_line(positions[side])}" for side in self.form.sides}
         meanings = self.texts.words | meanings
-        return tuple((option, meanings.get(option, "")) for option in step.options(self.terms))
+        return tuple((option, meanings.get(option, "")) for option in step.options(self.shape_context))
 
     def _status(self, step: Step) -> Status:
-        every = steps(self._whole, self.terms, self.entered)
+        every = steps(self._whole, self.shape_context, self.entered)
         places = [other.place for other in every]
         return Status(f"{places.index(step.place) + 1} of {len(places)}" if step.place in places else "")
 
@@ -143,14 +143,18 @@ def _entered(shape: Shape, form: ReviewForm, given: dict[str, Any]) -> dict[Plac
     entered: dict[Place, str] = {}
     while True:
         found = {}
-        for step in steps(shape, form.terms, entered):
+        for step in steps(shape, form.shape_context, entered):
             answer: Any = given
             for key in step.place:
                 answer = (
                     {str(name): part for name, part in answer.items()}.get(key) if isinstance(answer, dict) else None
                 )
             text = written(answer)
-            if answer is not None and step.place not in entered and readable(step, form.terms, {step.place: text}):
+            if (
+                answer is not None
+                and step.place not in entered
+                and readable(step, form.shape_context, {step.place: text})
+            ):
                 found[step.place] = text
         if not found:
             return entered

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import BRIEF, CLERK, ISSUES, JUDGE, RAPPORTEUR
-from debate_orchestrator.core.settings import ESTIMATED, MODERATOR, MOST_JUDGES, Settings
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.phases import CLERK, DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.settings import ESTIMATED, MAX_JUDGES, MODERATOR, Settings
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import moderator, start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate
 from debate_orchestrator.providers import casting
@@ -138,7 +138,7 @@ def cost_line(found: CostEstimate | None, cast: Mapping[str, Any]) -> str:
     return found.short() if found else ""
 
 
-class WizardTexts(Value):
+class WizardTexts(FrozenModel):
     """Everything in prompts/wizard.yaml."""
 
     said: dict[str, str]
@@ -198,10 +198,14 @@ class SetupSession:
         if self.kept.lost and not before:
             self.prompter.tell(self.words.said["unsaved"].format(why=self.kept.lost))
 
-    def reports(self) -> bool:
+    def has_rapporteur(self) -> bool:
         """Whether the debate has a rapporteur, who draws up the list of issues or writes the decision brief."""
         format = self.interview.format
-        wanted = [name for name in (ISSUES, BRIEF) if self.draft.given.get(name, self.interview.default(name)) is True]
+        wanted = [
+            name
+            for name in (ISSUES, DECISION_BRIEF)
+            if self.draft.given.get(name, self.interview.default(name)) is True
+        ]
         return RAPPORTEUR in format.seats_taken(wanted)
 
     # Putting one question
@@ -273,7 +277,7 @@ class SetupSession:
             after = moderator.run_moderator(draft, provider, self.interview, limits, paid)
             return True
         except DebateError as error:
-            self.prompter.tell(*error.complaints)
+            self.prompter.tell(*error.problems)
             return False
         finally:
             self.keep(with_progress(after, paid=(*draft.progress.paid, *paid)))
@@ -373,7 +377,7 @@ class Casting:
                     return {**named, **(casts.get(answer) or self._for_all(answer))}
                 return self._each(found)
             except BadSettings as error:
-                session.prompter.tell(*error.complaints)
+                session.prompter.tell(*error.problems)
             except Back:
                 continue
 
@@ -412,7 +416,7 @@ class Casting:
         """One seat after the other; back returns to the one before."""
         cast: Cast = {}
         interview = self._session.interview
-        asked = (*seats(interview.format), *([RAPPORTEUR] if self._session.reports() else []))
+        asked = (*seats(interview.format), *([RAPPORTEUR] if self._session.has_rapporteur() else []))
         at = 0
         while at < len(asked):
             seat = asked[at]
@@ -442,7 +446,7 @@ class Casting:
     def _panel(self, found: FoundModels, before: Cast) -> list[str]:
         """One judge or several, beside the seats chosen `before`; back takes the last one away."""
         judges: list[str] = []
-        while len(judges) < MOST_JUDGES:
+        while len(judges) < MAX_JUDGES:
             try:
                 if not judges:
                     judges.append(self._one("judge", JUDGE, found, before))
@@ -482,4 +486,4 @@ class Casting:
                 session.recent.add("seat", who)
                 return who
             except BadSettings as error:
-                session.prompter.tell(*error.complaints)
+                session.prompter.tell(*error.problems)

@@ -18,7 +18,7 @@ from debate_orchestrator.core.private_text import PrivateFilter, without_private
 from debate_orchestrator.terminal.display import ALARM, Row, wrap
 from debate_orchestrator.util.redact import StreamRedactor
 from debate_orchestrator.util.sanitize import one_line, sanitize
-from debate_orchestrator.util.terminal_text import WIDEST
+from debate_orchestrator.util.terminal_text import MAX_WIDTH
 
 COLUMN = 58
 """Width of a column at least: two of them and the separator in 120 columns, less the last one."""
@@ -26,7 +26,7 @@ SEPARATOR = " │ "
 INDENT = 2
 """How far speech is indented. The engine's own words are not, so no speech can pass for them."""
 
-_LONGEST = 4_000
+_MAX_LENGTH = 4_000
 """Characters of a paragraph at most, so that wrapping it again takes a few milliseconds."""
 _BLANKS = re.compile(" {40,}")
 _START = re.compile(r"(?P<heading>#{1,6} +)(?=\S)|(?P<item>(?:[-*+•>]|\d{1,3}[.)]) +)(?=\S)")
@@ -233,9 +233,9 @@ class SpeechView:
         """More of a line of source."""
         text = _BLANKS.sub(" " * 40, self._blanks + text)
         self._blanks = "" if text.strip() else text
-        for start in range(0, 0 if self._blanks else len(text), _LONGEST):
-            part = text[start : start + _LONGEST]
-            if self._line is None or len(self._line.source) + len(part) > _LONGEST:
+        for start in range(0, 0 if self._blanks else len(text), _MAX_LENGTH):
+            part = text[start : start + _MAX_LENGTH]
+            if self._line is None or len(self._line.source) + len(part) > _MAX_LENGTH:
                 part = self._begin_line(part)
             assert self._line is not None
             self._line.source += part
@@ -284,7 +284,7 @@ class Stage:
         if self._beside and not column:
             for speech in self.speeches[1:]:
                 speech.continue_below()
-        self._beside, width = column > 0, column or min(width, WIDEST)
+        self._beside, width = column > 0, column or min(width, MAX_WIDTH)
         finished: list[Row] = []
         while self._at < len(self.speeches):
             shown = self.speeches if column else self.speeches[self._at : self._at + 1]
@@ -309,7 +309,7 @@ class Stage:
 def column_width(count: int, width: int) -> int:
     """The width of each of so many columns; 0 where there is no room for them."""
     each = (width - (count - 1) * len(SEPARATOR)) // count
-    return min(each, WIDEST) if count > 1 and each >= COLUMN else 0
+    return min(each, MAX_WIDTH) if count > 1 and each >= COLUMN else 0
 
 
 def _beside(cells: Sequence[Text | None], width: int) -> Row:

@@ -32,7 +32,7 @@ from debate_orchestrator.storage.files import make_folder
 from debate_orchestrator.terminal.drafts import Drafts, Keeping
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question, Status, editor
-from debate_orchestrator.util.data import LARGEST, read_text
+from debate_orchestrator.util.data import MAX_SIZE, read_text
 from debate_orchestrator.util.errors import BadFile, Paused
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words, one_line, sanitize
@@ -132,7 +132,7 @@ class SpeechEditor:
             at.drafts.keep_speech(at.brief, self._text)
             make_folder(at.drafts.folder)
             problem = await self._prompter.edit(command, path)
-            self._text = read_text(path, LARGEST) if os.path.exists(path) else ""
+            self._text = read_text(path, MAX_SIZE) if os.path.exists(path) else ""
         except (BadFile, OSError) as error:
             problem = str(error)
             at.set_aside()
@@ -193,7 +193,7 @@ class SpeechEditor:
         phase = self._at.turn.phase
         asked = f" of about {phase.words:,}" if phase.words else ""
         over = f", {dropped:,} too many" if dropped else f" ({phase.most_words:,} at most)" if phase.most_words else ""
-        notes = (self._keeping.trouble,) if self._keeping.trouble else self._prompter.text_keys
+        notes = (self._keeping.problem,) if self._keeping.problem else self._prompter.text_keys
         return Status(f"{words:,} words{asked}{over}", over=bool(dropped), notes=notes)
 
 
@@ -204,14 +204,14 @@ class BallotForm(Form):
     def __init__(self, at: PersonTurn):
         entered = at.drafts.entered(at.brief)
         keeping = Keeping[Mapping[Place, str]](lambda values: at.drafts.keep_entered(at.brief, values))
-        shape, terms = at.debate.shape(at.turn) or {}, schedule.terms(at.debate, at.turn)
-        super().__init__(at.prompter, shape, terms, keeping, entered)
+        shape, shape_context = at.debate.shape(at.turn) or {}, schedule.shape_context(at.debate, at.turn)
+        super().__init__(at.prompter, shape, shape_context, keeping, entered)
         self.short = short_form(at.debate, at.turn)
         self._at = at
         entries = transcript.entries_for(at.debate, at.turn)
         meanings = {entry.turn.id: at.debate.format.heading_of(entry.turn) for entry in entries}
         meanings |= at.debate.format.rubric.convergence
-        self._meanings = meanings | {side: at.debate.format.name_of(side) for side in terms.sides}
+        self._meanings = meanings | {side: at.debate.format.name_of(side) for side in shape_context.sides}
 
     async def take(self) -> str:
         """The reply as it is handed in: one that will do. Raises Leave, with all that was entered kept."""
@@ -241,9 +241,9 @@ class BallotForm(Form):
             path = at.drafts.leaf(at.brief, text)
             if problem := await self.prompter.edit(command, path):
                 tell(problem)
-            self.entered[typing] = read_text(path, LARGEST).rstrip("\n")
+            self.entered[typing] = read_text(path, MAX_SIZE).rstrip("\n")
             self.keeping.now(self.entered)
-            if not self.keeping.trouble:
+            if not self.keeping.problem:
                 os.unlink(path)
         except (BadFile, OSError) as error:
             tell(str(error))
@@ -251,15 +251,19 @@ class BallotForm(Form):
                 tell(f"What the editor left is kept in {path}.")
 
     def name(self, part: str) -> str:
-        return part_name(part, self.terms, self._at.debate.format)
+        return part_name(part, self.shape_context, self._at.debate.format)
 
     def computed(self, entered: Mapping[Place, str]) -> Mapping[Place, str]:
         return computed(self._at.debate, self._at.turn, entered)
 
     def question(self, step: Step) -> Question:
         """A question with what it means and what may be chosen."""
-        options, about, expected = step.options(self.terms), "; ".join(self._about(step)), hint(step, self.terms)
-        named = step_label(step, self.terms, self._at.debate.format)
+        options, about, expected = (
+            step.options(self.shape_context),
+            "; ".join(self._about(step)),
+            hint(step, self.shape_context),
+        )
+        named = step_label(step, self.shape_context, self._at.debate.format)
         several = step.field.kind in ("choices", "turns")
         rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
         rows = self._issues() if step.field.per_issue else rows
@@ -292,7 +296,7 @@ class BallotForm(Form):
         words, most = count_words(typed), step.field.words
         over = most is not None and words > most
         counted = f", {words} words" + (f" of at most {most}" if most else "") if step.field.kind == "text" else ""
-        notes = (self.keeping.trouble,) if self.keeping.trouble else self.prompter.line_keys
+        notes = (self.keeping.problem,) if self.keeping.problem else self.prompter.line_keys
         return Status(f"{self.counted(step)}{counted}", over=over, notes=notes)
 
 
@@ -341,7 +345,7 @@ class Person:
                 if self._awaited and debate_view is not None:
                     debate_view.lend()
             also(debate, event)
-            if self._awaited and not (self._awaited - set(debate.answers)):
+            if self._awaited and not (self._awaited - set(debate.replies)):
                 self._awaited = set()
                 if self._private and hides_ballots(debate) and len(human_seats(debate)) > 1:
                     self._prompter.clear()  # another judge may look on now
@@ -399,7 +403,7 @@ def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Pi
     """
     lines = [Line(_heading(debate, turn), True)]
     if turn.seat in debate.format.sides:
-        position = sanitize(debate.opened.setup.positions[turn.seat])
+        position = sanitize(debate.opened.settings.positions[turn.seat])
         lines += [Line(f"You argue: {position}")]
     left_out: list[Piece] = []
     tasks: list[str] = []

@@ -112,7 +112,7 @@ class Wizard(SetupSession):
             except _Change as change:
                 again, changing = change.key, change.key != _CHANGE
             except DebateError as error:
-                self.prompter.tell(*error.complaints)
+                self.prompter.tell(*error.problems)
 
     # What is asked next
 
@@ -216,7 +216,7 @@ class Wizard(SetupSession):
         self._take(key, answer)
 
     def _question(self, ask: Ask) -> Question:
-        key, standing = ask.key, self.interview.standing_answer(self.draft, ask.key)
+        key, standing = ask.key, self.interview.current_answer(self.draft, ask.key)
         choices = dict(ask.choices) | self.words.choices.get(key, {})
         help = self.words.help.get(key, ask.help)
         text = ask.text
@@ -365,7 +365,7 @@ class Wizard(SetupSession):
             self.settings()  # a file that was changed by hand may hold an answer that can't be taken
             return self.check(self.draft), []
         except DebateError as error:
-            return None, error.complaints
+            return None, error.problems
 
     def _rapporteur(self) -> str:
         """Who would be the rapporteur, as it is shown."""
@@ -382,7 +382,7 @@ class Wizard(SetupSession):
         values = {
             "topic": _summary(given["topic"]),
             _CAST: in_words(given[_CAST]),
-            **({RAPPORTEUR: self._rapporteur()} if self.reports() else {}),
+            **({RAPPORTEUR: self._rapporteur()} if self.has_rapporteur() else {}),
             "positions": _summary(given["positions"]),
             _CONTEXT: _summary(given.get(_CONTEXT) or "none"),
             "rounds": _summary(given.get("rounds", 1)),

@@ -23,19 +23,26 @@ from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import casting, registry
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Piece, Provider, Queued, TakesBatches
+from debate_orchestrator.providers.provider import (
+    NO_PERMISSIONS,
+    BatchApi,
+    Permissions,
+    Piece,
+    Provider,
+    QueuedProvider,
+)
 from debate_orchestrator.tournament.batch_file import BATCHES, Batch, BatchFile
 from debate_orchestrator.util.errors import (
-    AnswerPending,
     BadFile,
     ExternalError,
     JournalWriteError,
     Paused,
+    ReplyPending,
     TransientError,
     short_repr,
 )
 
-MOST_CALLS = 500
+MAX_CALLS = 500
 """Calls of one batch: the results of so many long answers stay below the limit of a response."""
 QUIET = 2.0
 """Seconds without a new call after which a batch is created of those that have come."""
@@ -76,7 +83,7 @@ class Batches:
         self.collects, self._permissions, self._on_note = collects, permissions, on_note
         self._quiet, self._first_look = quiet, first_look
         self._file = BatchFile(folder)
-        self._apis: dict[str, TakesBatches] = {}
+        self._apis: dict[str, BatchApi] = {}
         self._calls: dict[str, _Call] = {}
         self._queues: dict[str, list[str]] = {}
         """By model, the ids of calls for the next batch."""
@@ -97,8 +104,8 @@ class Batches:
             if registry.takes_batches(provider.name):
                 if provider.name not in self._apis:
                     api = casting.make_provider(provider.name, current, self._permissions)
-                    self._apis[provider.name] = cast(TakesBatches, api)
-                source = cast(TakesBatches, provider)
+                    self._apis[provider.name] = cast(BatchApi, api)
+                source = cast(BatchApi, provider)
                 providers[seat] = BatchedProvider(limited[seat], source, current, self)
         return providers
 
@@ -110,7 +117,7 @@ class Batches:
         self, call: str, model: str, body: dict[str, Any], stop: asyncio.Event, code: str | None = None
     ) -> Reply:
         """The reply to a call, from the batch that holds it or from the next one, with the code that it was asked for
-        there. TransientError if the batch does not answer it; AnswerPending if `stop` is set while it is in a batch,
+        there. TransientError if the batch does not answer it; ReplyPending if `stop` is set while it is in a batch,
         and Paused if it is in none yet; BadFile if the record has the call under another model."""
         batch = self._file.batch_of(call)
         if batch and batch.model != model:
@@ -129,7 +136,7 @@ class Batches:
             if future.done():
                 return future.result()
             if self.knows(call):
-                raise AnswerPending(f"A batch of {model} is under way. A later run takes its results.")
+                raise ReplyPending(f"A batch of {model} is under way. A later run takes its results.")
             raise Paused(f"The run was stopped before a batch was created of calls to {model}.")
         finally:
             stopped.cancel()
@@ -143,7 +150,7 @@ class Batches:
         queue.append(call)
         if timer := self._timers.pop(model, None):
             timer.cancel()
-        if len(queue) >= MOST_CALLS:
+        if len(queue) >= MAX_CALLS:
             self._flush(model)
         else:
             self._timers[model] = asyncio.get_running_loop().call_later(self._quiet, self._flush, model)
@@ -179,7 +186,7 @@ class Batches:
             pending = error if self.knows(batch.calls[0]) else None
             if pending is not None:
                 hint = "resume when the trouble is over, with the key that created the batch"
-                error = AnswerPending([*error.complaints, f"A batch of {batch.model} is under way."], hint=hint)
+                error = ReplyPending([*error.problems, f"A batch of {batch.model} is under way."], hint=hint)
             self._fail(batch.calls, error)
         except Exception as error:
             self._fail(batch.calls, error)
@@ -194,7 +201,7 @@ class Batches:
         finally:
             self._tasks.pop(batch.name, None)
 
-    async def _named(self, api: TakesBatches, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None) -> bool:
+    async def _named(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None) -> bool:
         """Records the provider's id of a batch, which is created if `bodies` are given. False if an earlier run did
         not create it; its calls then go into the next batch, or fail where no new one is created, to be made alone."""
         try:
@@ -222,7 +229,7 @@ class Batches:
             self._on_note(f"Batch {id} has {count:,} call{'s' * (count != 1)} of {batch.model}.")
         return True
 
-    async def _created(self, api: TakesBatches, batch: Batch, bodies: Mapping[str, dict[str, Any]]) -> str | None:
+    async def _created(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]]) -> str | None:
         """Creates a batch. A request that broke off may have created it, so it is looked for before the next one."""
         tried = False
 
@@ -234,7 +241,7 @@ class Batches:
 
         return await _patiently(create)
 
-    async def _found(self, api: TakesBatches, batch: Batch) -> str | None:
+    async def _found(self, api: BatchApi, batch: Batch) -> str | None:
         """The id of a batch whose creation was not confirmed; None if there is none.
 
         Where the provider keeps no names, batches of other programs may have the same size, and only the results tell
@@ -261,14 +268,14 @@ class Batches:
                 seconds = min(seconds * 1.5, LAST_LOOK)
         return None
 
-    async def _results(self, api: TakesBatches, id: str) -> Mapping[str, Reply | TransientError]:
+    async def _results(self, api: BatchApi, id: str) -> Mapping[str, Reply | TransientError]:
         seconds = self._first_look
         while not await self._ended(api, id):
             await asyncio.sleep(seconds)
             seconds = min(seconds * 1.5, LAST_LOOK)
         return await _patiently(lambda: api.batch_results(id))
 
-    async def _ended(self, api: TakesBatches, id: str) -> bool:
+    async def _ended(self, api: BatchApi, id: str) -> bool:
         return await _patiently(lambda: api.batch_ended(id))
 
     def _settle(self, call: str, reply: Reply) -> None:
@@ -312,7 +319,7 @@ async def _patiently(call: Callable[[], Awaitable[_Result]]) -> _Result:
 class BatchedProvider:
     """A provider of one debate whose calls go into batches: all but searches, and turns of which a call failed."""
 
-    def __init__(self, live: Provider, source: TakesBatches, current: CurrentState, batches: Batches):
+    def __init__(self, live: Provider, source: BatchApi, current: CurrentState, batches: Batches):
         self.name, self.caches = live.name, live.caches and not batches.collects
         self._live, self._source, self._current, self._batches = live, source, current, batches
         self._stop = asyncio.Event()
@@ -344,12 +351,12 @@ class BatchedProvider:
 
     async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
         self._stop = stop
-        if self.in_batch(brief) or not isinstance(self._live, Queued):
+        if self.in_batch(brief) or not isinstance(self._live, QueuedProvider):
             return not stop.is_set()
         return await self._live.admitted(brief, stop)
 
     def withdraw(self, brief: Brief) -> None:
-        if not self.in_batch(brief) and isinstance(self._live, Queued):
+        if not self.in_batch(brief) and isinstance(self._live, QueuedProvider):
             self._live.withdraw(brief)
 
     async def reply(self, brief: Brief, on_text: Piece) -> Reply:

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 _PRIOR = {"strength": 2.0, "reliability": 0.5, "bias": 1.0, "effect": 2.0, "ties": 3.0}
 """Standard deviations, in log odds; of reliability, in logs."""
-MOST_MODELS, MOST_JUDGES = 1_000, 5_000
+MAX_MODELS, MAX_JUDGES = 1_000, 5_000
 _OUTCOMES = {"pro": 0, "con": 1, "tie": 2}
-_MOST_DRAWS, _FEWEST_DRAWS, _WORK = 400, 50, 1_000_000
+_MAX_DRAWS, _FEW_DRAWS, _WORK = 400, 50, 1_000_000
 """Bootstrap draws: fewer where there are many cells to fit, so that the time stays bounded."""
-_MOST_STEPS, _STEPS_OF_A_DRAW, _EVALUATIONS = 2_000, 300, 60_000
+_MAX_STEPS, _STEPS_OF_A_DRAW, _EVALUATIONS = 2_000, 300, 60_000
 """Steps of the fit and of a draw, and about how often the likelihood is evaluated for all draws together."""
 CONFIDENCE = 0.95
-_MOST_WORK, _LEAST_DRAWS = 2e8, 20
+_MAX_WORK, _MIN_DRAWS = 2e8, 20
 """Evaluations for all draws, times the cells and parameters of one. Where that ends before so many draws are made,
 there are no intervals."""
 _INFORMATION = 0.2
@@ -48,7 +48,7 @@ _INFORMATION = 0.2
 parameters are alike, and the fit takes few steps."""
 
 
-class Estimate(NamedTuple):
+class Interval(NamedTuple):
     """A figure with its interval at `CONFIDENCE`; no interval where there is nothing to draw from."""
 
     value: float
@@ -77,9 +77,9 @@ class Judge(NamedTuple):
 
     judge: str
     votes: int
-    bias: Estimate
+    bias: Interval
     """Log odds that it adds to pro, against the mean of the judges."""
-    reliability: Estimate
+    reliability: Interval
     """How strongly its votes follow the strengths, as a factor against the mean of the judges."""
 
 
@@ -87,11 +87,11 @@ class Fit(NamedTuple):
     """All that the votes say."""
 
     strengths: tuple[Strength, ...]
-    side: Estimate | None
+    side: Interval | None
     """Log odds that arguing pro adds; None where the schedule can't tell it from the strengths."""
-    second: Estimate | None
+    second: Interval | None
     """Log odds that speaking second adds; None where the schedule can't tell it from the rest."""
-    ties: Estimate
+    ties: Interval
     """Log of v: 0 makes a tie as likely as either win between equals."""
     judges: tuple[Judge, ...]
     votes: int
@@ -128,7 +128,7 @@ class _Votes(NamedTuple):
 def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0) -> Fit | None:
     """The fit to the votes on these debates; None without a vote between known models. Needs the extra `tournament`.
 
-    BadFile if there are more than `MOST_MODELS` models or `MOST_JUDGES` judges: each draw fits them all.
+    BadFile if there are more than `MAX_MODELS` models or `MAX_JUDGES` judges: each draw fits them all.
     """
     _need_libraries()
     import numpy as np
@@ -164,7 +164,7 @@ def _as_numbers(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> _Vo
     if len(models) < 2:
         return None
     judges = sorted({vote.judge for _, vote in used})
-    for count, most, what in ((len(models), MOST_MODELS, "models"), (len(judges), MOST_JUDGES, "judges")):
+    for count, most, what in ((len(models), MAX_MODELS, "models"), (len(judges), MAX_JUDGES, "judges")):
         if count > most:
             raise BadFile(f"{count:,} {what} are too many for strengths from votes; at most {most:,} are allowed.")
     topics = {topic: n for n, topic in enumerate(dict.fromkeys(debate.topic for debate, _ in used))}
@@ -257,7 +257,7 @@ class _Layout(NamedTuple):
         return np.array([_PRIOR[name] for name in [*names, "effect", "effect", "ties"]])
 
     def fit(
-        self, data: _Votes, counts: Floats, start: Floats, within: float = 1e-4, most: int = _MOST_STEPS
+        self, data: _Votes, counts: Floats, start: Floats, within: float = 1e-4, most: int = _MAX_STEPS
     ) -> tuple[Floats, int]:
         """The most likely parameters, `within` so many standard errors unless that takes more than `most` steps; and
         how often the likelihood was evaluated."""
@@ -320,8 +320,8 @@ def _bootstrap(data: _Votes, layout: _Layout, best: Floats, seed: int, most: int
         return np.empty((0, layout.size))
     random = np.random.default_rng(seed)
     found, work = [], 0
-    for _ in range(max(_FEWEST_DRAWS, min(_MOST_DRAWS, most, _WORK // len(data.pro)))):
-        if work > _MOST_WORK:
+    for _ in range(max(_FEW_DRAWS, min(_MAX_DRAWS, most, _WORK // len(data.pro)))):
+        if work > _MAX_WORK:
             break
         weights = random.multinomial(data.clusters, np.full(data.clusters, 1 / data.clusters)).astype(float)
         counts = data.counts(weights)
@@ -334,7 +334,7 @@ def _bootstrap(data: _Votes, layout: _Layout, best: Floats, seed: int, most: int
         absent[data.pro[seen]] = absent[data.con[seen]] = False
         absent[layout.models + data.judge[seen]] = absent[layout.models + layout.judges + data.judge[seen]] = False
         found.append(np.where(absent, np.nan, x))
-    return np.array(found) if len(found) >= _LEAST_DRAWS else np.empty((0, layout.size))
+    return np.array(found) if len(found) >= _MIN_DRAWS else np.empty((0, layout.size))
 
 
 def _summary(data: _Votes, layout: _Layout, counts: Floats, groups: Ints, best: Floats, draws: Floats) -> Fit:
@@ -345,9 +345,9 @@ def _summary(data: _Votes, layout: _Layout, counts: Floats, groups: Ints, best: 
     low, high = _bounds(draws) if len(draws) else (np.full(layout.size, np.nan),) * 2
     figures = np.stack([best, low, high], axis=1)
 
-    def estimate(figures: Floats) -> Estimate:
+    def estimate(figures: Floats) -> Interval:
         value, *bounds = (None if np.isnan(figure) else float(figure) for figure in figures)
-        return Estimate(value or 0.0, *bounds)
+        return Interval(value or 0.0, *bounds)
 
     votes = np.bincount(data.judge, weights=counts.sum(axis=1), minlength=layout.judges)
     reliabilities, biases = np.split(figures[layout.models : -3], 2)

@@ -25,11 +25,11 @@ from debate_orchestrator.tournament.plan import (
     topics_by_id,
 )
 from debate_orchestrator.tournament.rows import ROWS
-from debate_orchestrator.tournament.spec import MOST_MODELS, Model, Spec, Topic, check, spec_of
+from debate_orchestrator.tournament.spec import MAX_MODELS, Model, Spec, Topic, check, spec_of
 from debate_orchestrator.tournament.spec_file import read_topics
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import (
-    MOST,
+    MAX_FILE_SIZE,
     error_text,
     is_link,
     must_fit,
@@ -194,8 +194,8 @@ def add_model(tournament: Tournament, model: Model) -> Tournament:
     spec = tournament.spec
     if model.name in [known.name for known in spec.models]:
         raise BadSettings(f"models: {model.name} takes part already.")
-    if len(spec.models) >= MOST_MODELS:
-        raise BadSettings(f"models: {len(spec.models) + 1:,} are too many; at most {MOST_MODELS} are allowed.")
+    if len(spec.models) >= MAX_MODELS:
+        raise BadSettings(f"models: {len(spec.models) + 1:,} are too many; at most {MAX_MODELS} are allowed.")
     models, added = (*spec.models, model), (*spec.added, model.name)
     pairs = tuple((model.name, other.name) for other in spec.models)
     if problems := check(spec.model_copy(update={"models": models, "pairs": pairs})):
@@ -237,7 +237,7 @@ def thawed(data: Any, name: str) -> Spec:
     try:
         return spec_of(values, read_topics(topics, "")[1] if isinstance(topics, list) else ())
     except BadSettings as error:
-        raise BadFile([f"{name}: {problem}" for problem in error.complaints], hint="restore it from a copy") from None
+        raise BadFile([f"{name}: {problem}" for problem in error.problems], hint="restore it from a copy") from None
 
 
 def original(spec: Spec) -> Spec:
@@ -299,7 +299,7 @@ def _plain(schedule: Sequence[ScheduledDebate]) -> list[dict[str, Any]]:
 def read_json(path: str) -> Any:
     """The value in a JSON file of a folder. BadFile if there is none."""
     try:
-        return strict_json(read_text(path, MOST))
+        return strict_json(read_text(path, MAX_FILE_SIZE))
     except ValueError as error:
         raise BadFile(f"{name_of(path)} is not valid JSON ({error}).", hint="restore it from a copy") from None
 

@@ -18,18 +18,18 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.storage.files import make_folder, write_new
 from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.folder import SPEC, must_be_new
 from debate_orchestrator.tournament.journal_rows import IMPORTED
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
-from debate_orchestrator.util.data import MOST, name_of, read_mapping, read_text, strict_json
-from debate_orchestrator.util.errors import MOST_TOLD, BadFile, first_few, short_repr, suggest
+from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_mapping, read_text, strict_json
+from debate_orchestrator.util.errors import MAX_LISTED, BadFile, first_few, short_repr, suggest
 from debate_orchestrator.util.garbage import collection_paused
 from debate_orchestrator.util.sanitize import count_words, normalized
 
-_MOST_AMOUNT = 1e15
+_MAX_AMOUNT = 1e15
 """The largest score, number of tokens or time that is taken."""
 _MISSING = {"", "-", "none", "null", "nan", "n/a", "na", "unknown", "invalid", "abstain", "no decision"}
 _WINNERS: dict[str, Winner] = {"pro": "pro", "con": "con", "tie": "tie", "draw": "tie"}
@@ -45,7 +45,7 @@ _LATEST_SECONDS = 1e11
 """A number beyond this is a time in milliseconds."""
 
 
-class ColumnMap(Value):
+class ColumnMap(FrozenModel):
     """Which column holds what. In JSON lines a column is a path of keys: `transcript.topic.id`."""
 
     debate: str
@@ -78,9 +78,9 @@ class ColumnMap(Value):
         return [*own, *(column for pair in self.scores.values() for column in pair)]
 
 
-_MOST_PARTS, _LONGEST_PATH = 32, 500
+_MAX_PARTS, _MAX_PATH_LENGTH = 32, 500
 """Keys of a path in a map, and its characters."""
-MOST_COLUMNS = 10_000
+MAX_COLUMNS = 10_000
 """Columns that a CSV file may have."""
 
 
@@ -115,7 +115,7 @@ def import_rows(source: str, map_file: str | None, to: str) -> Rows:
     if os.path.lexists(os.path.join(to, SPEC)):
         raise BadFile(f"{name_of(to)} holds a tournament already.", hint="name a new folder")
     must_be_new(to)
-    text = read_text(source, MOST)
+    text = read_text(source, MAX_FILE_SIZE)
     columns = _read_map(map_file) if map_file else None
     found = read_debates(text, name_of(source), columns)
     make_folder(to)
@@ -135,16 +135,16 @@ def import_rows(source: str, map_file: str | None, to: str) -> Rows:
 def _read_map(path: str) -> ColumnMap:
     given = read_mapping(path)
     scores = given.get("scores")
-    if isinstance(scores, dict) and len(scores) > rows.MOST_DIMENSIONS:
+    if isinstance(scores, dict) and len(scores) > rows.MAX_DIMENSIONS:
         problem = (
-            f"{name_of(path)}: `scores` has {len(scores):,} dimensions, and at most {rows.MOST_DIMENSIONS} are allowed."
+            f"{name_of(path)}: `scores` has {len(scores):,} dimensions, and at most {rows.MAX_DIMENSIONS} are allowed."
         )
         raise BadFile(problem)
     try:
         columns = ColumnMap.model_validate(given)
     except ValidationError as error:
         problems = []
-        for one in error.errors()[:MOST_TOLD]:
+        for one in error.errors()[:MAX_LISTED]:
             key = ".".join(map(str, one["loc"]))
             if one["type"] == "missing":
                 problems.append(f"{name_of(path)}: `{key}` is missing: the column that holds it.")
@@ -155,9 +155,9 @@ def _read_map(path: str) -> ColumnMap:
                 problems.append(f"{name_of(path)}: `{key}`: {one['msg']}.")
         raise BadFile(problems) from None
     for name in columns.columns():
-        if len(name) > _LONGEST_PATH or name.count(".") >= _MOST_PARTS:
+        if len(name) > _MAX_PATH_LENGTH or name.count(".") >= _MAX_PARTS:
             problem = f"{name_of(path)}: the column {short_repr(name)} is too long or too deep"
-            raise BadFile(f"{problem}; at most {_LONGEST_PATH} characters and {_MOST_PARTS} keys are allowed.")
+            raise BadFile(f"{problem}; at most {_MAX_PATH_LENGTH} characters and {_MAX_PARTS} keys are allowed.")
     return columns
 
 
@@ -192,13 +192,13 @@ def _json_lines(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _csv_lines(text: str, columns: ColumnMap, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    csv.field_size_limit(MOST)
+    csv.field_size_limit(MAX_FILE_SIZE)
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         header = next(reader, [])
-        if len(header) > MOST_COLUMNS:
-            raise BadFile(f"{where} has {len(header):,} columns, and at most {MOST_COLUMNS:,} are allowed.")
+        if len(header) > MAX_COLUMNS:
+            raise BadFile(f"{where} has {len(header):,} columns, and at most {MAX_COLUMNS:,} are allowed.")
         place = {name: n for n, name in enumerate(header)}
         missing = (name for name in columns.columns() if name not in place)
         problems = (f"{where} has no column `{name}`. {suggest(name, header)}".rstrip() for name in missing)
@@ -282,7 +282,7 @@ def _side_work(turns: list[dict[str, Any]]) -> Work:
 
     def total(*names: str) -> float | None:
         given = [next((turn[name] for name in names if turn.get(name) is not None), None) for turn in turns]
-        known = [value for value in given if isinstance(value, int | float) and abs(value) <= _MOST_AMOUNT]
+        known = [value for value in given if isinstance(value, int | float) and abs(value) <= _MAX_AMOUNT]
         return sum(known) if known and len(known) == len(turns) else None
 
     milliseconds, prompt, answer = (
@@ -486,4 +486,4 @@ def _finite(value: Any) -> float | None:
         number = float(value)
     except (ValueError, TypeError, OverflowError):
         return None
-    return number if abs(number) <= _MOST_AMOUNT else None
+    return number if abs(number) <= _MAX_AMOUNT else None

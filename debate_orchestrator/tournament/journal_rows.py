@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.events import Asked, Declined, Opened, Spoke, Voted
+from debate_orchestrator.core.events import Asked, Declined, Opened, Spoke, Submitted
 from debate_orchestrator.core.phases import TIE, judges
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
@@ -22,7 +22,7 @@ from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.folder import DEBATES, SCHEDULE, SPEC, load, must_hold_no_link, read_json
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.data import MOST, name_of, read_text
+from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_text
 from debate_orchestrator.util.errors import BadFile, BadJournal, UserError
 
 IMPORTED = "imported"
@@ -49,16 +49,16 @@ def read_rows(folder: str) -> Rows:
     spec = read_json(os.path.join(folder, SPEC)) if os.path.exists(os.path.join(folder, SPEC)) else None
     path = os.path.join(folder, rows.ROWS)
     if isinstance(spec, dict) and IMPORTED in spec:
-        return rows.load(read_text(path, MOST), name_of(path), _imported_notes(spec[IMPORTED], folder))
+        return rows.load(read_text(path, MAX_FILE_SIZE), name_of(path), _imported_notes(spec[IMPORTED], folder))
     journals = _journals(folder)
     if spec is None and not journals:
         problem = f"{name_of(folder)} is no tournament: it holds neither {SPEC} nor journals."
         raise BadFile(problem, hint="name the folder that `debate tournament run` or `import` wrote")
     if not journals:
         raise BadFile(f"{name_of(folder)} holds no debate yet.", hint="`debate tournament run` first")
-    found, errors = _read_all(journals, Path(folder, DEBATES))
+    found, problems = _read_all(journals, Path(folder, DEBATES))
     if not found:
-        raise BadFile([*errors[:5], f"None of the {len(journals)} journals in {name_of(folder)} can be read."])
+        raise BadFile([*problems[:5], f"None of the {len(journals)} journals in {name_of(folder)} can be read."])
     schedule, names = _schedule(folder), _names(spec)
     held, left_out = _belonging(folder, spec, schedule, found)
     held, copies = _once(held)
@@ -66,7 +66,7 @@ def read_rows(folder: str) -> Rows:
     debates = [_debate_row(folder, debate, schedule.get(debate.name, {}), names) for debate in held]
     ballots = [row for debate in held for row in _ballot_rows(debate.name, debate.report, names, 0)]
     ballots += _repeated(held, again, names)
-    return Rows(debates, ballots, [*left_out, *copies, *more_copies, *_notes(errors, schedule, held, again)])
+    return Rows(debates, ballots, [*left_out, *copies, *more_copies, *_notes(problems, schedule, held, again)])
 
 
 def title(folder: str) -> str:
@@ -102,7 +102,7 @@ def _journals(folder: str) -> list[str]:
 def _read_all(paths: Sequence[str], home: Path) -> tuple[list[_Debate], list[str]]:
     """Every journal that can be read, and a sentence on each that can't. Those of a tournament are in `home`."""
     found: list[_Debate] = []
-    errors: list[str] = []
+    problems: list[str] = []
     stems = Counter(Path(path).name.removesuffix(JOURNAL) for path in paths)
     for path in paths:
         name = Path(path).name.removesuffix(JOURNAL)
@@ -114,8 +114,8 @@ def _read_all(paths: Sequence[str], home: Path) -> tuple[list[_Debate], list[str
             entries = read(path).entries
             found.append(_Debate(name, path, build_report(entries), entries))
         except BadJournal as error:
-            errors += error.complaints
-    return found, errors
+            problems += error.problems
+    return found, problems
 
 
 def _imported_notes(imported: Any, folder: str) -> list[str]:
@@ -145,7 +145,7 @@ def _belonging(
     try:
         tournament = load(folder) if spec is not None else None
     except UserError as error:
-        return held, [f"Whether journals are of scheduled debates is not known: {error.complaints[0]}"]
+        return held, [f"Whether journals are of scheduled debates is not known: {error.problems[0]}"]
     scheduled = {debate.id: debate for debate in tournament.schedule} if tournament else {}
     belonging, notes = [], []
     for debate in held:
@@ -157,7 +157,7 @@ def _belonging(
                 raise BadFile(f"{name_of(debate.path)} is no journal of a debate of the schedule.")
             belonging.append(debate)
         except BadFile as error:
-            notes.append(f"A journal is left out: {error.complaints[0].partition(' Try: ')[0]}")
+            notes.append(f"A journal is left out: {error.problems[0].partition(' Try: ')[0]}")
     return belonging, notes
 
 
@@ -191,7 +191,7 @@ def _name(spec: str, names: Mapping[str, str]) -> str:
 def _debate_row(folder: str, debate: _Debate, line: Mapping[str, Any], names: Mapping[str, str]) -> DebateRow:
     report, cast = debate.report, debate.report.run.cast
     page = DebateFiles.of_journal(debate.path).page
-    first = debate.entries[0].event.setup.first if hasattr(debate.entries[0].event, "setup") else None
+    first = debate.entries[0].event.settings.first if hasattr(debate.entries[0].event, "settings") else None
     return DebateRow(
         id=debate.name,
         created=debate.entries[0].at,
@@ -249,7 +249,7 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     for entry, at in zip(entries, times, strict=True):
         if isinstance(entry.event, Asked):
             asked.setdefault(entry.event.turn, at)
-        elif isinstance(entry.event, Spoke | Voted | Declined) and entry.event.turn in asked:
+        elif isinstance(entry.event, Spoke | Submitted | Declined) and entry.event.turn in asked:
             passed = at - asked[entry.event.turn]
             found[entry.event.turn] = passed.total_seconds()
     return found
@@ -311,9 +311,9 @@ def _repeated(held: Sequence[_Debate], again: Sequence[_Debate], names: Mapping[
 
 
 def _notes(
-    errors: Sequence[str], schedule: Mapping[str, object], held: Sequence[_Debate], again: Sequence[_Debate]
+    problems: Sequence[str], schedule: Mapping[str, object], held: Sequence[_Debate], again: Sequence[_Debate]
 ) -> Iterator[str]:
-    yield from (f"A journal is left out: {error}" for error in errors)
+    yield from (f"A journal is left out: {error}" for error in problems)
     missing = set(schedule) - {debate.name for debate in held}
     if missing:
         yield f"{len(missing)} of {len(schedule)} scheduled debates have no journal that can be read yet."

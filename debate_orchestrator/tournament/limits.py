@@ -16,11 +16,11 @@ from typing import Annotated, Literal, NamedTuple, get_args
 from pydantic import Field
 
 from debate_orchestrator.core.events import Reply, Usage
-from debate_orchestrator.core.settings import LARGEST_COUNT
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.settings import MAX_COUNT
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.estimate import price_of, sizes
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import api, faults
+from debate_orchestrator.providers import api, call_errors
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import Piece, Provider
 from debate_orchestrator.providers.registry import entry
@@ -30,12 +30,12 @@ from debate_orchestrator.util.errors import ExternalError, Paused, TransientErro
 
 FIRST_AT_ONCE = 16
 """Calls of one model that may be under way in the first second."""
-MOST_AT_ONCE = 2_000
+MAX_AT_ONCE = 2_000
 _BURST = 1.0
 """Seconds of a minute's allowance that may be used at once."""
-_SHORTEST = 0.001
-_BACKOFF, _LONGEST_BACKOFF = 1.0, 60.0
-LONGEST_PAUSE = 3600.0
+_MIN_PAUSE = 0.001
+_BACKOFF, _MAX_BACKOFF = 1.0, 60.0
+MAX_PAUSE = 3600.0
 """Seconds that calls are held back at most, however long a provider asks for."""
 _REFUSALS = (429, 503, 529)
 _LOOK = 0.25
@@ -43,7 +43,7 @@ _LOOK = 0.25
 _Kind = Literal["requests", "input_tokens", "output_tokens", "tokens"]
 _KINDS: tuple[_Kind, ...] = get_args(_Kind)
 _Figure = Annotated[float, Field(ge=-1e15, le=1e15)]
-_Count = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
+_Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 
 _HEADERS = {
     "requests": ("anthropic-ratelimit-requests-{}", "x-ratelimit-{}-requests"),
@@ -70,7 +70,7 @@ class Bucket:
         """Seconds until something may be taken."""
         self._level = min(self._most, self._level + (now - self._at) * self.a_minute / 60)
         self._at = now
-        return max(_SHORTEST, -self._level * 60 / self.a_minute) if self._level <= 0 else 0.0
+        return max(_MIN_PAUSE, -self._level * 60 / self.a_minute) if self._level <= 0 else 0.0
 
     def take(self, amount: float) -> None:
         self._level -= amount
@@ -84,7 +84,7 @@ class Bucket:
         return self.a_minute, self._level, self._at
 
 
-class LimiterState(Value):
+class LimiterState(FrozenModel):
     """What a limiter knows, as plain data. Times are those of its clock, in seconds."""
 
     allowed: Annotated[_Figure, Field(ge=0)]
@@ -111,7 +111,7 @@ class Limiter:
             name: Bucket(amount, now) for name, amount in given.items() if amount is not None
         }
         self.in_flight = 0
-        self.most = limits.at_once or MOST_AT_ONCE
+        self.most = limits.at_once or MAX_AT_ONCE
         self.allowed, self.grown_at, self.careful = float(min(FIRST_AT_ONCE, self.most)), now, False
         self.paused_until, self.refusals = 0.0, 0
         self.throttled = 0
@@ -155,7 +155,7 @@ class Limiter:
                 if rate.remaining is not None:
                     bucket.hold_to(rate.remaining)
         if status in _REFUSALS:
-            self._refused(faults.retry_after(headers))
+            self._refused(call_errors.retry_after(headers))
         elif status < 400:
             self.refusals = 0
 
@@ -165,8 +165,8 @@ class Limiter:
         if now < self.paused_until:
             return  # calls that were refused together count once
         self.refusals += 1
-        backoff = min(_BACKOFF * 2 ** min(self.refusals - 1, 10), _LONGEST_BACKOFF)
-        self.paused_until = now + min(max(backoff, after or 0.0), LONGEST_PAUSE)
+        backoff = min(_BACKOFF * 2 ** min(self.refusals - 1, 10), _MAX_BACKOFF)
+        self.paused_until = now + min(max(backoff, after or 0.0), MAX_PAUSE)
         self.allowed, self.careful = max(1.0, self.in_flight / 2), True
         self.grown_at = self.paused_until
 
@@ -187,7 +187,7 @@ class Limiter:
         """Takes over what another limiter of the same clock knew. Limits that were given stay as they are."""
         self.grown_at, self.careful, self.refusals = state.grown_at, state.careful, state.refusals
         self.throttled = state.throttled
-        self.paused_until = min(state.paused_until, self._clock() + LONGEST_PAUSE)
+        self.paused_until = min(state.paused_until, self._clock() + MAX_PAUSE)
         self.allowed = min(state.allowed, float(self.most))
         for name, (a_minute, level, at) in state.buckets.items():
             given = getattr(self._given, name)
@@ -233,10 +233,10 @@ class Admission(NamedTuple):
 class Gate:
     """The limits that the calls of one model pass, in the order in which they come."""
 
-    def __init__(self, limiters: list[Limiter], retry_for: float = LONGEST_PAUSE):
+    def __init__(self, limiters: list[Limiter], retry_for: float = MAX_PAUSE):
         """A call waits no longer than `retry_for` seconds, or a minute, for the end of a pause."""
         self._limiters, self._order = limiters, asyncio.Lock()
-        self._longest = max(retry_for, _LONGEST_BACKOFF)
+        self._longest = max(retry_for, _MAX_BACKOFF)
 
     async def admitted(self, call: Admission, turn: str, stop: asyncio.Event) -> bool:
         """Returns when the call may be made; False if `stop` was set before. Paused if that takes too long."""
@@ -365,7 +365,7 @@ class LimitedProvider:
             return reply
         except ExternalError as error:
             failed = True
-            if not isinstance(error, TransientError) or not (error.unsure or error.partial):
+            if not isinstance(error, TransientError) or not (error.maybe_billed or error.partial):
                 cost = 0.0
             raise
         finally:

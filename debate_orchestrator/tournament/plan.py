@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.core.events import Opened, Usage
 from debate_orchestrator.core.phases import JUDGE, judges
-from debate_orchestrator.core.values import Text, Value
+from debate_orchestrator.core.values import FrozenModel, Text
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate
 from debate_orchestrator.providers import pricing
@@ -22,14 +22,14 @@ from debate_orchestrator.tournament.spec import Limits, Pool, Spec, Topic, debat
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 
-MOST_DEBATES = 200_000
-MOST_DRAWN = 2_000_000
+MAX_DEBATES = 200_000
+MAX_DRAWN = 2_000_000
 """Judges of all debates of a schedule, those of the reserves included."""
-MOST_BYTES = 100_000_000
+MAX_BYTES = 100_000_000
 """Bytes of a schedule as JSON: the line of each debate repeats its motion and the names of models and judges."""
 
 
-class ScheduledDebate(Value):
+class ScheduledDebate(FrozenModel):
     """One debate of a tournament."""
 
     id: str
@@ -57,16 +57,16 @@ def make_schedule(spec: Spec) -> tuple[ScheduledDebate, ...]:
     draw = JudgeDraw(spec)
     for pairs in generations(spec):
         count = len(pairs) * len(spec.topics) * spec.repetitions * (1 + (spec.sides == "swapped"))
-        if (total := len(debates) + count * (1 + (spec.first == "both"))) > MOST_DEBATES:
-            raise BadSettings(f"The schedule has {total:,} debates, and at most {MOST_DEBATES:,} are allowed.")
-        if (drawn := total * len(spec.judges.pool)) > MOST_DRAWN:
+        if (total := len(debates) + count * (1 + (spec.first == "both"))) > MAX_DEBATES:
+            raise BadSettings(f"The schedule has {total:,} debates, and at most {MAX_DEBATES:,} are allowed.")
+        if (drawn := total * len(spec.judges.pool)) > MAX_DRAWN:
             problem = (
                 f"The schedule has {total:,} debates with {len(spec.judges.pool)} judges to draw from, {drawn:,} in "
             )
-            problem += f"all, and at most {MOST_DRAWN:,} are allowed."
+            problem += f"all, and at most {MAX_DRAWN:,} are allowed."
             raise BadSettings(problem, hint="fewer judges, topics or repetitions")
-        if (size := _most_bytes(spec, total)) > MOST_BYTES:
-            problem = f"The schedule would take {size:,} bytes, and at most {MOST_BYTES:,} are allowed."
+        if (size := _most_bytes(spec, total)) > MAX_BYTES:
+            problem = f"The schedule would take {size:,} bytes, and at most {MAX_BYTES:,} are allowed."
             raise BadSettings(problem, hint="shorter motions or names, or fewer judges, topics or repetitions")
         for repetition in range(1, spec.repetitions + 1):
             for place, topic in enumerate(spec.topics):
@@ -220,9 +220,9 @@ def topics_by_id(topics: Sequence[Topic]) -> dict[str, Topic]:
     return {topic.id: topic for topic in topics}
 
 
-MOST_CASTS = 150
+MAX_CASTS = 150
 """Casts that are estimated one by one. Of more, so many are, spread evenly, and the rest follows from them."""
-BRIEF_ANSWERS, LONG_ANSWERS = 0.5, 2.0
+SHORT_ANSWERS, LONG_ANSWERS = 0.5, 2.0
 """The range of the cost: answers half as long as expected, and answers twice as long with nothing read from a cache."""
 
 
@@ -238,7 +238,7 @@ class Load(NamedTuple):
     high: float | None
 
 
-class Forecast(NamedTuple):
+class TournamentEstimate(NamedTuple):
     """What a schedule will take."""
 
     debates: int
@@ -273,16 +273,18 @@ class Forecast(NamedTuple):
         return [load.spec for load in self.loads if load.cost is None]
 
 
-def forecast(spec: Spec, debates: Sequence[ScheduledDebate], at_once: int, *, batch: bool = False) -> Forecast:
+def estimate_tournament(
+    spec: Spec, debates: Sequence[ScheduledDebate], at_once: int, *, batch: bool = False
+) -> TournamentEstimate:
     """What these debates will take, with so many at once; with `batch`, in batches where the vendor takes them."""
     by_cast: dict[tuple[object, ...], list[ScheduledDebate]] = {}
     for debate in debates:
         by_cast.setdefault((debate.pro, debate.con, *sorted(debate.judges)), []).append(debate)
-    chosen = list(by_cast.values())[:: max(1, -(-len(by_cast) // MOST_CASTS))]
+    chosen = list(by_cast.values())[:: max(1, -(-len(by_cast) // MAX_CASTS))]
     scale = len(debates) / max(1, sum(map(len, chosen)))
     topics = topics_by_id(spec.topics)
     openings = [open_scheduled(spec, same[0], topics) for same in chosen]
-    batched = batch and not any(opened.setup.search for opened in openings)  # searches are made alone
+    batched = batch and not any(opened.settings.search for opened in openings)  # searches are made alone
     amounts: dict[str, dict[str, float]] = {}
     seconds = 0.0
     for same, opened in zip(chosen, openings, strict=True):
@@ -298,7 +300,7 @@ def forecast(spec: Spec, debates: Sequence[ScheduledDebate], at_once: int, *, ba
     running = seconds / side_by_side, f"{side_by_side} debates at once"
     needed, bound = max(_time(spec.limits, loads, spec), running, key=lambda time: time[0])
     in_batches = batched and any(takes_batches(load.spec) for load in loads)
-    return Forecast(
+    return TournamentEstimate(
         debates=len(debates),
         loads=loads,
         sampled=len(chosen) < len(by_cast),
@@ -318,7 +320,7 @@ def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> It
 
 def _load(model: str, amounts: Mapping[str, float], *, batch: bool) -> Load:
     usage = Usage.model_construct(None, **{name: round(amounts[name]) for name in Usage.model_fields})
-    low = usage.model_copy(update={"output": round(amounts["output"] * BRIEF_ANSWERS)})
+    low = usage.model_copy(update={"output": round(amounts["output"] * SHORT_ANSWERS)})
     # Longer answers are also longer input of the calls that follow.
     longer = {"fresh": round(usage.input * LONG_ANSWERS), "output": round(amounts["output"] * LONG_ANSWERS)}
     high = usage.model_copy(update={"cached": 0, "written": 0, "written_hour": 0, **longer})

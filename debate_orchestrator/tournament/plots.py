@@ -12,11 +12,11 @@ from debate_orchestrator.tournament.tables import Cell, Table
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.sanitize import one_line
 
-_MOST = 30
+_MAX_SHOWN = 30
 """Models, judges or topics in one plot: more could not be read."""
 _DARK, _MIDDLE, _LIGHT = "#16324f", "#6f9fc4", "#cfdfeb"
 _WIDTH, _STEP = 460, 24
-_LEAST = 0.5
+_MIN_RANGE = 0.5
 """Log odds to either side of 0 that the axis of an interval shows at least."""
 _SCALE = 2
 """Pixels of a PNG for each unit of the drawing."""
@@ -58,22 +58,23 @@ def draw(tables: Sequence[Table], order: Sequence[str]) -> list[Plot]:
         rows, cut = _shown(of[table], order)
         if rows and (chart := make(rows, [one_line(model) for model in order])) is not None:
             spec = {"$schema": _SCHEMA, "width": _WIDTH, "height": {"step": _STEP}, "config": _CONFIG, **chart}
-            reading = f"{how} {of[table].about}{f' The first {_MOST} are shown.' if cut else ''}"
+            reading = f"{how} {of[table].about}{f' The first {_MAX_SHOWN} are shown.' if cut else ''}"
             svg, png = vl_convert.vegalite_to_svg(spec), vl_convert.vegalite_to_png(spec, scale=_SCALE)
             found.append(Plot(name, of[table].title, reading, svg, png))
     return found
 
 
 def _shown(table: Table, order: Sequence[str]) -> tuple[list[dict[str, Any]], bool]:
-    """The table's rows by column, with no more than `_MOST` names in any column of names, and whether that cut any."""
+    """The table's rows by column, with no more than `_MAX_SHOWN` names in any column of names, and whether that cut
+    any."""
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     cut, place = False, {name: n for n, name in enumerate(order)}
     for column in ("model", "model_a", "model_b", "judge", "judge_a", "judge_b", "debater", "topic_id", "turn"):
         if column in table.columns:
             names = dict.fromkeys(row[column] for row in rows)
-            if len(names) > _MOST:
+            if len(names) > _MAX_SHOWN:
                 cut = True
-                kept = {*sorted(names, key=lambda name: place.get(str(name), len(order)))[:_MOST]}
+                kept = {*sorted(names, key=lambda name: place.get(str(name), len(order)))[:_MAX_SHOWN]}
                 rows = [row for row in rows if row[column] in kept]
     return [{key: _plain(value) for key, value in row.items()} for row in rows], cut
 
@@ -100,7 +101,7 @@ def _intervals(field: str, value: str, low: str, high: str, title: str) -> Draw:
 
     def make(rows: Rows, order: list[str]) -> Spec:
         ends = [row[name] for row in rows for name in (low, high, value) if row[name] is not None]
-        x = _figures(low, title, domain=[min(-_LEAST, *ends), max(_LEAST, *ends)])
+        x = _figures(low, title, domain=[min(-_MIN_RANGE, *ends), max(_MIN_RANGE, *ends)])
         y = _names(rows, field, order)
         zero = {"type": "rule", "color": "#999", "strokeDash": [3, 3]}
         line = {"type": "rule", "strokeWidth": 2, "color": _MIDDLE}

@@ -37,7 +37,7 @@ from debate_orchestrator.util.garbage import collection_paused
 
 _LINE = re.compile(r"([0-9a-f]{64})  (\S+)")
 _HEAD = "# Written by debate_orchestrator. SHA-256 of the lines below: "
-_LARGEST_LIST = 1_000_000
+_MAX_LIST_SIZE = 1_000_000
 """Bytes of a list of checksums."""
 
 
@@ -74,7 +74,7 @@ def _json(ratings: Ratings) -> bytes:
 def _write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:
     """Writes files, by their names in the folder, and the list of them; a sentence on each that is moved aside."""
     try:
-        listed = _checksums(read_regular(os.path.join(folder, CHECKSUMS), most=_LARGEST_LIST)) or {}
+        listed = _checksums(read_regular(os.path.join(folder, CHECKSUMS), most=_MAX_LIST_SIZE)) or {}
     except OSError:
         listed = {}
     for name, data in files.items():
@@ -105,9 +105,9 @@ def _digest(data: bytes) -> str:
 
 MARK = '<!doctype html>\n<html lang="en" class="debate-tournament">'
 """How every such page begins."""
-_MOST_ROWS = 40
+_MAX_ROWS = 40
 """Rows of a table that the page shows; its CSV file has all."""
-_MOST_DEBATES = 300
+_MAX_DEBATES = 300
 """Debates without a page of their own that are listed."""
 
 
@@ -123,7 +123,7 @@ def render_page(
 ) -> str:
     """The page, ending in a newline. Models with fewer than `least` games are not on the leaderboard."""
     plotted = {plot.name for plot in drawn}
-    listed = [debate for n, debate in enumerate(rows.debates) if debate.page or n < _MOST_DEBATES]
+    listed = [debate for n, debate in enumerate(rows.debates) if debate.page or n < _MAX_DEBATES]
     values: dict[str, Any] = {
         "name": name,
         "style": _style(),
@@ -136,7 +136,7 @@ def render_page(
         "plots": drawn,
         "plotted": plotted,
         "tables": [table for table in tables if table.rows],
-        "most": _MOST_ROWS,
+        "most": _MAX_ROWS,
         "listed": listed,
     }
     return _environment().get_template("tournament/page.html.j2").render(values).strip("\n") + "\n"

@@ -15,28 +15,28 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from debate_orchestrator.core.settings import LARGEST_COUNT
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.settings import MAX_COUNT
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.garbage import collection_paused
 
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
 SIDES: tuple[Side, Side] = ("pro", "con")
-MOST_VOTES, MOST_DIMENSIONS, LONGEST_DIMENSION = 200, 100, 100
+MAX_VOTES, MAX_DIMENSIONS, MAX_DIMENSION_LENGTH = 200, 100, 100
 """Votes on one debate, since each is compared with each other; dimensions of one ballot's scores, and the characters of
 their names."""
-MOST_PAIRS = 100_000
+MAX_PAIRS = 100_000
 """Pairs of judges that are compared: panels of 200 have a hundred times more pairs than votes."""
 ROWS = "rows.jsonl"
 """The file of an imported tournament's rows."""
 
-_Count = Annotated[int, Field(ge=-LARGEST_COUNT, le=LARGEST_COUNT)]
+_Count = Annotated[int, Field(ge=-MAX_COUNT, le=MAX_COUNT)]
 _Amount = Annotated[int, Field(ge=-(10**18), le=10**18)]
 """What SQLite holds and adds up; an amount is the sum of the counts of many replies."""
 
 
-class Work(Value):
+class Work(FrozenModel):
     """What one side, or the panel, took."""
 
     calls: _Count = 0
@@ -54,7 +54,7 @@ class Work(Value):
     """Turns in which the side declined to argue."""
 
 
-class DebateRow(Value):
+class DebateRow(FrozenModel):
     """One debate."""
 
     kind: Literal["debate"] = "debate"
@@ -84,7 +84,7 @@ class DebateRow(Value):
         return self.complete and None not in (self.winner, self.pro, self.con) and self.pro != self.con
 
 
-class BallotRow(Value):
+class BallotRow(FrozenModel):
     """One ballot of one judge, in the terms of the sides as they are."""
 
     kind: Literal["ballot"] = "ballot"
@@ -150,7 +150,7 @@ class Rows:
     @property
     def compares_too_many(self) -> bool:
         """Whether judges are not compared pair by pair, because there are too many pairs."""
-        return self.judge_pairs > MOST_PAIRS
+        return self.judge_pairs > MAX_PAIRS
 
     def all_notes(self) -> list[str]:
         """`notes`, and what the rows themselves say of how far their verdicts carry."""
@@ -158,7 +158,7 @@ class Rows:
         if self.compares_too_many:
             notes.append(
                 f"Judges are not compared pair by pair: up to {self.judge_pairs:,} pairs of judges voted on the same "
-                f"debates, and at most {MOST_PAIRS:,} are compared."
+                f"debates, and at most {MAX_PAIRS:,} are compared."
             )
         return notes
 
@@ -171,10 +171,10 @@ def check_sizes(ballots: Iterable[BallotRow], where: str) -> None:
     for ballot in ballots:
         debate = short_repr(ballot.debate)
         votes[ballot.debate] += ballot.votes
-        if votes[ballot.debate] > MOST_VOTES:
-            raise BadFile(f"{where}: the debate {debate} has more than the {MOST_VOTES} votes that are allowed.")
-        if len(ballot.scores) > MOST_DIMENSIONS or max(map(len, ballot.scores), default=0) > LONGEST_DIMENSION:
-            allowed = f"{MOST_DIMENSIONS} dimensions with names of {LONGEST_DIMENSION} characters are allowed"
+        if votes[ballot.debate] > MAX_VOTES:
+            raise BadFile(f"{where}: the debate {debate} has more than the {MAX_VOTES} votes that are allowed.")
+        if len(ballot.scores) > MAX_DIMENSIONS or max(map(len, ballot.scores), default=0) > MAX_DIMENSION_LENGTH:
+            allowed = f"{MAX_DIMENSIONS} dimensions with names of {MAX_DIMENSION_LENGTH} characters are allowed"
             raise BadFile(f"{where}: a ballot on the debate {debate} has more scores; at most {allowed}.")
         key = (ballot.debate, ballot.judge, ballot.turn, ballot.final, ballot.mirrored, ballot.repeat)
         if key in seen:

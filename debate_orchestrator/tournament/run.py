@@ -30,7 +30,6 @@ from debate_orchestrator.tournament.folder import FileJournals, Tournament, read
 from debate_orchestrator.tournament.limits import Limiters
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.util.errors import (
-    AnswerPending,
     BadFile,
     BadJournal,
     ExternalError,
@@ -38,6 +37,7 @@ from debate_orchestrator.util.errors import (
     LockedJournal,
     OverBudget,
     ProviderFailed,
+    ReplyPending,
 )
 from debate_orchestrator.util.garbage import collection_seldom
 
@@ -51,7 +51,7 @@ Status = Literal["waiting", "running", "complete", "undecided", "stopped", "unus
 `elsewhere`: another process holds it."""
 
 
-class Standing(NamedTuple):
+class DebateStatus(NamedTuple):
     """How one debate stands."""
 
     status: Status
@@ -65,12 +65,12 @@ class Standing(NamedTuple):
     """Whether it would stop again for that, in the same run."""
 
 
-def count_completed(standings: Iterable[Standing]) -> int:
+def count_completed(statuses: Iterable[DebateStatus]) -> int:
     """How many debates are complete, those without a decision included."""
-    return sum(standing.status in ("complete", "undecided") for standing in standings)
+    return sum(debate_status.status in ("complete", "undecided") for debate_status in statuses)
 
 
-class Numbers(NamedTuple):
+class RunCounts(NamedTuple):
     """How far a run is, as `--json` and `--events` have it."""
 
     debates: int
@@ -112,7 +112,7 @@ class JournalStore(Protocol):
         ...
 
 
-OnChange = Callable[[ScheduledDebate, Standing, Event | None], None]
+OnChange = Callable[[ScheduledDebate, DebateStatus, Event | None], None]
 """Called with each event of a debate, and without one when its standing changes."""
 
 
@@ -128,7 +128,7 @@ class TournamentRun:
         permissions: Permissions = NO_PERMISSIONS,
         at_once: int = AT_ONCE,
         retry_failed: bool = False,
-        on_change: OnChange = lambda debate, standing, event: None,
+        on_change: OnChange = lambda debate, debate_status, event: None,
         unsaved: UnsavedEvents | None = None,
         batches: Batches | None = None,
     ):
@@ -139,34 +139,34 @@ class TournamentRun:
         self._batches = batches
         self.limiters = limiters or Limiters(tournament.spec)
         self.budget = SharedBudget(tournament.spec.max_cost)
-        self.standings: dict[str, Standing] = {}
+        self.statuses: dict[str, DebateStatus] = {}
         """By the id of the debate."""
         self.repeated = 0
         """Calls that were under way when an earlier run was killed."""
         self._failures: Counter[str] = Counter()
         self._capped = False
 
-    def look(self) -> None:
+    def read_journals(self) -> None:
         """Reads how every debate stands from its journal in the folder."""
         for debate in self.tournament.schedule:
             try:
                 entries = read_begun(self.tournament.journal(debate))
                 if entries is None:
-                    self.standings[debate.id] = Standing("waiting")
+                    self.statuses[debate.id] = DebateStatus("waiting")
                     continue
                 events = [entry.event for entry in entries]
                 self.tournament.must_belong(debate, events)
                 state = fold(events)
             except (BadJournal, BadFile) as error:
-                self.standings[debate.id] = Standing("unusable", why=tuple(error.complaints))
+                self.statuses[debate.id] = DebateStatus("unusable", why=tuple(error.problems))
                 continue
             self._settle(debate, CurrentState(state), "stopped")
 
     def pending(self) -> list[ScheduledDebate]:
         """The debates that are left, those that have begun first."""
         left = ["stopped", "waiting"] + ["undecided"] * self._retry_failed
-        found = [debate for debate in self.tournament.schedule if self.standings[debate.id].status in left]
-        return sorted(found, key=lambda debate: self.standings[debate.id].status == "waiting")
+        found = [debate for debate in self.tournament.schedule if self.statuses[debate.id].status in left]
+        return sorted(found, key=lambda debate: self.statuses[debate.id].status == "waiting")
 
     async def run(self, stop: asyncio.Event) -> None:
         """Runs the debates that are left until there are none, or `stop` is set. What prevented others is in their
@@ -180,15 +180,15 @@ class TournamentRun:
 
     async def _run(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
-            pending = [debate for debate in self.pending() if not self.standings[debate.id].for_good]
+            pending = [debate for debate in self.pending() if not self.statuses[debate.id].for_good]
             self._capped = False
-            done = count_completed(self.standings.values())
+            done = count_completed(self.statuses.values())
             queue = iter(pending)
             workers = [self._work(queue, stop) for _ in range(min(self._at_once, len(pending)))]
             for ended in await asyncio.gather(*workers, return_exceptions=True):
                 if isinstance(ended, BaseException):
                     raise ended
-            if count_completed(self.standings.values()) == done:
+            if count_completed(self.statuses.values()) == done:
                 return
 
     async def _work(self, queue: Iterator[ScheduledDebate], stop: asyncio.Event) -> None:
@@ -202,9 +202,9 @@ class TournamentRun:
                 stop.set()
                 raise
 
-    async def run_debate(self, debate: ScheduledDebate, stop: asyncio.Event) -> Standing:
+    async def run_debate(self, debate: ScheduledDebate, stop: asyncio.Event) -> DebateStatus:
         """Takes every turn of one debate that can be taken, and returns how it stands then."""
-        before = self.standings[debate.id]._replace(why=(), for_good=False)
+        before = self.statuses[debate.id]._replace(why=(), for_good=False)
         if self._capped and before.status == "waiting":
             return before  # what the cap leaves is for debates that have begun
         if broken := [spec for spec in self._specs(debate) if self._failures[spec] >= _GIVES_UP]:
@@ -214,16 +214,16 @@ class TournamentRun:
             self._stand(debate, before._replace(status="running"))
             await self._take_turns(debate, stop)
         except LockedJournal as error:
-            self._stand(debate, before._replace(status="elsewhere", why=tuple(error.complaints)))
+            self._stand(debate, before._replace(status="elsewhere", why=tuple(error.problems)))
         except (BadJournal, BadFile) as error:
-            self._stand(debate, Standing("unusable", why=tuple(error.complaints)))
+            self._stand(debate, DebateStatus("unusable", why=tuple(error.problems)))
         except ExternalError as error:
             self._capped = self._capped or isinstance(error, OverBudget)
-            standing = self.standings[debate.id]._replace(status="stopped", why=tuple(error.complaints))
-            self._stand(debate, standing._replace(for_good=isinstance(error, ProviderFailed)))
+            debate_status = self.statuses[debate.id]._replace(status="stopped", why=tuple(error.problems))
+            self._stand(debate, debate_status._replace(for_good=isinstance(error, ProviderFailed)))
             if isinstance(error, JournalWriteError):
                 stop.set()  # the disk is full: what is paid for from now on could not be kept
-        return self.standings[debate.id]
+        return self.statuses[debate.id]
 
     def _specs(self, debate: ScheduledDebate) -> list[str]:
         return [self.tournament.spec.model_named(name).spec for name in (debate.pro, debate.con, *debate.judges)]
@@ -261,7 +261,7 @@ class TournamentRun:
         def on_event(state: DebateState, event: Event) -> None:
             if hasattr(event, "reply") and not isinstance(event, CallFailed):
                 self._failures.pop(event.reply.by, None)
-            self._on_change(debate, self.standings[debate.id], event)
+            self._on_change(debate, self.statuses[debate.id], event)
 
         archive = self._store.archive(debate.id)
         plain = casting.make_providers(running.current, archive, self._permissions)
@@ -279,7 +279,7 @@ class TournamentRun:
                 unsaved=self._unsaved,
                 whole_panel=bool(reserve),
             )
-        except (OverBudget, AnswerPending):
+        except (OverBudget, ReplyPending):
             raise
         except ExternalError as error:
             state = running.state
@@ -315,12 +315,12 @@ class TournamentRun:
         status: Status = otherwise
         if state.complete:
             status = "undecided" if schedule.unanswered_at_the_end(state) else "complete"
-        self._stand(debate, Standing(status, _winner(state), budget.spent()))
+        self._stand(debate, DebateStatus(status, _winner(state), budget.spent()))
 
-    def _stand(self, debate: ScheduledDebate, standing: Standing) -> Standing:
-        self.standings[debate.id] = standing
-        self._on_change(debate, standing, None)
-        return standing
+    def _stand(self, debate: ScheduledDebate, debate_status: DebateStatus) -> DebateStatus:
+        self.statuses[debate.id] = debate_status
+        self._on_change(debate, debate_status, None)
+        return debate_status
 
 
 def _under_way(state: DebateState) -> int:

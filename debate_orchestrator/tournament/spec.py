@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE, MOST_WORDS
-from debate_orchestrator.core.settings import DECLARED, LARGEST_COST, LARGEST_COUNT, MOST_JUDGES, Settings
-from debate_orchestrator.core.values import Text, Value
+from debate_orchestrator.core.phases import JUDGE, MAX_WORDS
+from debate_orchestrator.core.settings import DECLARED, MAX_COST, MAX_COUNT, MAX_JUDGES, Settings
+from debate_orchestrator.core.values import FrozenModel, Text
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.validation import key_path, validate
@@ -25,7 +25,7 @@ Sides = Literal["balanced", "swapped", "random", "fixed"]
 First = Literal["pro", "con", "balanced", "random", "both"]
 Sample = Literal["balanced", "first"]
 Exclude = Literal["none", "models", "vendor"]
-MOST_MODELS, MOST_REPETITIONS, MOST_TOKENS, LARGEST_SEED = 200, 1_000, 128_000, 2**53
+MAX_MODELS, MAX_REPETITIONS, MAX_TOKENS, MAX_SEED = 200, 1_000, 128_000, 2**53
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NO_NAME = "must be a name of at most 64 letters, digits, dots, - and _, which begins with a letter or digit"
 _OWN = ("topic", "positions", "output", "context", "cast", "sources", "first", "format", "max_cost", "insist",
@@ -34,14 +34,14 @@ DEBATE_SETTINGS = tuple(name for name in DECLARED if name not in _OWN)
 """Settings of a debate that a spec may have too."""
 
 
-class Price(Value):
+class Price(FrozenModel):
     """US dollars per million tokens."""
 
-    input: float = Field(ge=0, lt=LARGEST_COST, strict=True)
-    output: float = Field(ge=0, lt=LARGEST_COST, strict=True)
+    input: float = Field(ge=0, lt=MAX_COST, strict=True)
+    output: float = Field(ge=0, lt=MAX_COST, strict=True)
 
 
-class Model(Value):
+class Model(FrozenModel):
     """A model that debates or judges."""
 
     name: str
@@ -51,10 +51,10 @@ class Model(Value):
     """For models that are not in the price table."""
 
 
-_Amount = Annotated[int | None, Field(ge=1, le=LARGEST_COUNT, strict=True)]
+_Amount = Annotated[int | None, Field(ge=1, le=MAX_COUNT, strict=True)]
 
 
-class Limits(Value):
+class Limits(FrozenModel):
     """What a provider allows. None where it is not known; then what its responses say counts."""
 
     requests: _Amount = None
@@ -68,7 +68,7 @@ class Limits(Value):
     """Calls at the same time."""
 
 
-class Topic(Value):
+class Topic(FrozenModel):
     """A motion that is debated by every pair of models."""
 
     id: str
@@ -79,19 +79,19 @@ class Topic(Value):
     position_b: Text
 
 
-class PhaseLengths(Value):
+class PhaseLengths(FrozenModel):
     """How long the speeches of one phase may be."""
 
-    words: int | None = Field(default=None, ge=1, le=MOST_WORDS, strict=True)
-    most_words: int | None = Field(default=None, ge=1, le=MOST_WORDS, strict=True)
-    tokens: int | None = Field(default=None, ge=1, le=MOST_TOKENS, strict=True)
+    words: int | None = Field(default=None, ge=1, le=MAX_WORDS, strict=True)
+    most_words: int | None = Field(default=None, ge=1, le=MAX_WORDS, strict=True)
+    tokens: int | None = Field(default=None, ge=1, le=MAX_TOKENS, strict=True)
 
 
-class Judges(Value):
+class Judges(FrozenModel):
     """The pool of judges and how panels are drawn from it; the pool is empty where the format has no judge."""
 
     pool: tuple[Model, ...] = Field(default=(), alias="from")
-    panel: int = Field(ge=0, le=MOST_JUDGES, strict=True)
+    panel: int = Field(ge=0, le=MAX_JUDGES, strict=True)
     sample: Sample = "balanced"
     """`balanced` spreads judges over topics, pairs and debates; `first` takes the first of the pool that may judge."""
     exclude: Exclude = "models"
@@ -100,7 +100,7 @@ class Judges(Value):
     """Whether every judge also votes with the sides exchanged."""
 
 
-class Spec(Value):
+class Spec(FrozenModel):
     """A tournament, resolved: what `tournament.json` holds, and all that its schedule depends on."""
 
     tag: str
@@ -112,9 +112,9 @@ class Spec(Value):
     sides: Sides = "swapped"
     first: First = "pro"
     format: str
-    repetitions: int = Field(default=1, ge=1, le=MOST_REPETITIONS, strict=True)
-    seed: int = Field(default=0, ge=-LARGEST_SEED, le=LARGEST_SEED, strict=True)
-    max_cost: float | None = Field(default=None, gt=0, lt=LARGEST_COST, strict=True)
+    repetitions: int = Field(default=1, ge=1, le=MAX_REPETITIONS, strict=True)
+    seed: int = Field(default=0, ge=-MAX_SEED, le=MAX_SEED, strict=True)
+    max_cost: float | None = Field(default=None, gt=0, lt=MAX_COST, strict=True)
     limits: dict[str, Limits] = {}
     """By the kind of provider, or by the name or spec of a model."""
     budgets: dict[str, PhaseLengths] = {}
@@ -215,9 +215,9 @@ def _model_problems(data: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(given := data.get("models"), list) or len(given) < 2:
         yield with_hint("models: there are fewer than two.", "[anthropic:claude-sonnet-5-5, openai:gpt-5.1]")
     for where, models in pools.items():
-        if len(models) > MOST_MODELS:
-            yield f"{where}: {len(models):,} are too many; at most {MOST_MODELS} are allowed."
-        for model in models[:MOST_MODELS]:
+        if len(models) > MAX_MODELS:
+            yield f"{where}: {len(models):,} are too many; at most {MAX_MODELS} are allowed."
+        for model in models[:MAX_MODELS]:
             yield from (f"{where}: {problem}" for problem in _problems_of(model))
         counts = Counter(model["name"] for model in models)
         twice = (f"{where}: {short_repr(name)} is listed twice." for name, count in counts.items() if count > 1)
@@ -383,7 +383,7 @@ def _setting_problems(spec: Spec) -> Iterator[str]:
         try:
             debate_settings(spec, topic, spec.rules.sides[0], dict.fromkeys(spec.rules.sides, spec.models[0].spec))
         except BadSettings as error:
-            yield from error.complaints
+            yield from error.problems
 
 
 def debate_settings(

@@ -31,9 +31,9 @@ _PLAIN = ("sides", "first", "repetitions", "seed", "max_cost", "limits", "budget
 KEYS = ("tag", "models", "judges", "topics", "pairs", "format", *_PLAIN, *DEBATE_SETTINGS)
 _OFF_BY_DEFAULT = {name: False for name in ("issues", "brief") if name in DEBATE_SETTINGS}
 """Settings that are for a person with a decision to make, and off in a tournament unless the spec says otherwise."""
-LARGEST = 20_000_000
+MAX_SIZE = 20_000_000
 """Bytes that a file of topics may have."""
-MOST_COLUMNS = 200
+MAX_COLUMNS = 200
 """Columns that a CSV file of topics may have."""
 _TOPIC_FIELDS = tuple(Topic.model_fields)
 _ID = re.compile(r"[^\s\x00-\x1f]{1,80}")
@@ -79,7 +79,7 @@ def _format(given: Any, folder: str, problems: list[str]) -> tuple[Format, dict[
         format_check.load(given)
         rules, templates = loader.load_with_templates(given)
     except DebateError as error:
-        problems += error.complaints
+        problems += error.problems
         rules, templates = loader.load_with_templates(DEFAULT_FORMAT)
     return rules, templates, loader.digests(rules, templates)
 
@@ -133,7 +133,7 @@ def read_topics(given: Any, folder: str) -> tuple[tuple[Topic, ...], list[str]]:
         try:
             given = _topic_rows(path)
         except BadFile as error:
-            return (), [f"topics: {problem}" for problem in error.complaints]
+            return (), [f"topics: {problem}" for problem in error.problems]
     if not isinstance(given, list) or not given:
         hint = "a list of {id, motion, category}, or the path of a CSV, JSON or YAML file with such rows"
         return (), [with_hint(f"{where}: {short_repr(given)} is no list of topics.", hint)]
@@ -146,7 +146,7 @@ def read_topics(given: Any, folder: str) -> tuple[tuple[Topic, ...], list[str]]:
 
 def _topic_rows(path: str) -> Any:
     """The rows of a file. BadFile if it can't be read or parsed."""
-    text = read_text(path, LARGEST)
+    text = read_text(path, MAX_SIZE)
     try:
         if path.endswith(".csv"):
             return _csv_rows(text, name_of(path))
@@ -167,8 +167,8 @@ def _csv_rows(text: str, name: str) -> list[dict[str, str]]:
     """The rows of a CSV file, with the columns of a topic; without one that it must have, with all that is there."""
     reader = csv.reader(text.splitlines(keepends=True), strict=True)
     header = next(reader, [])
-    if len(header) > MOST_COLUMNS:
-        raise BadFile(f"{name} has {len(header):,} columns, and at most {MOST_COLUMNS} are allowed.")
+    if len(header) > MAX_COLUMNS:
+        raise BadFile(f"{name} has {len(header):,} columns, and at most {MAX_COLUMNS} are allowed.")
     whole = {"id", "motion", "category"}.issubset(header)
     known = {column: n for n, column in enumerate(header) if not whole or column in _TOPIC_FIELDS}
     return [{column: cells[n] for column, n in known.items() if n < len(cells)} for cells in reader if cells]

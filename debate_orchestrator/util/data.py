@@ -18,12 +18,12 @@ from typing import Any
 
 from debate_orchestrator.util.errors import BadFile, short_repr
 
-LARGEST = 1_000_000
+MAX_SIZE = 1_000_000
 """Bytes an answers or format file may have."""
-MOST = 268_435_456
+MAX_FILE_SIZE = 268_435_456
 """Bytes that any file may have which is read whole."""
-_DEEPEST = 32
-_MOST_LINKS = 40
+_MAX_DEPTH = 32
+_MAX_LINKS = 40
 """Links that may be followed on the way to a file, as many as the kernel follows."""
 _HALVES = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
@@ -31,11 +31,11 @@ _HALVES = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The mapping that a YAML file holds, or one whose name ends in .json.
 
-    Raises BadFile if it can't be read, is larger than `LARGEST`, or holds anything but a mapping.
+    Raises BadFile if it can't be read, is larger than `MAX_SIZE`, or holds anything but a mapping.
     """
     if not os.fspath(path).endswith(".json"):
         return read_mapping_with_lines(path)[0]
-    text, name = read_text(path, LARGEST), name_of(path)
+    text, name = read_text(path, MAX_SIZE), name_of(path)
     try:
         return _mapping(strict_json(text), name)
     except ValueError as error:
@@ -49,7 +49,7 @@ def read_mapping_with_lines(
 
     Raises BadFile as `read_mapping` and `read_text` do, with the line as `PATH:LINE`.
     """
-    return parse_mapping_with_lines(read_text(path, LARGEST, follow=follow), name_of(path))
+    return parse_mapping_with_lines(read_text(path, MAX_SIZE, follow=follow), name_of(path))
 
 
 def parse_mapping_with_lines(text: str, where: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
@@ -147,7 +147,7 @@ def real_path(path: str | os.PathLike[str]) -> str:
         if (leads := _link(step)) is None:
             there = step
             continue
-        if (links := links + 1) > _MOST_LINKS:
+        if (links := links + 1) > _MAX_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         there = os.sep if os.path.isabs(leads) else there
         parts += leads.split(os.sep)[::-1]
@@ -195,8 +195,8 @@ def strict_json(text: str) -> Any:
         value = json.loads(text, object_pairs_hook=once, parse_constant=refuse, parse_float=number)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    if _depth(value) > _DEEPEST:
-        raise ValueError(f"it is nested more than {_DEEPEST} deep")
+    if _depth(value) > _MAX_DEPTH:
+        raise ValueError(f"it is nested more than {_MAX_DEPTH} deep")
     return _whole(value) if _HALVES.search(text) else value
 
 
@@ -228,7 +228,7 @@ def to_yaml(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
     return yaml.dump(value, ascii_only=ascii_only)
 
 
-def read_regular(path: str | os.PathLike[str], *, follow: bool = False, most: int = MOST) -> bytes:
+def read_regular(path: str | os.PathLike[str], *, follow: bool = False, most: int = MAX_FILE_SIZE) -> bytes:
     """The bytes of a regular file; OSError for a pipe, a device, a file of more bytes than `most` and, unless it may be
     followed, a link."""
     with open(path, "rb", opener=_regular if follow else regular_file) as file:
@@ -239,7 +239,7 @@ def read_regular(path: str | os.PathLike[str], *, follow: bool = False, most: in
     return data
 
 
-def must_fit(handle: int, most: int = MOST) -> None:
+def must_fit(handle: int, most: int = MAX_FILE_SIZE) -> None:
     """OSError if an open file has more bytes than `most`, before any is read: a sparse file may have any size."""
     if os.fstat(handle).st_size > most:
         raise _too_large(most)

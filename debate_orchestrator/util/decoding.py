@@ -16,7 +16,7 @@ from itertools import islice, takewhile
 
 from debate_orchestrator.util.sanitize import HIDDEN, JOINER
 
-SHORTEST = 8
+MIN_LENGTH = 8
 """Characters from which on something decoded, or half of something, is looked for."""
 _DEPTH = 4
 """How often a text is decoded; escapes that were escaped again in the same way are decoded at once."""
@@ -43,7 +43,7 @@ _OPEN_MARKUP = re.compile(
 """Markup that may go on after the end of a text."""
 _TAG_BEGINS, _LINE_GOES_ON = re.compile("<[A-Za-z/!?]"), re.compile("=[ \t]{0,99}[\r\n]")
 """How markup begins in a text of ASCII without escapes."""
-_LONGEST_MARKUP = 1_200
+_MAX_MARKUP_LENGTH = 1_200
 _MARKUP_BEGINS = f"\x1b\u241b\x90\x98\x9b\x9d\x9e\x9f\ufffd<={_MARKS}"
 _PERCENT = "%(?:25){0,4}"
 _BYTE = rf"(?:{_PERCENT}|{_BACKSLASH}x)"
@@ -79,7 +79,7 @@ _INCOMPLETE = re.compile(
     rf"|{_AMPERSAND}(?:#(?:[xX]0{{0,9}}{_HEX}{{0,6}}|0{{0,9}}\d{{0,7}})|{_BEGINNINGS}|(?:amp;){{0,4}}(?:a|am|amp)?)?\Z"
 )
 """What may be an escape, or another one, depending on what follows."""
-_LONGEST, _ESCAPED = 200, 32
+_MAX_LENGTH, _ESCAPED = 200, 32
 """Characters of it, and backslashes before it, that matter."""
 _Change = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
 
@@ -133,7 +133,7 @@ def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False
     def cleaned(text: str) -> str:
         if bare and goes_on:  # an escape that continues may be the rest of markup
             text = text[: incomplete(text)]
-            found = _OPEN_MARKUP.search(text, max(0, len(text) - _LONGEST_MARKUP))
+            found = _OPEN_MARKUP.search(text, max(0, len(text) - _MAX_MARKUP_LENGTH))
             text = text[: found.start() if found else None]
         return clean(_MARKUP.sub("", text) if bare else text, space)
 
@@ -161,7 +161,7 @@ def _differs_bare(text: str, *, goes_on: bool) -> bool:
 
 def incomplete(text: str) -> int:
     """Where an escape begins that may go on after the end of a cleaned text; its end where there is none."""
-    found = _INCOMPLETE.search(text, max(0, len(text) - _LONGEST))
+    found = _INCOMPLETE.search(text, max(0, len(text) - _MAX_LENGTH))
     if not found:
         return len(text)
     before = text[max(0, found.start() - _ESCAPED) : found.start()]
@@ -203,7 +203,7 @@ class Search:
             for n, reading in enumerate(readings(mark + spelling, space))
             if n
         ]
-        self._spellings = sorted({reading for n, reading in read + taken if len(reading) >= (SHORTEST if n else 1)})
+        self._spellings = sorted({reading for n, reading in read + taken if len(reading) >= (MIN_LENGTH if n else 1)})
         self._heads = {spelling[:size] for spelling in self._spellings for size in (1, 2, 3)}
         self._longest = max(map(len, self._spellings), default=0)
 
@@ -240,7 +240,7 @@ class Search:
                 begun = reading[at:]
                 alike = islice(self._spellings, bisect_left(self._spellings, begun), None)
                 lengths = map(len, takewhile(partial(_goes_on, begun), alike))
-                if any(not half or len(begun) >= max(SHORTEST, length / 2) for length in lengths):
+                if any(not half or len(begun) >= max(MIN_LENGTH, length / 2) for length in lengths):
                     return at
         return len(reading)
 

@@ -13,7 +13,7 @@
     └── ExternalError           something outside failed; everything up to then is saved
         ├── Paused              work is left, and the debate can be resumed
         │   ├── OverBudget      a call would take the cost over its cap
-        │   ├── AnswerPending   a call goes on at the provider, and a later run takes its answer
+        │   ├── ReplyPending   a call goes on at the provider, and a later run takes its answer
         │   └── TransientError  a call got no answer, and another attempt may get one: it is retried for a while
         └── ProviderFailed      it will fail again until the cause is removed
             └── JournalWriteError the journal can't take a line for now
@@ -30,9 +30,9 @@ from itertools import islice
 
 from debate_orchestrator.util.redact import redact
 
-MOST_KNOWN, LONGEST_WORD = 1_000, 200
+MAX_KNOWN, MAX_WORD_LENGTH = 1_000, 200
 """Known words that `suggest` compares with, and characters that a word may have."""
-MOST_TOLD = 20
+MAX_LISTED = 20
 """Problems of one kind that are told."""
 
 
@@ -51,17 +51,17 @@ def short_repr(value: object, most: int = 60) -> str:
 
 def suggest(word: object, known: Iterable[str]) -> str:
     """`Did you mean 'x'?` for the known word closest to `word`; empty if none is close. It looks at no more than
-    `MOST_KNOWN` words, and at none that is longer than `LONGEST_WORD`."""
-    words = [text for text in islice(known, MOST_KNOWN) if len(text) <= LONGEST_WORD]
-    near = difflib.get_close_matches(str(word), words, 1) if len(str(word)) <= LONGEST_WORD else []
+    `MAX_KNOWN` words, and at none that is longer than `MAX_WORD_LENGTH`."""
+    words = [text for text in islice(known, MAX_KNOWN) if len(text) <= MAX_WORD_LENGTH]
+    near = difflib.get_close_matches(str(word), words, 1) if len(str(word)) <= MAX_WORD_LENGTH else []
     return f"Did you mean {near[0]!r}?" if near else ""
 
 
 def first_few(problems: Iterable[str], where: str) -> Iterator[str]:
-    """The first `MOST_TOLD` problems; where there are more, a sentence says so, and they are not looked for."""
+    """The first `MAX_LISTED` problems; where there are more, a sentence says so, and they are not looked for."""
     for count, problem in enumerate(problems):
-        if count == MOST_TOLD:
-            yield f"{where}: there are more problems than these {MOST_TOLD}."
+        if count == MAX_LISTED:
+            yield f"{where}: there are more problems than these {MAX_LISTED}."
             return
         yield problem
 
@@ -70,10 +70,10 @@ class DebateError(Exception):
     """Base class of all errors that this package raises on purpose. `hint` is added to the last problem."""
 
     def __init__(self, problems: str | Iterable[str], *, hint: str = ""):
-        self.complaints = [problems] if isinstance(problems, str) else list(problems)
+        self.problems = [problems] if isinstance(problems, str) else list(problems)
         if hint:
-            self.complaints[-1] = with_hint(self.complaints[-1], hint)
-        super().__init__("\n".join(self.complaints))
+            self.problems[-1] = with_hint(self.problems[-1], hint)
+        super().__init__("\n".join(self.problems))
 
 
 class UserError(DebateError): ...
@@ -112,7 +112,7 @@ class Paused(ExternalError): ...
 class OverBudget(Paused): ...
 
 
-class AnswerPending(Paused):
+class ReplyPending(Paused):
     """A call goes on at the provider, and a later run takes its answer."""
 
 
@@ -125,13 +125,13 @@ class TransientError(Paused):
         *,
         hint: str = "",
         after: float | None = None,
-        unsure: bool = False,
+        maybe_billed: bool = False,
         partial: object = None,
         retry_for: float | None = None,
         tries: int | None = None,
     ):
         super().__init__(problems, hint=hint)
-        self.unsure = unsure
+        self.maybe_billed = maybe_billed
         """Whether the call may have been billed."""
         self.tries = tries
         """Number of calls after which success is unlikely; None if only time counts."""

@@ -9,7 +9,7 @@ from typing import Any
 HOST, REPLAY, REHEARSE, COMMAND, HUMAN = "host", "replay", "rehearse", "command", "human"
 FETCH, OFFLINE = "fetch", "offline"
 """The clerk that fetches the pages that the sides cite, and the one that checks nothing."""
-LONGEST_COMMAND = 500
+MAX_COMMAND_LENGTH = 500
 """Characters that a program's command line may have, so that the person who is asked about it can read it."""
 
 _NOT_CALLED = (HOST, REPLAY, REHEARSE, HUMAN, FETCH, OFFLINE)

@@ -22,11 +22,11 @@ from operator import is_
 from typing import Any
 from urllib.parse import unquote
 
-from debate_orchestrator.util.decoding import SHORTEST, Search, clean, merged
+from debate_orchestrator.util.decoding import MIN_LENGTH, Search, clean, merged
 
 KEY = "[key]"
 """What stands in place of a secret."""
-_SHORTEST_KEY = 4
+_MIN_KEY_LENGTH = 4
 _MUCH = 1_000
 """Characters held back from which on they are not looked at again with each piece."""
 _SHORT = 100
@@ -146,7 +146,7 @@ def secrets(name: str, value: str) -> Iterator[str]:
         yield from filter(_looks_secret, {*words, *map(unquote, words)})
     if _KEYS.fullmatch(name) or name in _key_variables:
         yield from _counting(value, paths=False)
-        if not _ordinary(key := value.strip(), _SHORTEST_KEY, paths=False):
+        if not _ordinary(key := value.strip(), _MIN_KEY_LENGTH, paths=False):
             yield key
     elif _HEADERS.search(name):
         for line in value.splitlines():
@@ -173,7 +173,7 @@ def _passwords(value: str) -> Iterator[str]:
 @lru_cache(maxsize=1024)
 def _looks_secret(value: str) -> bool:
     """Whether it begins like a key of a known service, or is so irregular that it is not a name, path or date."""
-    if len(value) >= SHORTEST and _BEGINS_LIKE_A_KEY.match(value):
+    if len(value) >= MIN_LENGTH and _BEGINS_LIKE_A_KEY.match(value):
         return True
     if len(value) < _WORD or " " in value:
         return False
@@ -182,7 +182,7 @@ def _looks_secret(value: str) -> bool:
     length = runs = 0
     for part in _SEPARATOR.split(value):
         found = _RUN.findall(part)
-        if len(part) >= SHORTEST and (len(found) * 3 >= len(part) or sum(map(str.isdigit, found)) >= 3):
+        if len(part) >= MIN_LENGTH and (len(found) * 3 >= len(part) or sum(map(str.isdigit, found)) >= 3):
             length, runs = length + len(part), runs + len(found)
     return length >= _WORD and runs >= 7
 
@@ -198,7 +198,7 @@ def _counting(value: str, *, paths: bool = True) -> Iterator[str]:
             yield from _counting(login.decode("utf-8", "surrogateescape").partition(":")[2])
 
 
-def _ordinary(value: str, shortest: int = SHORTEST, *, paths: bool = True) -> bool:
+def _ordinary(value: str, shortest: int = MIN_LENGTH, *, paths: bool = True) -> bool:
     if len(value) < shortest or not any(map(str.isalnum, value)):
         return True
     if len(value) < _WORD and _ORDINARY.fullmatch(value):
@@ -219,7 +219,7 @@ def spellings(secret: str) -> set[str]:
         raw = text.encode("utf-8", "surrogateescape")
         written |= {raw.hex(), raw.hex().upper(), *_base64(raw)}
     written.add("+".join(words))  # as forms on the web are sent
-    return {secret, *(text for text in written if len(text) >= SHORTEST)}
+    return {secret, *(text for text in written if len(text) >= MIN_LENGTH)}
 
 
 def _base64(raw: bytes) -> Iterator[str]:

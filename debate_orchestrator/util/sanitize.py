@@ -27,7 +27,7 @@ _HIDING = re.compile(f"[{HIDDEN}]")
 _IDLE = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{2}}){JOINER}+")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
-LONGEST_ADDRESS = 200
+MAX_ADDRESS_LENGTH = 200
 _BETWEEN = r"[\W_]*"
 """What may stand between the letters of a nonce without hiding it: everything that is not a letter or digit."""
 _ALIKE = {
@@ -146,7 +146,7 @@ def safe_url(url: str) -> str:
     plain = "".join(
         char if char.isascii() and char.isprintable() and char not in ' <>"' else "%" for char in sanitize(url)
     )
-    return plain if len(plain) <= LONGEST_ADDRESS else f"{plain[:LONGEST_ADDRESS]}..."
+    return plain if len(plain) <= MAX_ADDRESS_LENGTH else f"{plain[:MAX_ADDRESS_LENGTH]}..."
 
 
 def count_words(text: str) -> int:

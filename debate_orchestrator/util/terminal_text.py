@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from debate_orchestrator.util.sanitize import sanitize
 
-WIDEST = 100
+MAX_WIDTH = 100
 """Columns that a line of prose may have, for it to be read with ease."""
 BACK = ("back", ":back")
 """What is typed where the question before is wanted."""
@@ -58,7 +58,7 @@ def numbered(answer: str, most: int) -> int | None:
 
 def wrapped(text: str, columns: int) -> str:
     """`text`, sanitized, with its lines broken as `filled` does."""
-    width = max(10, min(columns - 1, WIDEST))
+    width = max(10, min(columns - 1, MAX_WIDTH))
     return "\n".join(filled(line, width) for line in sanitize(text).split("\n"))
 
 

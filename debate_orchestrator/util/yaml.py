@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-MOST_NODES = 50_000
+MAX_NODES = 50_000
 """Values and keys of a text that is still read: each takes time and a kilobyte of memory."""
 
 
@@ -28,8 +28,8 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         self._nodes += 1
-        if self._nodes > MOST_NODES:
-            problem = f"it has more than {MOST_NODES:,} values and keys"
+        if self._nodes > MAX_NODES:
+            problem = f"it has more than {MAX_NODES:,} values and keys"
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
         if isinstance(event, yaml.AliasEvent) or event.anchor or getattr(event, "tag", None):
             raise yaml.MarkedYAMLError(

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.events import Submitted
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.prompting.person_turns import hides_ballots
-from debate_orchestrator.reports import brief, wording
+from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.announcements import Announcement, announced_stages, decided_line
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util import model_spec
@@ -32,11 +32,11 @@ class Block(NamedTuple):
 def outline(debate: DebateState) -> Iterator[Block]:
     """The blocks so far, without those that are held back."""
     for n, (stage, before, after) in enumerate(announced_stages(debate)):
-        held = hides(debate, stage)
+        held = is_hidden(debate, stage)
         for k, line in enumerate(before):
             yield Block(f"before-{n}-{k}", announcement=line)
         for turn in stage:
-            if turn.id in debate.answers and not held and not rapporteur.is_sealed(debate, turn):
+            if turn.id in debate.replies and not held and not rapporteur.is_sealed(debate, turn):
                 yield Block(f"turn-{turn.id}", turn=turn)
         for k, line in enumerate(() if held else after):
             if line.kind == "issues" and line.turn in debate.turns and _lists(debate, line.turn):
@@ -46,27 +46,27 @@ def outline(debate: DebateState) -> Iterator[Block]:
 
 def _lists(debate: DebateState, turn_id: str) -> bool:
     """Whether the block of a turn has a list of issues; a stand-in's has filler."""
-    answer = debate.answers.get(turn_id)
-    return isinstance(answer, Voted) and not model_spec.is_stand_in(answer.reply.by)
+    answer = debate.replies.get(turn_id)
+    return isinstance(answer, Submitted) and not model_spec.is_stand_in(answer.reply.by)
 
 
-def hides(debate: DebateState, stage: tuple[Turn, ...]) -> bool:
+def is_hidden(debate: DebateState, stage: tuple[Turn, ...]) -> bool:
     """Whether a stage is held back: a person still writes in it and must not hear it yet, or its ballots must not be
     seen by a person who is one of several judges."""
-    if any(turn.id not in debate.answers and spec_in(debate, turn.seat) == model_spec.HUMAN for turn in stage):
+    if any(turn.id not in debate.replies and spec_in(debate, turn.seat) == model_spec.HUMAN for turn in stage):
         return True
     return stage[0].judging and hides_ballots(debate) and not debate.complete
 
 
-def held_back(debate: DebateState) -> set[str]:
+def hidden_turns(debate: DebateState) -> set[str]:
     """The turns on record that a page may not show yet. A report leaves out the rapporteur's advice by itself."""
-    answered = ((turn, stage) for stage in debate.stages for turn in stage if turn.id in debate.answers)
-    return {turn.id for turn, stage in answered if hides(debate, stage) and not rapporteur.is_sealed(debate, turn)}
+    answered = ((turn, stage) for stage in debate.stages for turn in stage if turn.id in debate.replies)
+    return {turn.id for turn, stage in answered if is_hidden(debate, stage) and not rapporteur.is_sealed(debate, turn)}
 
 
-def must_hide_nothing(debate: DebateState) -> None:
+def check_nothing_hidden(debate: DebateState) -> None:
     """OutOfTurn where a report would show what is held back."""
-    if held_back(debate):
+    if hidden_turns(debate):
         problem = "This debate has turns on record that are held back while a person writes or judges."
         raise OutOfTurn(problem, hint="read its page, and the report once they are shown there")
 
@@ -76,10 +76,10 @@ def rendered(debate: DebateState, block: Block) -> str:
     if block.turn is None:
         return pages.render("block.html.j2", block=block, line=block.announcement)
     turn, format = block.turn, debate.format
-    answer = debate.answers[turn.id]
+    answer = debate.replies[turn.id]
     values: dict[str, Any] = {"body": "", "scores": None, "fields": ()}
-    if isinstance(answer, Voted):
-        values |= _ballot(debate, turn, answer.ballot)
+    if isinstance(answer, Submitted):
+        values |= _ballot(debate, turn, answer.data)
     else:
         values["body"] = html.speech(speech_rules.visible(debate, turn).text).html
     heading = format.heading_of(turn)
@@ -108,9 +108,9 @@ def article(
 
 def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[str, Any]:
     """The scores of a ballot as rows with what they are out of, and its other fields with their titles."""
-    terms, shape = schedule.terms(debate, turn), debate.shape(turn) or {}
+    shape_context, shape = schedule.shape_context(debate, turn), debate.shape(turn) or {}
     ballot = rapporteur.as_settled(debate, turn, ballot)
-    names = {side: debate.format.name_of(side) for side in terms.sides}
+    names = {side: debate.format.name_of(side) for side in shape_context.sides}
     fields = []
     for name in shape:
         if name not in ("scores", "refused") and ballot.get(name) not in (None, [], "", {}):
@@ -121,10 +121,14 @@ def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[
     if isinstance(marks, Mapping):
         criteria = debate.format.rubric.criteria
         rows = [
-            (criteria[name].title, terms.scale(name)[1], [marks[side].get(name) for side in terms.sides])
-            for name in terms.criteria
+            (
+                criteria[name].title,
+                shape_context.scale(name)[1],
+                [marks[side].get(name) for side in shape_context.sides],
+            )
+            for name in shape_context.criteria
         ]
-        scores = {"sides": [(side, debate.format.name_of(side)) for side in terms.sides], "rows": rows}
+        scores = {"sides": [(side, debate.format.name_of(side)) for side in shape_context.sides], "rows": rows}
     return {"scores": scores, "fields": fields}
 
 
@@ -144,11 +148,11 @@ def outcome(debate: DebateState) -> list[str]:
     decided = decided_line(debate)
     if model_spec.is_rehearsal(debate.cast):
         return [text for text in (decided, wording.FILLER) if text]
-    report = brief.brief_report(debate)
-    return [*([brief.recommendation_line(report)] if report else []), *([decided] if decided else [])]
+    report = decision_brief.decision_brief_report(debate)
+    return [*([decision_brief.recommendation_line(report)] if report else []), *([decided] if decided else [])]
 
 
-def status(debate: DebateState, *, running: bool, stopping: bool, complaints: list[str]) -> str:
+def status(debate: DebateState, *, running: bool, stopping: bool, problems: list[str]) -> str:
     """Where the debate stands, as HTML."""
     *_, stage = debate.stages
     format = debate.format
@@ -173,6 +177,6 @@ def status(debate: DebateState, *, running: bool, stopping: bool, complaints: li
         closable=can_end_early(debate),
         ended_early=wording.ended_early(debate) if debate.complete else None,
         closing=debate.closed_after is not None and not debate.complete,
-        complaints=complaints,
+        problems=problems,
         questions=[(asked.question, wording.names(debate, asked.to)) for asked in debate.questions],
     )

@@ -22,7 +22,7 @@ _WIDE_FONTS = ("NotoSansCJK-Regular.ttc", "NotoSansCJKsc-Regular.otf", "WenQuanY
                "DroidSansFallbackFull.ttf", "PingFang.ttc", "Arial Unicode.ttf")  # fmt: skip
 """Fonts for text in the scripts of East Asia, the best first."""
 _FONTS = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "LiberationSans-Regular.ttf", "Arial Unicode.ttf", "Arial.ttf")
-_LONGEST = 400
+_MAX_LENGTH = 400
 """Characters of a text that are looked at: more never fit."""
 
 
@@ -61,7 +61,7 @@ def _fitted(pen: ImageDraw.ImageDraw, topic: str, width: int) -> tuple[int, list
 def _wrapped(pen: ImageDraw.ImageDraw, text: str, size: int, width: int, *, most: int) -> list[str]:
     """The lines of a text; what is left of it behind the last of `most` lines becomes three dots."""
     lines = [""]
-    for piece in _pieces(text[:_LONGEST]):
+    for piece in _pieces(text[:_MAX_LENGTH]):
         if len(lines) > most:
             break
         if _length(pen, lines[-1] + piece.rstrip(), size) <= width:
@@ -74,7 +74,7 @@ def _wrapped(pen: ImageDraw.ImageDraw, text: str, size: int, width: int, *, most
                     lines.append("")
                 lines[-1] += letter
     lines = [line.strip() for line in lines if line.strip()] or [""]
-    if len(lines) > most or len(text) > _LONGEST:
+    if len(lines) > most or len(text) > _MAX_LENGTH:
         lines = [*lines[: most - 1], _cut(pen, f"{lines[:most][-1]} ...", size, width)]
     return lines
 
@@ -94,7 +94,7 @@ def _pieces(text: str) -> list[str]:
 
 def _cut(pen: ImageDraw.ImageDraw, text: str, size: int, width: int) -> str:
     """A text that fits one line."""
-    text = text[:_LONGEST]
+    text = text[:_MAX_LENGTH]
     if _length(pen, text, size) <= width:
         return text
     fits, longest = 0, len(text)

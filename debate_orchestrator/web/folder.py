@@ -23,7 +23,7 @@ from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, pages
 
 _AROUND = 120
-_MOST_FOUND = 100
+_MAX_FOUND = 100
 """Places that a search lists."""
 """Characters that are shown on each side of what was searched for."""
 _SLUG = 48
@@ -42,7 +42,7 @@ class Listed(NamedTuple):
     cost: str
     marks: tuple[str, ...] = ()
     """What sets it apart: that it was judged again, or that stand-ins spoke."""
-    trouble: str = ""
+    problem: str = ""
     """Why the journal can't be read; empty where it can."""
 
 
@@ -101,16 +101,16 @@ def listed() -> list[Listed]:
     rows = []
     for name in _all_names():
         if not _has_address(name):
-            trouble = f"The name of its file, {short_repr(f'{name}{JOURNAL}')}, can't stand in an address. Rename it."
-            rows.append(Listed(name, name, "", "", "", "", trouble=trouble))
+            problem = f"The name of its file, {short_repr(f'{name}{JOURNAL}')}, can't stand in an address. Rename it."
+            rows.append(Listed(name, name, "", "", "", "", problem=problem))
             continue
         try:
             contents, debate = load(f"{name}{JOURNAL}")
         except (DebateError, OSError) as error:
-            rows.append(Listed(name, name, "", "", "", "", trouble=str(error)))
+            rows.append(Listed(name, name, "", "", "", "", problem=str(error)))
             continue
         cost = pages.money(costs_of(debate).total)
-        setup, opened = debate.opened.setup, contents.entries[0].at[:16].replace("T", " ")
+        setup, opened = debate.opened.settings, contents.entries[0].at[:16].replace("T", " ")
         topic, marks = one_line(setup.topic), tuple(_marks(debate))
         rows.append(Listed(name, topic, debate.format.title, opened, outcome(debate), cost, marks))
     return rows
@@ -128,7 +128,7 @@ def _marks(debate: DebateState) -> Iterator[str]:
 def outcome(debate: DebateState) -> str:
     """What was decided, or how far it is, in a line."""
     if not debate.complete:
-        return f"not finished: {plural(len(debate.answers), 'turn')} on record"
+        return f"not finished: {plural(len(debate.replies), 'turn')} on record"
     return one_line(decided_line(debate)) or "complete, without a verdict"
 
 
@@ -141,12 +141,12 @@ def search(words: str) -> tuple[list[SearchHit], bool]:
             _, debate = load(f"{name}{JOURNAL}")
         except (DebateError, OSError):
             continue
-        topic, marks = one_line(debate.opened.setup.topic), tuple(_marks(debate))
+        topic, marks = one_line(debate.opened.settings.topic), tuple(_marks(debate))
         for turn, heading, text in _searched(debate):
             if (place := _place(words, text)) is None:
                 continue
             before, after = text[max(0, place.start() - _AROUND) : place.start()], text[place.end() :][:_AROUND]
-            if len(found) == _MOST_FOUND:
+            if len(found) == _MAX_FOUND:
                 return found, True
             found.append(SearchHit(name, topic, turn, heading, before, place[0], after, marks))
     return found, False
@@ -154,8 +154,8 @@ def search(words: str) -> tuple[list[SearchHit], bool]:
 
 def _searched(debate: DebateState) -> Iterator[tuple[str, str, str]]:
     """Turn, heading and text of what can be searched; a question from the floor has no turn."""
-    hidden = blocks.held_back(debate)
-    for turn_id, answer in debate.answers.items():
+    hidden = blocks.hidden_turns(debate)
+    for turn_id, answer in debate.replies.items():
         turn = debate.turns[turn_id]
         if turn.speaking and turn_id not in hidden:
             text = one_line(speech_rules.public(debate, answer.reply.text))

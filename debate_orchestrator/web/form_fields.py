@@ -16,7 +16,7 @@ _PREFIX = "field/"
 """How the names of these fields begin, so that no other field of the form is taken for one."""
 
 
-class FormField(NamedTuple):
+class ReplyField(NamedTuple):
     """One field."""
 
     name: str
@@ -35,45 +35,45 @@ class FormField(NamedTuple):
 
 def questions(
     shape: Shape,
-    terms: ShapeContext,
+    shape_context: ShapeContext,
     format: Format,
     typed: Mapping[fields.Place, str],
     *,
     checked: bool,
     computed: Mapping[fields.Place, str] = MappingProxyType({}),
     worded: Callable[[fields.Step], tuple[str, str]] | None = None,
-) -> list[FormField]:
+) -> list[ReplyField]:
     """The fields, as far as they are known from what was `typed`; with problems where it is `checked`. What is
     `computed` is not asked for. `worded` gives the label of a field and what it is about, where the shape's own words
     will not do."""
-    meanings = {side: format.name_of(side) for side in terms.sides}
-    found: list[FormField] = []
-    in_lines = _in_lines(typed, terms)
-    for step in fields.steps(shape, terms, fields.completed(shape, terms, {**in_lines, **computed})):
+    meanings = {side: format.name_of(side) for side in shape_context.sides}
+    found: list[ReplyField] = []
+    in_lines = _in_lines(typed, shape_context)
+    for step in fields.steps(shape, shape_context, fields.completed(shape, shape_context, {**in_lines, **computed})):
         if step.place in computed:
             continue
-        label, about = worded(step) if worded is not None else (step_label(step, terms, format), step.about)
-        field = FormField(
+        label, about = worded(step) if worded is not None else (step_label(step, shape_context, format), step.about)
+        field = ReplyField(
             name=_PREFIX + "/".join(step.place),
             label=label,
             about=about,
-            hint=_hint(step, terms),
-            options=tuple((option, meanings.get(option, option)) for option in step.options(terms)),
+            hint=_hint(step, shape_context),
+            options=tuple((option, meanings.get(option, option)) for option in step.options(shape_context)),
             several=step.field.kind in ("choices", "turns"),
             long=step.field.kind == "text",
             value=typed.get(step.place, ""),
-            problem=_problem(step, terms, in_lines) if checked else "",
+            problem=_problem(step, shape_context, in_lines) if checked else "",
         )
-        found += _of_each_issue(field, step, terms, typed) if step.field.per_issue else [field]
+        found += _of_each_issue(field, step, shape_context, typed) if step.field.per_issue else [field]
     return found
 
 
 def _of_each_issue(
-    field: FormField, step: fields.Step, terms: ShapeContext, typed: Mapping[fields.Place, str]
-) -> Iterator[FormField]:
+    field: ReplyField, step: fields.Step, shape_context: ShapeContext, typed: Mapping[fields.Place, str]
+) -> Iterator[ReplyField]:
     """A field to choose in for every issue, in place of a line of choices."""
-    for issue in terms.issues:
-        last = issue == terms.issues[-1]
+    for issue in shape_context.issues:
+        last = issue == shape_context.issues[-1]
         yield field._replace(
             name=f"{field.name}/{issue}",
             label=f"{field.label}: {issue}",
@@ -83,38 +83,38 @@ def _of_each_issue(
         )
 
 
-def _in_lines(typed: Mapping[fields.Place, str], terms: ShapeContext) -> dict[fields.Place, str]:
+def _in_lines(typed: Mapping[fields.Place, str], shape_context: ShapeContext) -> dict[fields.Place, str]:
     """What was typed, with what was chosen for every issue as the line of choices that a form has for it."""
-    lines = {place: text for place, text in typed.items() if place[-1] not in terms.issues}
+    lines = {place: text for place, text in typed.items() if place[-1] not in shape_context.issues}
     for field in {place[:-1] for place in typed.keys() - lines.keys()}:
-        lines[field] = " ".join(typed.get((*field, issue), "-") for issue in terms.issues)
+        lines[field] = " ".join(typed.get((*field, issue), "-") for issue in shape_context.issues)
     return lines
 
 
-def _hint(step: fields.Step, terms: ShapeContext) -> str:
+def _hint(step: fields.Step, shape_context: ShapeContext) -> str:
     """What kind of answer is expected of a person at a form."""
     several = step.field.kind in ("choices", "turns")
-    expected = fields.typed_hint(step, terms) or ("choose one or more" if several else "choose one")
+    expected = fields.typed_hint(step, shape_context) or ("choose one or more" if several else "choose one")
     if step.ends:
         return f"{expected}; leave it empty to end the list"
     return f"{expected}; leave it empty for none" if step.may_be_empty else expected
 
 
-def _problem(step: fields.Step, terms: ShapeContext, typed: Mapping[fields.Place, str]) -> str:
+def _problem(step: fields.Step, shape_context: ShapeContext, typed: Mapping[fields.Place, str]) -> str:
     """What is wrong with an answer; empty where it can be taken, or where none is needed."""
     if step.place not in typed and step.default is not None:
         return ""
     text = typed.get(step.place, "")
     try:
-        fields.read(step, terms, text)
+        fields.read(step, shape_context, text)
     except BadReply as error:
-        return " ".join(error.complaints) if text else "An answer is needed here."
+        return " ".join(error.problems) if text else "An answer is needed here."
     return ""
 
 
-def value(shape: Shape, terms: ShapeContext, typed: Mapping[fields.Place, str]) -> dict[str, Any] | None:
+def value(shape: Shape, shape_context: ShapeContext, typed: Mapping[fields.Place, str]) -> dict[str, Any] | None:
     """The structured value that was typed; None while something is missing."""
-    return fields.value(shape, terms, fields.completed(shape, terms, _in_lines(typed, terms)))
+    return fields.value(shape, shape_context, fields.completed(shape, shape_context, _in_lines(typed, shape_context)))
 
 
 def entered(sent: Mapping[str, str]) -> dict[fields.Place, str]:

@@ -27,9 +27,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = Mapping[str, str]
 Admit = Callable[[Scope, Headers], None]
 
-DESK = "/desk/"
-"""Before the key of the desk in the addresses of its pages."""
-LARGEST_BODY = 2_000_000
+DASHBOARD = "/dashboard/"
+"""Before the key of the dashboard in the addresses of its pages."""
+MAX_BODY_SIZE = 2_000_000
 """Bytes of a request; a speech may have up to a million characters."""
 BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
@@ -37,7 +37,8 @@ UNREAD_SECONDS = 10.0
 """Seconds in which a browser has to read on in what was sent; then its connection is ended."""
 _FORM = "application/x-www-form-urlencoded"
 _OPEN = ("/static/", "/seat/", "/review/", "/tournament/")
-"""Where the key of the desk is not needed: seats, reviews and the pages of tournaments have tokens of their own."""
+"""Where the key of the dashboard is not needed: seats, reviews and the pages of tournaments have tokens of their
+own."""
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -67,7 +68,7 @@ class Refused(Exception):
 class Guard:
     """Lets requests through to the app that are for this server, and that `admit` does not refuse."""
 
-    def __init__(self, app: App, *, hosts: Iterable[str], admit: Admit, largest_body: int = LARGEST_BODY):
+    def __init__(self, app: App, *, hosts: Iterable[str], admit: Admit, largest_body: int = MAX_BODY_SIZE):
         """`hosts` are the values of the Host header that are this server's; `admit` raises Refused for a request whose
         sender may not open its path; `largest_body` is in bytes."""
         self._app, self._admit, self._largest = app, admit, largest_body
@@ -112,20 +113,20 @@ class Guard:
         self._admit(scope, headers)
 
 
-def desk_alone(tokens: Tokens) -> Admit:
-    """Admits requests whose path has the key of the desk. Paths of `_OPEN` need none."""
+def dashboard_alone(tokens: Tokens) -> Admit:
+    """Admits requests whose path has the key of the dashboard. Paths of `_OPEN` need none."""
 
     def admit(scope: Scope, headers: Headers) -> None:
         path = scope["path"]
-        if not path.startswith(_OPEN) and not same(f"{DESK}{tokens.desk}", desk_of(path)):
-            raise Refused(401, "Open the desk with the link that `debate serve` printed at its start.")
+        if not path.startswith(_OPEN) and not same(f"{DASHBOARD}{tokens.dashboard}", dashboard_of(path)):
+            raise Refused(401, "Open the dashboard with the link that `debate serve` printed at its start.")
 
     return admit
 
 
-def desk_of(path: str) -> str:
-    """The part of a path that all pages of the desk begin with; empty for a path that is not the desk's."""
-    return DESK + path.removeprefix(DESK).partition("/")[0] if path.startswith(DESK) else ""
+def dashboard_of(path: str) -> str:
+    """The part of a path that all pages of the dashboard begin with; empty for a path that is not the dashboard's."""
+    return DASHBOARD + path.removeprefix(DASHBOARD).partition("/")[0] if path.startswith(DASHBOARD) else ""
 
 
 def _origin(host: str) -> str:
@@ -195,17 +196,17 @@ _BYTES = 32
 
 class Tokens:
     """The tokens of one server. Those of seats and reviews are worked out from the secret of its user, so that links
-    to them stay the same after a restart, if they are `lasting`. Others, and always those of the desk, are made anew
-    each time: pages that are still open when a server ends send them to any program that takes its address."""
+    to them stay the same after a restart, if they are `lasting`. Others, and always those of the dashboard, are made
+    anew each time: pages that are still open when a server ends send them to any program that takes its address."""
 
     def __init__(self, secret: bytes, *, lasting: bool = True):
         self._secret = secret
         self._links = secret if lasting else secrets.token_bytes(_BYTES)
-        self.desk = secrets.token_hex(16)
-        """Opens the desk. It stands in the addresses of its pages, since a browser sends cookies to every port of a
-        host, and so to the servers of other users."""
+        self.dashboard = secrets.token_hex(16)
+        """Opens the dashboard. It stands in the addresses of its pages, since a browser sends cookies to every port of
+        a host, and so to the servers of other users."""
         self.form = secrets.token_hex(16)
-        """Stands in every form of the desk, so that no other site can send one."""
+        """Stands in every form of the dashboard, so that no other site can send one."""
 
     def seat(self, debate: str, seat: str) -> str:
         """The token of a seat in the debate whose journal begins with the hash `debate`."""
@@ -220,13 +221,14 @@ class Tokens:
         return _digest(self._secret, f"reviewer {debate} {stem}")
 
     def proof(self, page: str) -> str:
-        """What the page of a seat, or `desk`, holds since it was loaded, and what this server repeats when that page
-        asks again. The page never sends it, so a program that takes the address later does not know it."""
+        """What the page of a seat, or `dashboard`, holds since it was loaded, and what this server repeats when that
+        page asks again. The page never sends it, so a program that takes the address later does not know it."""
         return _digest(self._links, f"proof {page}")
 
     def tournament(self, name: str) -> str:
-        """The token of the page that lies in the folder of a tournament, for as long as the key of the desk holds."""
-        return _digest(self.desk.encode(), f"tournament {name}")
+        """The token of the page that lies in the folder of a tournament, for as long as the key of the dashboard
+        holds."""
+        return _digest(self.dashboard.encode(), f"tournament {name}")
 
 
 def _digest(secret: bytes, purpose: str) -> str:

@@ -12,16 +12,16 @@ from typing import Any
 from debate_orchestrator.web import guard
 from debate_orchestrator.web.guard import Receive, Scope, Send
 
-MOST_VIEWERS = 1_000
+MAX_VIEWERS = 1_000
 """Streams that are open at once in the whole server."""
-MOST_OF_A_VISITOR = 10
+MAX_STREAMS_OF_VISITOR = 10
 """Streams that one visitor of a public site, or the link of one seat, may have open at once."""
-_MOST_WAITING = 2_000
+_MAX_WAITING = 2_000
 """Messages that wait for a viewer who reads slowly; with more the stream ends, and the browser opens another."""
 _BEAT_SECONDS = 15.0
 """Seconds after which a silent stream says that it is alive."""
 _open = Counter[str]()
-"""Visitor to the streams that are open; under an empty name those of the desk, which no limit of its own holds."""
+"""Visitor to the streams that are open; under an empty name those of the dashboard, which no limit of its own holds."""
 
 
 AGAIN = b"retry: 5000\n\n"
@@ -50,7 +50,7 @@ class Audience:
 
     def _put(self, sent: bytes | None) -> None:
         for viewer in list(self._viewers):
-            full = viewer.qsize() >= _MOST_WAITING
+            full = viewer.qsize() >= _MAX_WAITING
             if full:
                 self._viewers.discard(viewer)
             viewer.put_nowait(None if full else sent)
@@ -77,7 +77,7 @@ class EventStream:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visitor = self._visitor
-        full = _open.total() >= MOST_VIEWERS or (bool(visitor) and _open[visitor] >= MOST_OF_A_VISITOR)
+        full = _open.total() >= MAX_VIEWERS or (bool(visitor) and _open[visitor] >= MAX_STREAMS_OF_VISITOR)
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
         headers += [(b"retry-after", b"30")] if full else []
         await send({"type": "http.response.start", "status": 503 if full else 200, "headers": headers})

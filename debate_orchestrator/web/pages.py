@@ -22,7 +22,7 @@ from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.web.guard import desk_of, same
+from debate_orchestrator.web.guard import dashboard_of, same
 
 STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
 """The files that pages load, and their types."""
@@ -70,7 +70,7 @@ _environment = cache(
     )
 )
 
-_MOST_FIELDS = 500
+_MAX_FIELDS = 500
 _REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
@@ -93,7 +93,7 @@ async def form(request: Request, token: str) -> dict[str, str]:
     lacks the `token` that forms have here, so that no other site can have sent it; with an empty one none is taken."""
     try:
         body = (await request.body()).decode("utf-8")
-        pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+        pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict")
     except ValueError:
         raise HTTPException(400, "This form can't be read.") from None
     fields: dict[str, str] = {}
@@ -150,10 +150,10 @@ async def failed(request: Request, error: DebateError | HTTPException) -> Respon
     """The page of an error that no view showed beside a field, or of an address that leads nowhere."""
     title = "This did not work"
     if isinstance(error, DebateError):
-        status, problems = 404 if isinstance(error, BadFile) else 409, error.complaints
+        status, problems = 404 if isinstance(error, BadFile) else 409, error.problems
     elif error.status_code == 404:
         status, title, problems = 404, "Not found", ["There is no such page."]
     else:
         status, problems = error.status_code, [error.detail]
-    desk = desk_of(request.url.path)
-    return html_response("error.html.j2", status, desk=desk, title=title, complaints=problems)
+    dashboard = dashboard_of(request.url.path)
+    return html_response("error.html.j2", status, dashboard=dashboard, title=title, problems=problems)

@@ -96,7 +96,7 @@ class Reviews:
         name, seen, before = one_line(sent.get("reviewer", "")), sent.get("seen", ""), sent.get("before", "")
         ballot: dict[str, Any] = reviews.empty(case.digest, name, date.today().isoformat())
         ballot |= {"seen": seen == "yes", "before": before or None}
-        problems = [problem for problem in case.form.complaints(ballot) if problem.startswith(("reviewer:", "before:"))]
+        problems = [problem for problem in case.form.problems(ballot) if problem.startswith(("reviewer:", "before:"))]
         problems += [] if seen in ("yes", "no") else ["Say whether you have seen the verdict."]
         problems += [] if before else ["Say which position you hold before you read."]
         if not problems:
@@ -108,7 +108,7 @@ class Reviews:
                     "began it, or ask the person who sent you this link for it. Otherwise sign with another name."
                 ]
             except BadFile as error:
-                problems = error.complaints
+                problems = error.problems
         return self._page(request, case, "before", 422, name=name, sent=sent, problems=problems)
 
     def _file(self, request: Request, case: ReviewedDebate, name: str, sent: Mapping[str, str]) -> Response:
@@ -116,7 +116,7 @@ class Reviews:
         draft = reviews.read_draft(case.folder, name, case.digest) if name else {}
         if not draft.get(_READ):
             return self._page(request, case, "before", 422, name=name, problems=["Begin with the vote before reading."])
-        answers = fields.value(case.form.asked(*_ASKED), case.form.terms, form_fields.entered(sent))
+        answers = fields.value(case.form.asked(*_ASKED), case.form.shape_context, form_fields.entered(sent))
         if answers is None:
             return self._reading(request, case, draft, sent, ["Some of it is missing: see below."])
         ballot = {key: value for key, value in draft.items() if key != _READ} | answers
@@ -128,7 +128,7 @@ class Reviews:
             reviews.checked_review(ballot, "ballot", case.form, case.entries)
             reviews.file_ballot(case.folder, ballot)
         except BadFile as error:
-            problems = [problem.removeprefix("ballot: ") for problem in error.complaints]
+            problems = [problem.removeprefix("ballot: ") for problem in error.problems]
             return self._reading(request, case, draft, sent, problems)
         return go_to(self._own_address(request, case, name))
 
@@ -160,13 +160,13 @@ class Reviews:
             parts=_parts(case),
             criteria=form.rated,
             questions=form_fields.questions(
-                case.form.asked(*_ASKED), form.terms, format, typed, checked=bool(problems), worded=worded
+                case.form.asked(*_ASKED), form.shape_context, format, typed, checked=bool(problems), worded=worded
             ),
         )
 
     def _page(self, request: Request, case: ReviewedDebate, step: str, code: int = 200, **values: Any) -> Response:
         debate, here = case.form.debate, request.url.path
-        format, setup = debate.format, debate.opened.setup
+        format, setup = debate.format, debate.opened.settings
         name = values.get("name", "")
         return html_response(
             "review.html.j2",

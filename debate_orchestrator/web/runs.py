@@ -61,10 +61,10 @@ _FLUSH_SECONDS = 0.12
 Explain = Callable[[Exception], list[str]]
 
 
-def said(error: Exception) -> list[str]:
+def error_sentences(error: Exception) -> list[str]:
     """What an error says to the user whose keys and files it may name."""
     if isinstance(error, DebateError):
-        return error.complaints
+        return error.problems
     traceback.print_exception(error)
     return ["The server failed here. Everything up to now is saved."]
 
@@ -177,11 +177,11 @@ def _paused(turn_id: str) -> Paused:
 
 class Run:
     """A debate that runs in this process. It ends when nothing is left that can be asked from here, when it is paused,
-    or when a provider fails; `complaints` then says why."""
+    or when a provider fails; `problems` then says why."""
 
     def __init__(self, path: str, people: People, explain: Explain, agree: Agree = ignore):
         self.path, self.people, self.audience = path, people, Audience()
-        self.complaints: list[str] = []
+        self.problems: list[str] = []
         self.failure: Exception | None = None
         """Why it ended before its debate was complete, unless it was paused on purpose."""
         self._explain, self._agree = explain, agree
@@ -240,7 +240,7 @@ class Run:
 
     def status(self, debate: DebateState) -> str:
         """Where the debate stands, as HTML."""
-        return blocks.status(debate, running=self.running, stopping=self.stopping, complaints=self.complaints)
+        return blocks.status(debate, running=self.running, stopping=self.stopping, problems=self.problems)
 
     async def _run(self) -> None:
         try:
@@ -252,7 +252,7 @@ class Run:
             self.failure = error
         finally:
             if self.failure is not None:
-                self.complaints = self._explain(self.failure)
+                self.problems = self._explain(self.failure)
             self.debate = None
             if self._flush is not None:
                 self._flush.cancel()
@@ -274,17 +274,17 @@ class Run:
                 on_event=self._on_event,
                 on_text=self._on_text,
                 stop=self._stop,
-                unsaved=UnsavedEvents(self._trouble),
+                unsaved=UnsavedEvents(self._journal_waits),
             )
             if not debate.state.due:
                 await asyncio.to_thread(finish, debate)
 
-    def _trouble(self, sentence: str) -> None:
-        self.complaints = self._explain(JournalWriteError(sentence))
+    def _journal_waits(self, sentence: str) -> None:
+        self.problems = self._explain(JournalWriteError(sentence))
         self._tell_status()
 
     def _on_event(self, debate: DebateState, event: Event) -> None:
-        for turn in [turn for turn in self._writing if turn in debate.answers]:
+        for turn in [turn for turn in self._writing if turn in debate.replies]:
             del self._writing[turn]
         for block in blocks.outline(debate):
             if block.id not in self._shown:
@@ -317,7 +317,7 @@ class Run:
         assert self.current is not None
         stage = next((stage for stage in self.current.state.stages if turn in stage), ())
         state = self.current.state
-        return not blocks.hides(state, stage) and not rapporteur.is_sealed(state, turn)
+        return not blocks.is_hidden(state, stage) and not rapporteur.is_sealed(state, turn)
 
     def _tell_status(self) -> None:
         if self.current is not None:
@@ -327,18 +327,18 @@ class Run:
 class Runs:
     """The debates that run here, by the path of their journal."""
 
-    def __init__(self, explain: Explain = said, *, remembered: bool = True) -> None:
+    def __init__(self, explain: Explain = error_sentences, *, remembered: bool = True) -> None:
         """`explain` says to viewers why a debate stands still. Debates that are `remembered` are gone on with by the
         next server of the folder."""
         self._runs: dict[str, Run] = {}
-        self._complaints: dict[str, list[str]] = {}
+        self._problems: dict[str, list[str]] = {}
         self._leaving = False
         self._explain, self._remembered = explain, remembered
 
-    def complaints(self, path: str) -> list[str]:
+    def problems(self, path: str) -> list[str]:
         """Why a debate stands still; empty where nothing has failed since the server was started."""
         run = self._runs.get(path)
-        return run.complaints if run is not None else self._complaints.get(path, [])
+        return run.problems if run is not None else self._problems.get(path, [])
 
     def running(self, path: str) -> Run | None:
         run = self._runs.get(path)
@@ -349,7 +349,7 @@ class Runs:
         it is opened; one that this program has just written does what the user has agreed to."""
         if (run := self.running(path)) is None:
             run = self._runs[path] = Run(path, People(), self._explain, agree)
-            self._complaints.pop(path, None)
+            self._problems.pop(path, None)
             run.task.add_done_callback(lambda _: self._ended(run))
             self._remember()
         return run
@@ -359,7 +359,7 @@ class Runs:
         if self._runs.get(run.path) is run:
             del self._runs[run.path]
             if run.failure is not None:
-                self._complaints[run.path] = run.complaints
+                self._problems[run.path] = run.problems
         self._remember()
 
     def go_on(self) -> None:

@@ -19,11 +19,11 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting import brief_pieces, fields
 from debate_orchestrator.prompting.brief_pieces import limits
 from debate_orchestrator.prompting.person_turns import form_remarks, human_seats, speech_remarks
-from debate_orchestrator.prompting.replies import LARGEST
+from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util.errors import BadFile, BadReply
 from debate_orchestrator.web import blocks, folder, form_fields
-from debate_orchestrator.web.form_fields import FormField
+from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import Tokens, same
 from debate_orchestrator.web.live import AGAIN, EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, report_page
@@ -69,8 +69,8 @@ class Seats:
         token = request.path_params["token"]
         sent = await form(request, token) if request.method == "POST" else {}
         size = sum(len(text) for name, text in sent.items() if name == "text" or name.startswith("field/"))
-        if size > LARGEST:
-            problem = f"The reply has {size:,} characters; at most {LARGEST:,} are taken. Go back to what you wrote."
+        if size > MAX_SIZE:
+            problem = f"The reply has {size:,} characters; at most {MAX_SIZE:,} are taken. Go back to what you wrote."
             raise HTTPException(413, problem)
         async with self._lock(token):
             if request.method != "POST":
@@ -100,7 +100,7 @@ class Seats:
         try:
             await run.people.hand_in(asking, text)
         except BadReply as error:
-            return await self._page(request, state, run, asking, sent, error.complaints)
+            return await self._page(request, state, run, asking, sent, error.problems)
         return go_to(request.url.path)
 
     async def _page(self, *arguments: Any, late: str = "") -> Response:
@@ -137,15 +137,15 @@ class Seats:
             form_token=request.path_params["token"],
             here=request.url.path,
             proof=self._tokens.proof(request.path_params["token"]),
-            setup=state.opened.setup,
+            setup=state.opened.settings,
             name=format.name_of(seat),
             side=side,
             others=[
-                (format.name_of(side), state.opened.setup.positions[side]) for side in format.sides if side != seat
+                (format.name_of(side), state.opened.settings.positions[side]) for side in format.sides if side != seat
             ],
             standing=_standing(state),
             taken=_taken(state, seat, request.path_params["name"]),
-            position=state.opened.setup.positions.get(seat, ""),
+            position=state.opened.settings.positions.get(seat, ""),
             heading=format.heading_of(asking.turn) if asking else "",
             turn=asking.turn.id if asking else "",
             draft=f"{request.path_params['name']} {asking.turn.id} {asking.brief.digest[:16]}" if asking else "",
@@ -216,19 +216,19 @@ def _task(asking: Asking) -> str:
     return html.speech(re.sub(r"(?m)^# Your task.*$", "", "\n\n".join(tasks)).strip()).html
 
 
-def _questions(asking: Asking, sent: Mapping[str, str], *, checked: bool) -> list[FormField]:
+def _questions(asking: Asking, sent: Mapping[str, str], *, checked: bool) -> list[ReplyField]:
     """The fields of a structured reply, as far as they are known from what was `sent`."""
     debate, turn = asking.debate, asking.turn
-    shape, terms = debate.shape(turn) or {}, schedule.terms(debate, turn)
+    shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
     typed = form_fields.entered(sent)
     computed = fields.computed(debate, turn, typed)
-    return form_fields.questions(shape, terms, debate.format, typed, checked=checked, computed=computed)
+    return form_fields.questions(shape, shape_context, debate.format, typed, checked=checked, computed=computed)
 
 
 def _reply_text(asking: Asking, sent: Mapping[str, str]) -> str | None:
     """The structured reply that was entered, as JSON; None while something is missing."""
-    shape, terms = asking.debate.shape(asking.turn) or {}, schedule.terms(asking.debate, asking.turn)
+    shape, shape_context = asking.debate.shape(asking.turn) or {}, schedule.shape_context(asking.debate, asking.turn)
     typed = form_fields.entered(sent)
     typed |= fields.computed(asking.debate, asking.turn, typed)
-    value = form_fields.value(shape, terms, typed)
+    value = form_fields.value(shape, shape_context, typed)
     return None if value is None else json.dumps(value, ensure_ascii=False, indent=1)

@@ -29,8 +29,8 @@ from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
 from debate_orchestrator.web import guard, pages, tournaments
-from debate_orchestrator.web.desk import Desk
-from debate_orchestrator.web.guard import DESK, App, Guard, Tokens, desk_alone, load_tokens
+from debate_orchestrator.web.dashboard import Dashboard
+from debate_orchestrator.web.guard import DASHBOARD, App, Guard, Tokens, dashboard_alone, load_tokens
 from debate_orchestrator.web.public import views
 from debate_orchestrator.web.public.limits import MemoryLimits, PostgresLimits
 from debate_orchestrator.web.public.rules import Rules
@@ -44,7 +44,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     """The application for the debates of the working folder. `hosts` are the names under which it is asked for, with
     their ports; `runs` are ended with it."""
     runs = runs or Runs()
-    desk, seats, reviews = Desk(tokens, runs), Seats(tokens, runs), Reviews(tokens)
+    dashboard, seats, reviews = Dashboard(tokens, runs), Seats(tokens, runs), Reviews(tokens)
     report_pages = tournaments.ReportPages(tokens)
 
     @contextlib.asynccontextmanager
@@ -53,22 +53,22 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         yield
         await runs.shutdown()
 
-    of_desk = [
-        Route("/", desk.debates),
-        Route("/new", desk.new, methods=["GET", "POST"]),
-        Route("/search", desk.search),
-        Route("/compare", desk.compare),
+    of_dashboard = [
+        Route("/", dashboard.debates),
+        Route("/new", dashboard.new, methods=["GET", "POST"]),
+        Route("/search", dashboard.search),
+        Route("/compare", dashboard.compare),
         Route("/tournaments", tournaments.listed),
         Route("/tournaments/{name}", tournaments.tournament),
         Route("/tournaments/{name}/report", report_pages.lead),
         Route("/tournaments/{name}/debates/{debate}", tournaments.debate),
-        Route("/debates/{name}", desk.debate),
-        Route("/debates/{name}/stream", desk.stream),
-        Route("/debates/{name}/report", desk.report),
-        Route("/debates/{name}/{action}", desk.act, methods=["POST"]),
+        Route("/debates/{name}", dashboard.debate),
+        Route("/debates/{name}/stream", dashboard.stream),
+        Route("/debates/{name}/report", dashboard.report),
+        Route("/debates/{name}/{action}", dashboard.act, methods=["POST"]),
     ]
     routes = [
-        Mount(f"{DESK}{{key}}", routes=of_desk),
+        Mount(f"{DASHBOARD}{{key}}", routes=of_dashboard),
         Route("/static/{name}", pages.static_file),
         Route("/review/{name}/{token}", reviews.review, methods=["GET", "POST"]),
         Route("/review/{name}/{token}/report", reviews.report),
@@ -80,31 +80,33 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     ]
     handlers: dict[Any, Any] = {DebateError: pages.failed, HTTPException: pages.failed}
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
-    return Guard(app, hosts=hosts, admit=desk_alone(tokens))
+    return Guard(app, hosts=hosts, admit=dashboard_alone(tokens))
 
 
 LOOPBACK = "127.0.0.1"
-_MOST_CONNECTIONS = 1_500
+_MAX_CONNECTIONS = 1_500
 
 
 def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) -> None:
     """Serves the debates of the working folder on this machine alone, until Ctrl-C or SIGTERM. `more_hosts` are names
-    under which a proxy passes requests on to 127.0.0.1; without any, the desk has an origin that no earlier server had.
-    `ready` gets the address of the desk with its key, once it is served. Raises BadSettings where the port is taken."""
+    under which a proxy passes requests on to 127.0.0.1; without any, the dashboard has an origin that no earlier server
+    had.
+    `ready` gets the address of the dashboard with its key, once it is served. Raises BadSettings where the port is
+    taken."""
     runs, tokens = Runs(), load_tokens(lasting=bool(more_hosts))
     address, name = (LOOPBACK, LOOPBACK) if more_hosts else _new_origin()
     with _listening(address, port) as listening:
         port = listening[0].getsockname()[1]
         hosts = _hosts(port, more_hosts) if more_hosts else [f"{name}:{port}"]
         app = create_app(tokens, hosts, runs)
-        ready(f"http://{name}:{port}{DESK}{tokens.desk}/")
+        ready(f"http://{name}:{port}{DASHBOARD}{tokens.dashboard}/")
         _run(app, listening, runs.shutdown)
 
 
 def _new_origin() -> tuple[str, str]:
     """An address of this machine to listen on, and the name by which a browser asks for it: random ones. What another
-    user's server left in the browser (a service worker, a cached script) is for an origin, and would run at the desk
-    if that had the same."""
+    user's server left in the browser (a service worker, a cached script) is for an origin, and would run at the
+    dashboard if that had the same."""
     address = str(IPv4Address("127.0.0.2") + secrets.randbelow(2**24 - 4))
     with socket.socket() as probe:
         try:
@@ -120,7 +122,7 @@ def _new_origin() -> tuple[str, str]:
 def serve_public(
     port: int, more_hosts: Sequence[str], rules: Rules, ready: Callable[[str], None], log: Callable[[str], None]
 ) -> None:
-    """Serves a public site as `serve` does the desk. `log` gets what the owner should know of failures. Raises
+    """Serves a public site as `serve` does the dashboard. `log` gets what the owner should know of failures. Raises
     BadSettings too where the moderation, or the database of the limits, can't be used."""
     limits = PostgresLimits(rules.limits) if rules.limits else MemoryLimits(spent_before())
     site = Site(rules, limits, log)
@@ -187,7 +189,7 @@ def _run(app: App, listening: list[socket.socket], shutdown: Callable[[], Awaita
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=_MOST_CONNECTIONS,
+        limit_concurrency=_MAX_CONNECTIONS,
         timeout_keep_alive=10,
         timeout_graceful_shutdown=1,
     )
@@ -196,7 +198,7 @@ def _run(app: App, listening: list[socket.socket], shutdown: Callable[[], Awaita
 
 HEAD_SECONDS = 10.0
 """Seconds in which the head of a request has to arrive, and that a connection may be idle."""
-MOST_UNFINISHED = 256
+MAX_UNFINISHED = 256
 """Connections at once on which no whole request has come. For one more the oldest is closed, so that a browser gets
 through however many are opened. They are not counted by address: all that come by a proxy have the same."""
 BACKLOG = 100
@@ -266,7 +268,7 @@ class Connection(H11Protocol):
             _unfinished.pop(self, None)
             return
         _unfinished.setdefault(self)
-        if len(_unfinished) > MOST_UNFINISHED:
+        if len(_unfinished) > MAX_UNFINISHED:
             oldest = next(iter(_unfinished))
             del _unfinished[oldest]
             # Not `close`: that waits until all of an answer is read, and the other side may never read it.
@@ -308,20 +310,20 @@ _PAGE = """\
 <meta name="referrer" content="no-referrer">
 <meta http-equiv="refresh" content="0; url={address}">
 <title>Debates</title>
-<p><a href="{address}">Open the desk</a></p>
+<p><a href="{address}">Open the dashboard</a></p>
 """
 PAGE_SECONDS = 60.0
 """Seconds in which the browser has to read that page."""
 
 
-def open_desk(address: str) -> bool:
+def open_dashboard(address: str) -> bool:
     """Opens an address with a key; False where no browser can be opened. Every user of a machine can read the arguments
     of its processes, so the browser is given a file that leads to the address, and that only this user can read."""
     folder = state_folder()
     if folder is None:
         return False
     parts = urlsplit(address)
-    page = folder / "serve" / f"desk-{parts.hostname}-{parts.port}.html"
+    page = folder / "serve" / f"dashboard-{parts.hostname}-{parts.port}.html"
     try:
         write_atomic(page, _PAGE.format(address=html.escape(address)), mode=0o600)
     except (OSError, BadFile):

@@ -1,4 +1,4 @@
-"""Tournaments at the desk: a leaderboard with filters, of which every number leads to its debates."""
+"""Tournaments at the dashboard: a leaderboard with filters, of which every number leads to its debates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from debate_orchestrator.tournament.ratings import elo
 from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, Winner, panel_winner
 from debate_orchestrator.util.data import is_link, read_text
 from debate_orchestrator.util.errors import BadFile
-from debate_orchestrator.web.guard import Tokens, desk_of, same
+from debate_orchestrator.web.guard import Tokens, dashboard_of, same
 from debate_orchestrator.web.pages import foreign_page, go_to, html_response, own_page
 
 Result = Literal["won", "lost", "tied"]
@@ -157,9 +157,9 @@ def choices(rows: Rows) -> dict[str, list[str]]:
 
 _LISTED = 200
 """Debates of a page."""
-_MOST_MODELS = 16
+_MAX_MODELS = 16
 """Models of the table of all pairs; with more it is not shown."""
-_LARGEST_PAGE = 100_000_000
+_MAX_PAGE_SIZE = 100_000_000
 
 
 def names() -> list[str]:
@@ -205,7 +205,7 @@ def _read(folder: str, known: tuple[tuple[str, int, int], ...]) -> Rows:
 async def listed(request: Request) -> Response:
     """The tournaments of the folder."""
     found = await asyncio.to_thread(lambda: [(name, _title(name)) for name in names()])
-    return html_response("tournaments.html.j2", desk=desk_of(request.url.path), found=found)
+    return html_response("tournaments.html.j2", dashboard=dashboard_of(request.url.path), found=found)
 
 
 def _title(folder: str) -> str:
@@ -221,8 +221,8 @@ async def tournament(request: Request) -> Response:
     folder = _folder(request)
     filters = Filters(**{name: request.query_params.get(name, "")[:1_000] for name in Filters._fields})
     values = await asyncio.to_thread(_values, folder, filters)
-    desk = desk_of(request.url.path)
-    return html_response("tournament.html.j2", desk=desk, here=request.url.path, name=folder, **values)
+    dashboard = dashboard_of(request.url.path)
+    return html_response("tournament.html.j2", dashboard=dashboard, here=request.url.path, name=folder, **values)
 
 
 def _values(folder: str, filters: Filters) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
         "choices": offered,
         "standings": ranking,
         "rated": not (filters.side or filters.model or filters.opponent),
-        "models": models if len(models) <= _MOST_MODELS else [],
+        "models": models if len(models) <= _MAX_MODELS else [],
         "pairs": head_to_head(played),
         "debates": debates[:_LISTED],
         "count": len(debates),
@@ -275,14 +275,14 @@ async def debate(request: Request) -> Response:
 
 class ReportPages:
     """The pages that `debate tournament report` wrote, as they lie in their folders. A folder may be from a stranger,
-    whose page could send its own address elsewhere: so that is not below the key of the desk, and opens nothing but
-    the page and the reports of the folder's debates."""
+    whose page could send its own address elsewhere: so that is not below the key of the dashboard, and opens nothing
+    but the page and the reports of the folder's debates."""
 
     def __init__(self, tokens: Tokens):
         self._tokens = tokens
 
     async def lead(self, request: Request) -> Response:
-        """From the desk to the page."""
+        """From the dashboard to the page."""
         name = _folder(request)
         if not _regular(os.path.join(name, PAGE)):
             raise HTTPException(404)
@@ -292,7 +292,7 @@ class ReportPages:
         """The page."""
         path = os.path.join(self._opened(request), PAGE)
         try:
-            return foreign_page(await asyncio.to_thread(read_text, path, _LARGEST_PAGE, follow=False))
+            return foreign_page(await asyncio.to_thread(read_text, path, _MAX_PAGE_SIZE, follow=False))
         except BadFile:
             raise HTTPException(404) from None
 

@@ -93,7 +93,7 @@ def debated(
     opened = Opened(
         schema_version=1,
         version="0",
-        setup=setup,
+        settings=setup,
         format=loader.load("panel"),
         prompts={},
         seed=0,

@@ -45,7 +45,7 @@ async def appends(url: str, tournament: Tournament, debates: list[str]) -> int:
         store = DatabaseJournals(database, exchange.id, await database.app.job_manager.register_worker())
         by_id = {debate.id: debate for debate in tournament.schedule}
         reply = Reply(text="word " * 800, brief="0" * 64, by=contests.OPUS, called=True)
-        event = CallFailed(turn="1.opening.a", by=contests.OPUS, trouble="none", reply=reply)
+        event = CallFailed(turn="1.opening.a", by=contests.OPUS, problem="none", reply=reply)
         begun = asyncio.Barrier(len(debates))
 
         async def one(debate: str) -> int:
@@ -122,7 +122,7 @@ def rate(what: str, postgres: Postgres, processes: int, each: int) -> None:
 
 async def _brought(url: str, tournament: Tournament) -> None:
     async with opened(url, print) as database:
-        await Exchange(database, tournament).bring(contests.runner(tournament).standings, retry_failed=False)
+        await Exchange(database, tournament).bring(contests.runner(tournament).statuses, retry_failed=False)
 
 
 def debates(postgres: Postgres, processes: int, count: int) -> None:

@@ -86,7 +86,7 @@ def record(journal: Path) -> Record:
         return Record(0, 0, 0, complete=False)
     reading = read(journal)
     debate = fold(reading.events)
-    return Record(len(debate.answers), sum(map(len, debate.asked.values())), reading.torn, debate.complete)
+    return Record(len(debate.replies), sum(map(len, debate.asked.values())), reading.torn, debate.complete)
 
 
 def begun(journal: Path) -> bool:

@@ -35,7 +35,7 @@ async def winner(meant: str, n: int, folder: str) -> tuple[str | None, int]:
     try:
         result = await debates.run(given | {"output": f"{folder}/{n}.md"})
     except ExternalError as error:
-        print(*error.complaints, sep="\n", file=sys.stderr)
+        print(*error.problems, sep="\n", file=sys.stderr)
         return None, 0
     verdict = tally.verdict(result.state)
     return verdict.winner if verdict else None, sum(map(len, result.state.rejected.values()))

@@ -36,7 +36,7 @@ import anthropic
 from caching import CASTS, opened
 from messages_server import answer
 
-from debate_orchestrator.core.events import CallFailed, Opened, Spoke, Voted
+from debate_orchestrator.core.events import CallFailed, Opened, Spoke, Submitted
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import casting
@@ -108,7 +108,7 @@ def stages_of(begun: Opened, folder: str) -> list[list[Request]]:
     asyncio.run(debated(str(path), begun))
     events = read(path).events
     path.unlink()
-    answers = {event.turn: event for event in events if isinstance(event, Spoke | Voted)}
+    answers = {event.turn: event for event in events if isinstance(event, Spoke | Submitted)}
     debate, stages = fold([begun]), []
     while due := debate.due:
         stages.append([body(brief(debate, turn), spec_in(debate, turn.seat)) for turn in due])
@@ -250,7 +250,7 @@ def _wrong(begun: Opened, events: list[Any]) -> int:
     """Answers that count and are not what the server says when nothing is wrong."""
     debate, wrong = fold([begun]), 0
     for event in events[1:]:
-        if isinstance(event, Spoke | Voted):
+        if isinstance(event, Spoke | Submitted):
             turn = schedule.turn(debate, event.turn)
             meant = answer(body(_brief(debate, event.turn), spec_in(debate, turn.seat)))
             wrong += event.reply.text != meant and event.reply.ended == "whole"

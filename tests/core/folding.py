@@ -9,7 +9,16 @@ from typing import Any
 from hypothesis import settings
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import SPEECH_RULES, Answer, Declined, Opened, Rejected, Reply, Spoke, Voted
+from debate_orchestrator.core.events import (
+    SPEECH_RULES,
+    Declined,
+    Opened,
+    Rejected,
+    Reply,
+    ReplyEvent,
+    Spoke,
+    Submitted,
+)
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Turn
@@ -22,7 +31,7 @@ ADVERSARIAL = loader.load("adversarial")
 CONCEDE = ADVERSARIAL.lines.concede
 DECLINE = ADVERSARIAL.lines.decline
 
-Script = Mapping[str, str | Mapping[str, Any] | Iterable[Answer]]
+Script = Mapping[str, str | Mapping[str, Any] | Iterable[ReplyEvent]]
 """Turn id to what happens there: the text of a speech, the fields of a ballot that differ, or events."""
 
 many = settings(max_examples=2 * settings().max_examples)
@@ -40,7 +49,7 @@ def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **s
     return Opened(
         schema_version=1,
         version="0",
-        setup=Settings(topic="Is it so?", positions=positions, rounds=rounds, **given),
+        settings=Settings(topic="Is it so?", positions=positions, rounds=rounds, **given),
         context=context,
         format=rules,
         prompts={},
@@ -62,15 +71,15 @@ def declined(turn: str) -> Declined:
     return Declined(turn=turn, reply=reply(DECLINE))
 
 
-def voted(turn: str, ballot: Mapping[str, Any]) -> Voted:
-    return Voted(turn=turn, ballot=dict(ballot), reply=reply("{}"))
+def voted(turn: str, ballot: Mapping[str, Any]) -> Submitted:
+    return Submitted(turn=turn, data=dict(ballot), reply=reply("{}"))
 
 
 def spoiled(turn: str, text: str = "no JSON") -> Rejected:
-    return Rejected(turn=turn, complaints=(f"{turn}: no JSON",), reply=reply(text))
+    return Rejected(turn=turn, problems=(f"{turn}: no JSON",), reply=reply(text))
 
 
-def absent(turn: str) -> list[Answer]:
+def absent(turn: str) -> list[ReplyEvent]:
     """What makes a judge count as absent: two spoiled replies."""
     return [spoiled(turn, "no JSON"), spoiled(turn, "still no JSON")]
 
@@ -118,7 +127,7 @@ def _plain(field: Field, terms: ShapeContext) -> Any:
     }[field.kind]()
 
 
-def events(debate: DebateState, turn: Turn, script: Script) -> list[Answer]:
+def events(debate: DebateState, turn: Turn, script: Script) -> list[ReplyEvent]:
     """What the script has happen in a turn that is due."""
     given = script.get(turn.id)
     shape = debate.shape(turn)
@@ -127,7 +136,7 @@ def events(debate: DebateState, turn: Turn, script: Script) -> list[Answer]:
     if shape is None:
         return [spoke(turn.id, given if isinstance(given, str) else f"This is {turn.id}.")]
     changes = given if isinstance(given, Mapping) else {}
-    return [voted(turn.id, filled(shape, schedule.terms(debate, turn), changes))]
+    return [voted(turn.id, filled(shape, schedule.shape_context(debate, turn), changes))]
 
 
 def play(
@@ -189,13 +198,13 @@ def state(debate: DebateState) -> dict[str, Any]:
     stages = []
     for stage in debate.stages:
         stages.append([turn.id for turn in stage])
-        if any(turn.id not in debate.answers for turn in stage):
+        if any(turn.id not in debate.replies for turn in stage):
             break
     turns = [*schedule.settled(debate), *debate.due]
     return {
         "due": [turn.id for turn in debate.due],
         "stages": stages,
-        "answers": dict(debate.answers),
+        "answers": dict(debate.replies),
         "spoiled": {turn: list(events) for turn, events in debate.rejected.items() if events},
         "asked": {turn: list(events) for turn, events in debate.asked.items() if events},
         "notes": list(debate.notes),
@@ -204,7 +213,7 @@ def state(debate: DebateState) -> dict[str, Any]:
         "persisted": tally.persisted(debate),
         "conceded": tally.conceded(debate),
         "advice": {
-            side: [tally.advice(debate, side, n) for n in range(1, debate.rounds + 1)] for side in debate.format.sides
+            side: [tally.feedback(debate, side, n) for n in range(1, debate.rounds + 1)] for side in debate.format.sides
         },
         "votes": [tally.votes(debate, n) for n in range(1, debate.rounds + 1)],
         "final votes": tally.final_votes(debate),

@@ -145,7 +145,7 @@ def test_an_early_end_needs_something_to_end(until: str, got: str) -> None:
 @cache
 def answers() -> dict[str, Event]:
     """What is said in a debate of two rounds, turn by turn."""
-    return dict(debated(2).answers)
+    return dict(debated(2).replies)
 
 
 @given(cut=st.integers(0, 40), to=st.sampled_from([("a",), ("b",), ("judge",), ("a", "b", "judge")]))

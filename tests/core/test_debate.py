@@ -98,7 +98,7 @@ def test_only_what_is_due_is_taken(data: st.DataObject) -> None:
     """At any moment an event for a turn that is neither due nor settled is refused and changes nothing."""
     debate = fold(WHOLE[: data.draw(st.integers(1, len(WHOLE)))])
     before = state(debate)
-    later = {event.turn for event in WHOLE[1:]} - set(debate.answers) - set(before["due"])
+    later = {event.turn for event in WHOLE[1:]} - set(debate.replies) - set(before["due"])
     turn = data.draw(st.sampled_from([*sorted(later), "4.constructive.a", "1.divergence.a"]))
     with pytest.raises(OutOfTurn):
         debate = apply(debate, spoke(turn))
@@ -110,8 +110,8 @@ def test_the_same_answer_twice_is_harmless(data: st.DataObject) -> None:
     """An answer on record may come again and changes nothing; another answer to its turn is refused."""
     debate = fold(WHOLE)
     before = state(debate)
-    settled = data.draw(st.sampled_from(sorted(debate.answers)))
-    assert apply(debate, debate.answers[settled]) is debate
+    settled = data.draw(st.sampled_from(sorted(debate.replies)))
+    assert apply(debate, debate.replies[settled]) is debate
     with pytest.raises(OutOfTurn, match="has an answer already"):
         debate = apply(debate, spoke(settled, "On second thoughts."))
     assert before == state(debate)
@@ -174,7 +174,7 @@ def test_turns_that_are_not_there(turn: str) -> None:
 def test_terms_name_the_turns_that_were_heard() -> None:
     """A judge may name the turns it has heard; one round has no directness of rebuttals to score."""
     debate = debated(1, until="1.verdict.judge")
-    terms = schedule.terms(debate, schedule.turn(debate, "1.verdict.judge"))
+    terms = schedule.shape_context(debate, schedule.turn(debate, "1.verdict.judge"))
     assert (terms.turns, terms.criteria) == (("1.opening.a", "1.opening.b"), ("argument_quality", "use_of_evidence"))
     assert tuple(ADVERSARIAL.rubric.criteria) == debated(2).criteria
 
@@ -277,7 +277,7 @@ def test_a_debater_is_never_absent() -> None:
         for n in range(3):
             rejected = spoiled("1.verdict.judge", str(n)).model_copy(update={"absent": last and n == 2})
             judged = apply(judged, rejected)
-        assert ("1.verdict.judge" in judged.answers) is last
+        assert ("1.verdict.judge" in judged.replies) is last
 
 
 @pytest.mark.parametrize("between", [0, 8, 20])
@@ -285,7 +285,7 @@ def test_the_same_rejected_reply_twice_is_harmless(between: int) -> None:
     """A rejected reply that comes again changes nothing, however many others came since."""
     turn = "1.opening.a"
     asked = Asked(turn=turn, brief="0" * 64, by="host")
-    failed = CallFailed(turn=turn, by="host", trouble="no answer")
+    failed = CallFailed(turn=turn, by="host", problem="no answer")
     replies = [spoiled(turn, f"no JSON, {n}") for n in range(between + 1)]
     debate = fold([opened(), asked, failed, asked, *replies])
 

@@ -133,7 +133,10 @@ def test_criteria_have_weights_and_scales_of_their_own() -> None:
     given = {"a": {"wit": 4, "wisdom": 60}, "b": {"wit": 5, "wisdom": 100}}
     debate = debated(1, rules=made, script={"1.vote.judge": {"scores": given, "winner": "b"}})
     assert debate.weights == {"wit": 1, "wisdom": 3}
-    assert schedule.terms(debate, schedule.turn(debate, "1.vote.judge")).scales == {"wit": (0, 5), "wisdom": (0, 100)}
+    assert schedule.shape_context(debate, schedule.turn(debate, "1.vote.judge")).scales == {
+        "wit": (0, 5),
+        "wisdom": (0, 100),
+    }
     assert tally.totals(debate) == {"a": 46, "b": Fraction(305, 4)}
     too_much = {"scores": given | {"a": {"wit": 6, "wisdom": 60}}, "winner": "b"}
     with pytest.raises(OutOfTurn, match=r"scores\.a\.wit.*from 0 to 5"):
@@ -193,7 +196,7 @@ def test_sides_may_fill_in_forms() -> None:
 
 def filled_case(**changes: Any) -> dict[str, Any]:
     debate = fold([opened(1, rules=forms())])
-    return filled(forms().shapes["case"], schedule.terms(debate, debate.due[0])) | changes
+    return filled(forms().shapes["case"], schedule.shape_context(debate, debate.due[0])) | changes
 
 
 def test_a_form_may_decline() -> None:

@@ -119,19 +119,19 @@ def test_a_ballot_says_something_of_every_issue() -> None:
     """A ballot has exactly the issues of the list, and is refused without one of them or with a word of its own."""
     debate = at("1.verdict.judge")
     turn = debate.due[0]
-    shape, terms = debate.shape(turn) or {}, schedule.terms(debate, turn)
+    shape, terms = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
     assert list(json_schema(shape, terms)["properties"]["issues"]["properties"]) == ["I1", "I2", "I3"]
     (answer,) = events(debate, turn, {})
-    assert check(shape, answer.ballot, terms) == []  # type: ignore[union-attr]
+    assert check(shape, answer.data, terms) == []  # type: ignore[union-attr]
     for wrong in ({"I1": "a", "I2": "b"}, {"I1": "a", "I2": "b", "I3": "won"}):
-        assert any("issues" in problem for problem in check(shape, {**answer.ballot, "issues": wrong}, terms))  # type: ignore[union-attr]
+        assert any("issues" in problem for problem in check(shape, {**answer.data, "issues": wrong}, terms))  # type: ignore[union-attr]
 
 
 def test_a_list_of_ones_own_asks_no_rapporteur() -> None:
     """The user's questions are the list, and no turn draws up another."""
     debate = fold([opened(1, issues=("What does it cost?",))])
     assert debate.due[0].id == "1.opening.a" and "rapporteur" not in debate.seated
-    assert schedule.terms(debate, debate.due[0]).issues == ("I1",)
+    assert schedule.shape_context(debate, debate.due[0]).issues == ("I1",)
 
 
 def test_the_standing_of_an_issue_is_that_of_the_last_round() -> None:
@@ -141,7 +141,7 @@ def test_the_standing_of_an_issue_is_that_of_the_last_round() -> None:
         for n, side, other in ((1, "a", "a"), (2, "a", "b"), (3, "b", "untouched"))
     }
     debate = at("2.constructive.a", words, judges=3)
-    assert rapporteur.standings(debate) == {"I1": "a", "I2": "untouched", "I3": "even"}
+    assert rapporteur.issue_standings(debate) == {"I1": "a", "I2": "untouched", "I3": "even"}
     assert rapporteur.untouched(debate) == ("I2",)
 
     mirrored = at("1.verdict.judge", mirror=True)
@@ -163,7 +163,7 @@ def test_a_dry_debate_ends_after_its_round(dry: tuple[bool, ...], rounds: int) -
 def test_without_until_dry_all_rounds_are_played() -> None:
     """A judge's finding that the debate is dry ends nothing unless the setup says so."""
     debate = play(fold([opened(2, issues=True)]), {**ISSUES, "1.verdict.judge": {"dry": True}})[0]
-    assert tally.dry(debate, 1) and "2.verdict.judge" in debate.answers
+    assert tally.dry(debate, 1) and "2.verdict.judge" in debate.replies
 
 
 @for_each(
@@ -250,7 +250,7 @@ def test_a_brief_is_written_again_only_if_its_check_finds_a_fault() -> None:
     debate = at("final.brief-revised.rapporteur", script)
     debate = apply(debate, voted("final.brief-revised.rapporteur", brief(trust="Now it is right.")))
     written = rapporteur.decision_brief(debate)
-    assert written and written.ballot["trust"] == "Now it is right." and debate.complete
+    assert written and written.data["trust"] == "Now it is right." and debate.complete
 
     assert at("", {**script, "final.brief-check.rapporteur": {"findings": []}}).complete
     assert (

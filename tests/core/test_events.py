@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from debate_orchestrator.core.costs import SETUP, CostLine, Costs, costs_of
 from debate_orchestrator.core.events import (
     EVENT,
-    Answer,
     Asked,
     BudgetChanged,
     CallFailed,
@@ -26,6 +25,7 @@ from debate_orchestrator.core.events import (
     Rejected,
     Reopened,
     Reply,
+    ReplyEvent,
     RetryForChanged,
     Spoke,
     Usage,
@@ -46,7 +46,7 @@ EVENTS: list[Event] = [
     voted("1.verdict.judge", {"scores": {"a": {"x": 7.5}}, "conceded": None, "deep": [[{"k": [1, True]}]]}),
     spoiled("1.verdict.judge"),
     spoiled("1.verdict.judge").model_copy(update={"absent": True}),
-    CallFailed(turn=TURN, by="x:y", trouble="silence", wait=1.5, reply=FULL),
+    CallFailed(turn=TURN, by="x:y", problem="silence", wait=1.5, reply=FULL),
     Reassigned(seat="judge", who=("x:y", "host")),
     BudgetChanged(max_cost=None),
     RetryForChanged(retry_for=1800),
@@ -68,7 +68,7 @@ def test_every_kind_is_tried() -> None:
     """The examples here are of every kind there is, and every kind has a name of its own."""
     assert {type(event) for event in EVENTS} == set(get_args(Event))
     assert len({event.kind for event in EVENTS}) == len(get_args(Event)) == 15
-    assert set(get_args(Answer)) <= set(get_args(Event))
+    assert set(get_args(ReplyEvent)) <= set(get_args(Event))
 
 
 def test_events_survive_json() -> None:
@@ -118,7 +118,7 @@ def test_what_is_no_event(data: Any) -> None:
 )  # fmt: skip
 def test_a_dated_topic(topic: str, time: str | None) -> None:
     """What a topic is dated to is told by words for a time alone; whatever else stands there dates nothing."""
-    assert opened().setup.model_copy(update={"topic": topic}).as_of == time
+    assert opened().settings.model_copy(update={"topic": topic}).as_of == time
 
 
 BY = "anthropic:m"
@@ -148,9 +148,9 @@ def test_a_line_for_each_seat_and_phase() -> None:
 
 def test_what_came_to_nothing_is_paid_for_too() -> None:
     """A spoiled reply is on the bill at its price, and what had come of a call that broke off at an unknown one."""
-    broken = CallFailed(turn="1.opening.a", by=BY, trouble="cut", wait=1.0, unsure=True, reply=paid(cost=None))
-    refused = CallFailed(turn="1.opening.a", by=BY, trouble="refused", wait=1.0)
-    spoiled = Rejected(turn="1.opening.a", complaints=("empty",), reply=paid("", cost=0.2))
+    broken = CallFailed(turn="1.opening.a", by=BY, problem="cut", wait=1.0, maybe_billed=True, reply=paid(cost=None))
+    refused = CallFailed(turn="1.opening.a", by=BY, problem="refused", wait=1.0)
+    spoiled = Rejected(turn="1.opening.a", problems=("empty",), reply=paid("", cost=0.2))
     total = costs_of(debate(refused, broken, spoiled, Spoke(turn="1.opening.a", reply=paid()))).total
 
     assert (total.calls, round(total.cost, 9), total.unknown) == (3, 0.7, 1)
@@ -159,7 +159,7 @@ def test_what_came_to_nothing_is_paid_for_too() -> None:
 def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
     """A call that went silent, and one that was under way when all stopped, may have been billed."""
     asked = Asked(turn="1.opening.a", brief="0", by=BY, called=True)
-    silent = CallFailed(turn="1.opening.a", by=BY, trouble="silence", wait=1.0, unsure=True)
+    silent = CallFailed(turn="1.opening.a", by=BY, problem="silence", wait=1.0, maybe_billed=True)
     total = costs_of(debate(asked, silent, asked)).total
 
     assert (total.calls, total.cost, total.unknown) == (2, 0.0, 2)

@@ -315,7 +315,7 @@ def said(name: str) -> list[str]:
     """All replies of a debate."""
     journal = EARLIER / f"{name}{JOURNAL}"
     debate = fold(read(journal).events)
-    return [answer.reply.text for answer in debate.answers.values()]
+    return [answer.reply.text for answer in debate.replies.values()]
 
 
 @pytest.mark.parametrize("name", MIRRORED)
@@ -339,8 +339,8 @@ def test_a_mirrored_ballot_names_the_right_side() -> None:
     """The mirrored judge of the lighthouse story wrote of A's support for drowning. Read back, it is B's."""
     journal = EARLIER / f"lighthouse-ledger{JOURNAL}"
     debate = fold(read(journal).events)
-    ballot = debate.ballot("final.verdict.judge.mirrored")
-    assert ballot is not None and "A's support for drowning (1.argument.a)" in str(ballot.ballot["reasons"])
+    ballot = debate.submitted("final.verdict.judge.mirrored")
+    assert ballot is not None and "A's support for drowning (1.argument.a)" in str(ballot.data["reasons"])
     shape = debate.shape(schedule.turn(debate, ballot.turn))
     assert shape is not None
     reasons = tally.unmirrored(debate, shape, ballot)["reasons"]

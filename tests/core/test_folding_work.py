@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Asked, EndedEarly, QuestionAsked, Reopened
-from debate_orchestrator.core.fold import MOST_REOPENED, apply, fold
+from debate_orchestrator.core.fold import MAX_REOPENED, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports.announcements import announcements
@@ -76,8 +76,8 @@ def test_reopening_takes_little_work() -> None:
     taken = record(6, 3, {last: absent(last)}, quorum=3)
     debate = fold(taken)
     assert calls(lambda: apply(debate, Reopened())) < calls(lambda: fold(taken)) / 5
-    for n in range(MOST_REOPENED):
-        again = absent(last)[0].model_copy(update={"complaints": (str(n),)})
+    for n in range(MAX_REOPENED):
+        again = absent(last)[0].model_copy(update={"problems": (str(n),)})
         debate = apply(apply(debate, Reopened()), again)
     with pytest.raises(OutOfTurn, match="was reopened 100 times"):
         apply(debate, Reopened())

@@ -193,7 +193,7 @@ def test_findings_and_advice_are_of_straight_ballots() -> None:
         None,
         None,
     )
-    assert (tally.advice(debate, "a", 2), tally.advice(debate, "b", 2)) == (["Straight to A."], ["Straight to B."])
+    assert (tally.feedback(debate, "a", 2), tally.feedback(debate, "b", 2)) == (["Straight to A."], ["Straight to B."])
 
 
 def test_what_a_straight_ballot_finds_is_acted_on() -> None:
@@ -209,14 +209,14 @@ def test_a_ballot_is_kept_as_it_was_given() -> None:
     """A mirrored ballot stays on record as the judge wrote it; what it says of the sides as they are can be had."""
     given = marked(9, 3) | {"strongest": {"a": "Researcher A's case in 1.opening.a.", "b": "None of Researcher B."}}
     debate = mirrored(1, script={"1.verdict.judge.mirrored": given})
-    kept, shape = debate.ballot("1.verdict.judge.mirrored"), ADVERSARIAL.shapes["ballot"]
+    kept, shape = debate.submitted("1.verdict.judge.mirrored"), ADVERSARIAL.shapes["ballot"]
     assert kept is not None
-    assert (kept.ballot["scores"], kept.ballot["strongest"]) == (given["scores"], given["strongest"])
+    assert (kept.data["scores"], kept.data["strongest"]) == (given["scores"], given["strongest"])
     seen = tally.unmirrored(debate, shape, kept)
     assert seen["scores"] == {"a": given["scores"]["b"], "b": given["scores"]["a"]}
     assert seen["strongest"] == {"a": "None of Researcher A.", "b": "Researcher B's case in 1.opening.b."}
-    straight = debate.ballot("1.verdict.judge")
-    assert straight is not None and tally.unmirrored(debate, shape, straight) is straight.ballot
+    straight = debate.submitted("1.verdict.judge")
+    assert straight is not None and tally.unmirrored(debate, shape, straight) is straight.data
 
 
 FINAL = {"winner": {"kind": "choice", "of": ["a", "b", "tie"]}}

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Voted
+from debate_orchestrator.core.events import Submitted
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.transcript import entry
 from debate_orchestrator.prompting.replies import parse_reply, parse_structured
@@ -194,7 +194,7 @@ def test_a_ballot_is_read_without_its_working(row: tuple[str, str]) -> None:
     left, right = row
     debate = debated(1, until="1.verdict.judge")
     turn = debate.due[0]
-    usual = next(event for event in debates.played(rounds=1) if isinstance(event, Voted) and event.turn == turn.id)
+    usual = next(event for event in debates.played(rounds=1) if isinstance(event, Submitted) and event.turn == turn.id)
     for form in (
         "{0}{{Hm.{1}{2}",
         '{0}\n{{"x": 1}}\n{1}\n\n{2}',
@@ -202,10 +202,10 @@ def test_a_ballot_is_read_without_its_working(row: tuple[str, str]) -> None:
         "Hm.\n{1}\n{2}",
         "{2}\n\n{0}Hm.{1}",
     ):
-        text = form.format(left, right, json.dumps(usual.ballot, indent=1))
+        text = form.format(left, right, json.dumps(usual.data, indent=1))
         event = parse_reply(debate, turn, reply(text), None)
-        assert isinstance(event, Voted), form
-        assert (event.ballot, event.reply.text) == (usual.ballot, text), form
+        assert isinstance(event, Submitted), form
+        assert (event.data, event.reply.text) == (usual.data, text), form
 
 
 def test_json_that_mentions_a_mark_is_read_whole() -> None:

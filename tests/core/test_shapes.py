@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.schema import (
-    LONGEST,
-    LONGEST_URL,
-    MOST_ITEMS,
+    MAX_ITEMS,
+    MAX_TEXT_LENGTH,
+    MAX_URL_LENGTH,
     Condition,
     Field,
     Shape,
@@ -130,7 +130,13 @@ KEYS = [(name, path) for name, path in PLACES if isinstance(path[-1], str)]
 PARENTS = [(name, path[:-1]) for name, path in PLACES]
 LEAVES = [place for place in KEYS if place not in PARENTS]
 WRONG: dict[str, Any] = {"true": True, "empty": "", "blank": " \n", "list": [], "items": ["?"], "object": {}}
-WRONG |= {"nan": float("nan"), "inf": float("inf"), "-1": -1, "googols": 10**400, "too long": "x" * (LONGEST + 1)}
+WRONG |= {
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "-1": -1,
+    "googols": 10**400,
+    "too long": "x" * (MAX_TEXT_LENGTH + 1),
+}
 OF = dict(VALID)
 
 
@@ -216,7 +222,7 @@ def test_a_complaint_names_the_level_that_is_wrong(field: str, value: Any, probl
     assert len(found) == 1 and found[0].startswith(problem)
 
 
-@pytest.mark.parametrize(("count", "fits"), [(MOST_ITEMS, True), (MOST_ITEMS + 1, False)])
+@pytest.mark.parametrize(("count", "fits"), [(MAX_ITEMS, True), (MAX_ITEMS + 1, False)])
 def test_lists_have_an_end(count: int, fits: bool) -> None:
     """A list, of texts or of records, may have a hundred items and not one more."""
     final = FINAL | {"unresolved_questions": ["x"] * count}
@@ -368,7 +374,8 @@ def wrong(value: Any, shape: Shape = CASE) -> list[str]:
     "url",
     [
         "https://example.org", "http://example.org:8080/x", "HTTPS://EXAMPLE.ORG/Ä(1)", "https://[::1]/x",
-        "https://example.org/a_b*c~d|e;f,g&h='i'", "https://user@example.org/%20", "https://" + "x" * (LONGEST_URL - 8),
+        "https://example.org/a_b*c~d|e;f,g&h='i'", "https://user@example.org/%20",
+        "https://" + "x" * (MAX_URL_LENGTH - 8),
     ],
     ids=range(7),
 )  # fmt: skip
@@ -381,7 +388,7 @@ NO_PAGES = [
     "", " ", "example.org", "www.example.org", "ftp://example.org", "javascript:alert(1)", "file:///etc/passwd", "https://",
     "data:text/html,x", "https:// example.org", "https://example.org/a b", "https://example.org\n", "https://e.org/\x00",
     "https://e.org/<script>", 'https://e.org/"', "https://e.org/`x`", "see https://example.org", None, 7, ["https://e.org"],
-    "https://" + "x" * LONGEST_URL, "https://e.org/\x1b[1m", "https://e.org/\u2028x", "//example.org",
+    "https://" + "x" * MAX_URL_LENGTH, "https://e.org/\x1b[1m", "https://e.org/\u2028x", "//example.org",
 ]  # fmt: skip
 
 

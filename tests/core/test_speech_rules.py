@@ -225,7 +225,7 @@ def test_material_is_read_once_for_a_debate() -> None:
 def test_long_debates_look_through_no_more_material(monkeypatch: pytest.MonkeyPatch) -> None:
     """The texts of a debate share the characters of material that are compared."""
     text, material = "<quote>quick brown fox jumps</quote>" * 30, ("The quick brown fox jumps over the lazy dog.",)
-    monkeypatch.setattr(visible_text, "MOST_COMPARED", 45 * 60)
+    monkeypatch.setattr(visible_text, "MAX_COMPARED", 45 * 60)
 
     def verified(texts: int) -> int:
         made = on_text(text, material=material, texts=texts)
@@ -243,7 +243,7 @@ def test_the_texts_of_a_reply_share_what_is_looked_up() -> None:
 
     assert len(heard["reasons"]) == 100 and len(quotes) == 20_000
     looked_up = sum(quote.verified for quote in quotes)
-    assert 0 < looked_up * 180_000 <= visible_text.MOST_COMPARED
+    assert 0 < looked_up * 180_000 <= visible_text.MAX_COMPARED
 
 
 # Length

@@ -95,7 +95,7 @@ class Shown:
     def __enter__(self) -> Shown:
         for event, heard in self._heard.items():
             self.page.on(event, heard)
-        self.look()
+        self.read_journals()
         self.page.goto(self.address)
         return self
 

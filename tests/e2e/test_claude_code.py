@@ -59,7 +59,7 @@ LISTED = {
     "unknowns": ["How many calls there will be in a year."],
 }
 SENTENCE = "Researcher A named the step on which it depends, and B's answer to it was that it might turn out otherwise."
-MOST_APPROVALS, MOST_CALLS, MOST_BYTES = 2, 30, 13_000
+MAX_APPROVALS, MAX_CALLS, MAX_BYTES = 2, 30, 13_000
 """What a debate of two rounds may take: permissions asked for, requests to the host's model, bytes that
 `debate` prints."""
 SECONDS = 150
@@ -142,7 +142,7 @@ def test_a_plugin_brings_its_command_and_another_session_goes_on(claude: Path, t
 
     assert left.said[-1] == "I stop here."
     assert ended.said[-1].startswith("Debate complete. Report written to report.md.")
-    assert max(len(left.approved), len(ended.approved)) <= MOST_APPROVALS, (left.approved, ended.approved)
+    assert max(len(left.approved), len(ended.approved)) <= MAX_APPROVALS, (left.approved, ended.approved)
     _every_turn_was_taken_by_a_sub_agent_of_its_own(project, script, served)
     _the_report_and_the_journal_are_whole(project, environment)
     told = {by: INSTRUCTIONS in json.dumps(sent(served, by_sub_agents=by)) for by in (True, False)}
@@ -160,9 +160,9 @@ def test_the_plugin_is_what_its_host_expects(claude: Path, tmp_path: Path) -> No
 def _it_took_no_more_than_a_debate_may(approved: list[str], served: Served) -> None:
     host = sent(served, by_sub_agents=False)
     output = [call.result for call in Conversation.of(host[-1]).calls if call.tool == "Bash"]
-    assert len(approved) <= MOST_APPROVALS, approved
-    assert len(host) <= MOST_CALLS
-    assert 0 < sum(len(text.encode()) for text in output) <= MOST_BYTES
+    assert len(approved) <= MAX_APPROVALS, approved
+    assert len(host) <= MAX_CALLS
+    assert 0 < sum(len(text.encode()) for text in output) <= MAX_BYTES
 
 
 def _the_skill_was_listed_before_it_was_used(served: Served) -> None:

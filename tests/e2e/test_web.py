@@ -1,4 +1,5 @@
-"""The served folder in a real browser: a debate from an empty folder, a phone and a desk, two people in two seats."""
+"""The served folder in a real browser: a debate from an empty folder, a phone and a wide screen, two people in two
+seats."""
 
 from __future__ import annotations
 
@@ -59,8 +60,8 @@ def without_rapporteur(window: Any) -> None:
 def served(
     folder: Path, port: int = 0, browser: str = "", host: str = ""
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The address of the desk of a folder, and the server's process, which opens a `browser` if one is given, and is
-    asked for by the name of a `host` too."""
+    """The address of the dashboard of a folder, and the server's process, which opens a `browser` if one is given, and
+    is asked for by the name of a `host` too."""
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     environment |= {"HOME": str(folder.parent / "home"), "XDG_STATE_HOME": str(folder.parent / "state")}
     environment["BROWSER"] = browser
@@ -72,7 +73,7 @@ def served(
         with within(STARTING):
             assert server.stdout is not None
             address = server.stdout.readline().strip()
-        assert re.match(r"http://127\.\d+\.\d+\.\d+:\d+/desk/", address), address
+        assert re.match(r"http://127\.\d+\.\d+\.\d+:\d+/dashboard/", address), address
         yield address, server
     finally:
         server.send_signal(signal.SIGTERM)
@@ -126,7 +127,7 @@ def context(page: Any) -> Iterator[Any]:  # noqa: F811
 
 
 def fits(window: Any) -> None:
-    """The page is no wider than its window, at the size of a phone and at that of a desk."""
+    """The page is no wider than its window, at the size of a phone and at that of a dashboard."""
     for width in (PHONE, 1440):
         window.set_viewport_size({"width": width, "height": 844})
         assert window.evaluate("document.documentElement.scrollWidth") <= width, window.url
@@ -167,8 +168,8 @@ def fill_in(window: Any, address: str, rounds: str = "1", *, people: str = "", p
 
 
 def test_from_an_empty_folder_to_a_report(folder: Path, context: Any) -> None:
-    """With the keyboard alone: the desk, the form, what it takes, the debate, its report. Every page fits a phone and
-    a desk, axe finds nothing, and no page complains."""
+    """With the keyboard alone: the dashboard, the form, what it takes, the debate, its report. Every page fits a phone
+    and a wide screen, axe finds nothing, and no page complains."""
     with served(folder) as (address, _):
         window = context.new_page()
         window.goto(address)
@@ -262,7 +263,7 @@ def test_two_people_in_two_browsers(folder: Path, context: Any, page: Any) -> No
         browser = page.context.browser
         people = {name: browser.new_context(viewport={"width": PHONE, "height": 844}).new_page() for name in seats}
         for name, person in people.items():
-            person.goto(address.partition("/desk/")[0] + seats[name])
+            person.goto(address.partition("/dashboard/")[0] + seats[name])
         first = people["Researcher A"]
         first.get_by_label("Your speech").type("A claim alone convinces nobody who doubts it, and a reason does. ")
         looked_at(first)
@@ -290,7 +291,7 @@ def test_a_seat_follows_a_pause(folder: Path, context: Any, page: Any) -> None: 
         window.get_by_role("button", name="Start the debate").click()
         link = window.get_by_role("link", name="Researcher A").get_attribute("href")
         person = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
-        person.goto(address.partition("/desk/")[0] + link)
+        person.goto(address.partition("/dashboard/")[0] + link)
         person.get_by_label("Your speech").type("Half of a speech")
         window.get_by_role("button", name="Pause").click()
         person.get_by_text("The debate is paused").wait_for()
@@ -303,12 +304,12 @@ def test_a_seat_follows_a_pause(folder: Path, context: Any, page: Any) -> None: 
 
 
 def test_a_server_on_another_port_learns_nothing_that_opens_the_desk(folder: Path, context: Any) -> None:
-    """A page of the desk leads to a server on another port of this host, as a link in a speech does: nothing that the
-    browser sends there, by a link, a frame or a script, opens the desk."""
+    """A page of the dashboard leads to a server on another port of this host, as a link in a speech does: nothing that
+    the browser sends there, by a link, a frame or a script, opens the dashboard."""
     with served(folder) as (address, _), another_server() as (other, heads):
         window = context.new_page()
         window.goto(address)
-        desk = window.url
+        dashboard = window.url
         window.evaluate(
             """(other) => { const link = document.createElement("a"); link.href = other + "/link"; link.id = "out";
             link.textContent = "out"; document.body.append(link); }""",
@@ -321,14 +322,14 @@ def test_a_server_on_another_port_learns_nothing_that_opens_the_desk(folder: Pat
         context.new_page().goto(other.replace("127.0.0.1", "localhost"))
         assert len(heads) >= 3
 
-        secrets = re.findall(r"[0-9a-f]{32,}", f"{address} {desk}")
+        secrets = re.findall(r"[0-9a-f]{32,}", f"{address} {dashboard}")
         assert secrets and not [secret for secret in secrets if secret in "".join(heads)]
         cookies = {line.partition(": ")[2] for head in heads for line in head.splitlines() if line.startswith("cookie")}
         server = address.split("/")[2]
         for cookie in cookies:
             assert status_of(f"http://{server}/", cookie=cookie) == 401
             assert status_of(f"http://{server}/new", cookie=cookie) == 401
-        assert window.goto(desk).status == 200
+        assert window.goto(dashboard).status == 200
 
 
 def test_the_link_of_a_server_that_has_ended_opens_nothing(folder: Path, context: Any) -> None:
@@ -351,8 +352,8 @@ LEAVING = """<script>navigator.serviceWorker.register("/left.js", { scope: "/" }
 
 
 def test_what_another_server_left_in_the_browser_does_not_run_at_the_desk(folder: Path, context: Any) -> None:
-    """A server of another user had the port, and left a service worker at its address. The next desk on that port has
-    another address, so the worker has no part in it."""
+    """A server of another user had the port, and left a service worker at its address. The next dashboard on that port
+    has another address, so the worker has no part in it."""
 
     def respond(asked: local_http.Asked) -> local_http.Answer:
         script = asked.path == "/left.js"
@@ -374,7 +375,7 @@ def test_what_another_server_left_in_the_browser_does_not_run_at_the_desk(folder
 
 def test_the_browser_is_opened_without_a_secret_in_its_arguments(folder: Path, context: Any) -> None:
     """Other users of the machine see the arguments of every process. A browser gets a file that this user alone can
-    read, and that leads to the desk."""
+    read, and that leads to the dashboard."""
     told, browser = folder.parent / "arguments", folder.parent / "browser"
     browser.write_text(f'#!/bin/sh\necho "$@" > {told}.new; mv {told}.new {told}\n', encoding="utf-8")
     browser.chmod(0o700)

@@ -38,7 +38,7 @@ def respond(asked: local_http.Asked) -> local_http.Answer:
 
 
 def test_a_page_takes_nothing_from_what_takes_its_address(folder: Path, context: Any) -> None:  # noqa: F811
-    """The page of a seat and that of the desk say that their server has ended, load and show nothing of the other
+    """The page of a seat and that of the dashboard say that their server has ended, load and show nothing of the other
     program's, and what was typed stays."""
     with served(folder) as (address, _):
         window = context.new_page()
@@ -46,7 +46,7 @@ def test_a_page_takes_nothing_from_what_takes_its_address(folder: Path, context:
         window.get_by_role("button", name="Start the debate").click()
         link = window.get_by_role("link", name="Researcher A").get_attribute("href")
         person = context.new_page()
-        person.goto(address.partition("/desk/")[0] + link)
+        person.goto(address.partition("/dashboard/")[0] + link)
         person.get_by_label("Your speech").type("Half of a speech")
         titles = [window.title(), person.title()]
     server = urlsplit(address)

@@ -1,4 +1,4 @@
-"""What the desk has for readers, in a real browser: a blind review on a phone, and a tournament by its numbers."""
+"""What the dashboard has for readers, in a real browser: a blind review on a phone, and a tournament by its numbers."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_blind_review_on_a_phone(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
-    """From the link of the desk to the report: what is missing is shown at the ballot and not above the debate, what
-    was typed survives a reload, axe finds nothing, and every page fits."""
+    """From the link of the dashboard to the report: what is missing is shown at the ballot and not above the debate,
+    what was typed survives a reload, axe finds nothing, and every page fits."""
     shutil.copy(resources.folder("examples") / "friday-deploys" / "debate-report.journal.jsonl", folder)
     with served(folder) as (address, _):
-        desk = context.new_page()
-        desk.goto(address)
-        desk.goto(f"{address}debates/debate-report")
-        desk.get_by_text("Have it reviewed blind").click()
-        link = desk.get_by_role("link", name="this link").get_attribute("href")
+        dashboard = context.new_page()
+        dashboard.goto(address)
+        dashboard.goto(f"{address}debates/debate-report")
+        dashboard.get_by_text("Have it reviewed blind").click()
+        link = dashboard.get_by_role("link", name="this link").get_attribute("href")
         phone = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
-        phone.goto(address.partition("/desk/")[0] + link)
+        phone.goto(address.partition("/dashboard/")[0] + link)
         looked_at(phone)
         phone.get_by_label("Your name").fill("Ada")
         phone.get_by_label("I have not").check()

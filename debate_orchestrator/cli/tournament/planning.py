@@ -16,7 +16,7 @@ from debate_orchestrator.setup.answers import number
 from debate_orchestrator.util.messages import command
 
 if TYPE_CHECKING:
-    from debate_orchestrator.tournament.plan import Forecast, ScheduledDebate
+    from debate_orchestrator.tournament.plan import ScheduledDebate, TournamentEstimate
     from debate_orchestrator.tournament.spec import Spec
 
 _FILE = "tournament.yaml"
@@ -53,25 +53,25 @@ def plan(arguments: argparse.Namespace) -> int:
     """Prints the plan. Nothing is called."""
     from debate_orchestrator.storage.files import write_over
     from debate_orchestrator.tournament import folder
-    from debate_orchestrator.tournament.plan import forecast, make_schedule
+    from debate_orchestrator.tournament.plan import estimate_tournament, make_schedule
     from debate_orchestrator.tournament.spec import unlisted
 
     at_once = specs.at_once(arguments.at_once)
     spec = specs.read_spec(arguments)
     schedule = make_schedule(spec)
-    expected = forecast(spec, schedule, at_once, batch=arguments.batch)
+    expected = estimate_tournament(spec, schedule, at_once, batch=arguments.batch)
     if arguments.to:
         text = folder.schedule_text(schedule)
         if kept := write_over(arguments.to, text, folder.SCHEDULE_BEGINS, "a schedule"):
             remark(f"The schedule that was there is kept as {kept}.")
     if arguments.json:
         plain = [debate.model_dump(mode="json") for debate in schedule]
-        print_json({**_forecast_json(expected), "notes": unlisted(spec), "schedule": plain})
+        print_json({**_estimate_json(expected), "notes": unlisted(spec), "schedule": plain})
         return 0
     for line in _schedule_lines(schedule, arguments.to):
         say(line)
     say("")
-    for line in _forecast_lines(spec, schedule, expected):
+    for line in _estimate_lines(spec, schedule, expected):
         say(line)
     for note in unlisted(spec):
         remark(f"Note: {note}")
@@ -80,7 +80,7 @@ def plan(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _forecast_json(expected: Forecast) -> dict[str, Any]:
+def _estimate_json(expected: TournamentEstimate) -> dict[str, Any]:
     """A forecast as plain data."""
     cost, low, high = expected.cost()
     sent, answered = expected.tokens
@@ -116,7 +116,7 @@ def _schedule_lines(schedule: Sequence[ScheduledDebate], file: str | None) -> It
         yield f"... and {len(schedule) - _SHOWN:,} more; --to FILE writes them all."
 
 
-def _forecast_lines(spec: Spec, schedule: Sequence[ScheduledDebate], expected: Forecast) -> Iterator[str]:
+def _estimate_lines(spec: Spec, schedule: Sequence[ScheduledDebate], expected: TournamentEstimate) -> Iterator[str]:
     """What a schedule takes, in words."""
     from debate_orchestrator.cli.tournament.progress import duration
     from debate_orchestrator.providers import pricing

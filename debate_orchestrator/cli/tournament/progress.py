@@ -13,9 +13,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.core.events import Answer, Asked, CallFailed, Event
+from debate_orchestrator.core.events import Asked, CallFailed, Event, ReplyEvent
 from debate_orchestrator.tournament.plan import ScheduledDebate
-from debate_orchestrator.tournament.run import Numbers, Standing, TournamentRun
+from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun
 from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
@@ -42,19 +42,19 @@ class Progress:
         self.in_flight = self.calls = self.failed_calls = 0
         self.completed = 0
         """Debates completed in this run."""
-        self.last: deque[tuple[ScheduledDebate, Standing]] = deque(maxlen=LAST)
+        self.last: deque[tuple[ScheduledDebate, DebateStatus]] = deque(maxlen=LAST)
 
-    def __call__(self, debate: ScheduledDebate, standing: Standing, event: Event | None) -> None:
+    def __call__(self, debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
         if event is None:
-            if standing.status in ("complete", "undecided"):
+            if debate_status.status in ("complete", "undecided"):
                 self.completed += 1
-                self.last.append((debate, standing))
+                self.last.append((debate, debate_status))
             return
         if isinstance(event, Asked):
             self.in_flight += 1
             self.calls += 1
             self._asked.append(time.monotonic())
-        elif isinstance(event, Answer | CallFailed):
+        elif isinstance(event, ReplyEvent | CallFailed):
             self.in_flight -= 1
             self.failed_calls += isinstance(event, CallFailed)
 
@@ -65,13 +65,13 @@ class Progress:
             self._asked.popleft()
         return len(self._asked) * 60 / max(1.0, min(_RATE, now - self._began))
 
-    def numbers(self, run: TournamentRun) -> Numbers:
+    def numbers(self, run: TournamentRun) -> RunCounts:
         """How far a run is, by its standings and what was counted."""
-        counts = Counter(standing.status for standing in run.standings.values())
+        counts = Counter(debate_status.status for debate_status in run.statuses.values())
         left = counts["waiting"] + counts["running"] + counts["stopped"]
         seconds = time.monotonic() - self._began
-        return Numbers(
-            debates=len(run.standings),
+        return RunCounts(
+            debates=len(run.statuses),
             complete=counts["complete"] + counts["undecided"],
             undecided=counts["undecided"],
             running=counts["running"],
@@ -89,15 +89,15 @@ class Progress:
         )
 
 
-def status_line(numbers: Numbers) -> str:
+def status_line(numbers: RunCounts) -> str:
     """One line on how far a run is."""
     parts = [f"{numbers.complete:,} of {numbers.debates:,} debates"]
     parts.append(f"{numbers.in_flight:,} calls in flight, {numbers.calls_a_minute:,.0f} a minute")
     cap = f" of ${numbers.max_cost:.2f}" if numbers.max_cost is not None else ""
     if numbers.usd or cap:
         parts.append(f"${numbers.usd:.2f}{cap}")
-    if trouble := _trouble(numbers):
-        parts.append(trouble)
+    if problems := _call_problems(numbers):
+        parts.append(problems)
     if numbers.seconds_left is not None and numbers.complete < numbers.debates:
         parts.append(f"about {duration(numbers.seconds_left)} left")
     if numbers.workers is not None:
@@ -105,7 +105,7 @@ def status_line(numbers: Numbers) -> str:
     return " · ".join(parts)
 
 
-def _trouble(numbers: Numbers) -> str:
+def _call_problems(numbers: RunCounts) -> str:
     found = {
         "throttled": "refused for load",
         "failed_calls": "calls failed",
@@ -122,26 +122,26 @@ def details(run: TournamentRun, progress: Progress) -> list[str]:
         f"{key}: {amount:,.0f} {name.replace('_', ' ')} a minute" for key, name, amount in run.limiters.tightest()
     ]
     lines = [f"limits: {'; '.join(limits[:4])}"] if limits else []
-    return lines + [f"  {debate.topic}: {outcome(debate, standing)}" for debate, standing in progress.last]
+    return lines + [f"  {debate.topic}: {outcome(debate, debate_status)}" for debate, debate_status in progress.last]
 
 
-def bar(numbers: Numbers) -> str:
+def bar(numbers: RunCounts) -> str:
     """The share of debates that are complete, as a bar."""
     done, total, width = numbers.complete, max(1, numbers.debates), 40
     filled = round(width * done / total)
     return f"{'█' * filled}{'░' * (width - filled)} {done / total:.0%}"
 
 
-def outcome(debate: ScheduledDebate, standing: Standing) -> str:
+def outcome(debate: ScheduledDebate, debate_status: DebateStatus) -> str:
     """Who argued and who has won, in a line."""
     sides = f"{debate.pro} (pro) against {debate.con} (con)"
-    match standing.winner:
+    match debate_status.winner:
         case "pro" | "con":
-            winner = debate.pro if standing.winner == "pro" else debate.con
+            winner = debate.pro if debate_status.winner == "pro" else debate.con
             return f"{sides}: {winner} wins"
         case None:
-            return f"{sides}: no decision" if standing.status == "undecided" else sides
-    return f"{sides}: {standing.winner}"
+            return f"{sides}: no decision" if debate_status.status == "undecided" else sides
+    return f"{sides}: {debate_status.winner}"
 
 
 def duration(seconds: float) -> str:
@@ -153,7 +153,7 @@ def duration(seconds: float) -> str:
 
 @asynccontextmanager
 async def shown(
-    numbers: Callable[[], Numbers], details: Callable[[], list[str]], *, quiet: bool, events: bool
+    numbers: Callable[[], RunCounts], details: Callable[[], list[str]], *, quiet: bool, events: bool
 ) -> AsyncIterator[None]:
     """Shows how far a run is while it runs; at a terminal with the lines of `details`."""
     if quiet and not events:
@@ -190,7 +190,7 @@ def _overwritable() -> Display | None:
 
 
 async def _show(
-    numbers: Callable[[], Numbers], details: Callable[[], list[str]], display: Display | None, *, events: bool
+    numbers: Callable[[], RunCounts], details: Callable[[], list[str]], display: Display | None, *, events: bool
 ) -> None:
     from debate_orchestrator.terminal.display import paragraph
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.answers_and_flags import cap
 from debate_orchestrator.cli.interrupts import STOPPING, handled_signals, stopped_in_order
-from debate_orchestrator.cli.output import print_errors, print_json, remark, say
+from debate_orchestrator.cli.output import print_json, print_problems, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, details, print_line, shown, status_line
 from debate_orchestrator.engine.retry import UnsavedEvents
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from debate_orchestrator.tournament.batches import Batches
     from debate_orchestrator.tournament.folder import Tournament
     from debate_orchestrator.tournament.plan import ScheduledDebate
-    from debate_orchestrator.tournament.run import Numbers, Standing, TournamentRun
+    from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun
 
 _FETCH = 10.0
 """Seconds for fetching the rest when a run by workers is interrupted."""
@@ -150,10 +150,10 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
     unsaved = UnsavedEvents(remark)
     batches = _batches(tournament, options)
 
-    def on_change(debate: ScheduledDebate, standing: Standing, event: Event | None) -> None:
-        progress(debate, standing, event)
+    def on_change(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
+        progress(debate, debate_status, event)
         if options.events:
-            _print_event(debate, standing, event)
+            _print_event(debate, debate_status, event)
 
     run = TournamentRun(
         tournament,
@@ -164,7 +164,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
         unsaved=unsaved,
         batches=batches,
     )
-    run.look()
+    run.read_journals()
     progress.begin()
     left = len(run.pending())
     if not options.quiet:
@@ -216,13 +216,13 @@ def _run_by_workers(run: TournamentRun, options: Options, url: str) -> int:
         problem = "calls of this tournament are in batches, and workers would pay for them again."
         raise BadSettings(problem, hint=f"`{command('tournament resume', folder)}`, which takes them")
     must_be_installed()
-    run.look()
+    run.read_journals()
     numbers, interrupted = asyncio.run(_queue_and_watch(run, options, url))
     resume = f"{command('tournament resume', folder)} --cluster {shlex.quote(shown_address(url))}"
     return _end(run, numbers, options, resume, interrupted=interrupted)
 
 
-async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tuple[Numbers, bool]:
+async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tuple[RunCounts, bool]:
     """Runs until no more can be done or the user interrupts; the numbers at the end, and whether it was interrupted."""
     from debate_orchestrator.tournament.cluster.database import opened
     from debate_orchestrator.tournament.cluster.journals import Exchange
@@ -234,7 +234,7 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
 
     async with opened(url, remark) as database:
         exchange = Exchange(database, run.tournament, options.lease)
-        await exchange.bring(run.standings, retry_failed=options.retry_failed)
+        await exchange.bring(run.statuses, retry_failed=options.retry_failed)
         fetched = await exchange.fetch(everything=True)
         rounds = Rounds(exchange, retry_failed=options.retry_failed, on_fetched=on_fetched)
         if not options.quiet:
@@ -255,24 +255,24 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
                 await database.persistent(lambda: exchange.fetch(everything=True))
     if interrupted and not options.quiet:
         remark("Workers go on with the debates that are queued. To end that too, end the workers.")
-    run.look()
-    for debate, standing in rounds.standings.items():
-        if debate in run.standings and run.standings[debate].status not in ("complete", "undecided"):
-            run.standings[debate] = run.standings[debate]._replace(why=standing.why)
+    run.read_journals()
+    for debate, debate_status in rounds.statuses.items():
+        if debate in run.statuses and run.statuses[debate].status not in ("complete", "undecided"):
+            run.statuses[debate] = run.statuses[debate]._replace(why=debate_status.why)
     for debate, problem in exchange.unusable.items():
-        run.standings[debate] = run.standings[debate]._replace(status="unusable", why=(problem,))
-    counts = Counter(standing.status for standing in run.standings.values())
+        run.statuses[debate] = run.statuses[debate]._replace(status="unusable", why=(problem,))
+    counts = Counter(debate_status.status for debate_status in run.statuses.values())
     complete, undecided = counts["complete"] + counts["undecided"], counts["undecided"]
     final = {"complete": complete, "undecided": undecided, "running": 0, "unusable": counts["unusable"]}
     return rounds.numbers._replace(**final), interrupted
 
 
-def _print_event(debate: ScheduledDebate, standing: Standing, event: Event | None) -> None:
+def _print_event(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
     """Prints one event, or a new standing, as a line of JSON. What was said is in the journals."""
     if event is None:
-        print_line({"debate": debate.id, "standing": standing._asdict()})
+        print_line({"debate": debate.id, "standing": debate_status._asdict()})
         return
-    fields = event.model_dump(mode="json", include={"kind", "turn", "by", "trouble", "wait", "absent", "seat", "who"})
+    fields = event.model_dump(mode="json", include={"kind", "turn", "by", "problem", "wait", "absent", "seat", "who"})
     reply = getattr(event, "reply", None)
     cost = {} if reply is None else {"by": reply.by, "cost": reply.cost, "usage": reply.usage and dict(reply.usage)}
     print_line({"debate": debate.id, "event": fields | cost})
@@ -287,7 +287,7 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> None:
     paths = [
         DebateFiles.of_journal(run.tournament.journal(debate))
         for debate in run.tournament.schedule
-        if run.standings[debate.id].status in ("complete", "undecided")
+        if run.statuses[debate.id].status in ("complete", "undecided")
     ]
     lacking = [files for files in paths if not os.path.lexists(files.page)]
     if len(lacking) > 50 and not quiet:
@@ -296,7 +296,7 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> None:
         forms.write_both(build_report(read(files.journal).entries), files.report, files.page, lambda message: None)
 
 
-def _end(run: TournamentRun, numbers: Numbers, options: Options, resume: str, *, interrupted: bool) -> int:
+def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, *, interrupted: bool) -> int:
     """Writes reports, and says how a run ended and what to do next; `resume` is the command that continues."""
     if options.reports:
         _write_reports(run, quiet=options.quiet)
@@ -305,14 +305,14 @@ def _end(run: TournamentRun, numbers: Numbers, options: Options, resume: str, *,
     stopped = _left_over(run, left, resume) if left and not interrupted else None
     if options.json:
         status = "done" if not left else "interrupted" if interrupted else "stopped"
-        problems = {key: list(standing.why) for key, standing in run.standings.items() if standing.why}
+        problems = {key: list(debate_status.why) for key, debate_status in run.statuses.items() if debate_status.why}
         print_json({"status": status, "folder": folder, **numbers.json(), "problems": problems})
     if not options.quiet:
         remark(status_line(numbers))
     if interrupted and left:
         raise KeyboardInterrupt(f"interrupted; what was answered is saved. Go on with `{resume}`.")
     if stopped is not None and options.json:  # stdout has its one object already
-        print_errors(stopped.complaints)
+        print_problems(stopped.problems)
         return exit_code(stopped)
     if stopped is not None:
         raise stopped
@@ -330,13 +330,15 @@ def _end(run: TournamentRun, numbers: Numbers, options: Options, resume: str, *,
 def _left_over(run: TournamentRun, left: int, resume: str) -> Paused | ProviderFailed:
     """The error that says why debates are left."""
     whys: dict[str, int] = {}
-    for standing in run.standings.values():
-        if standing.why:
-            whys[standing.why[0]] = whys.get(standing.why[0], 0) + 1
+    for debate_status in run.statuses.values():
+        if debate_status.why:
+            whys[debate_status.why[0]] = whys.get(debate_status.why[0], 0) + 1
     reasons = sorted(whys.items(), key=lambda item: -item[1])
     lines = [f"{why} ({count:,} debates)" if count > 1 else why for why, count in reasons[:_SHOWN]]
     if len(reasons) > _SHOWN:
         lines.append(f"... and {len(reasons) - _SHOWN} other reasons; --json lists them all.")
-    unusable = all(standing.status in ("complete", "undecided", "unusable") for standing in run.standings.values())
+    unusable = all(
+        debate_status.status in ("complete", "undecided", "unusable") for debate_status in run.statuses.values()
+    )
     ending = ProviderFailed if unusable else Paused
     return ending([*lines, f"{plural(left, 'debate')} left. Every answer is saved. Go on with `{resume}`."])

@@ -151,12 +151,12 @@ def _origin(tournament: Tournament) -> consent.Origin:
 
 def lease(text: str) -> float:
     """The value of --lease, in seconds."""
-    from debate_orchestrator.tournament.cluster.database import LONGEST_LEASE, SHORTEST_LEASE
+    from debate_orchestrator.tournament.cluster.database import MAX_LEASE_LENGTH, SHORTEST_LEASE
 
     with suppress(ValueError):
-        if SHORTEST_LEASE <= (seconds := float(text)) <= LONGEST_LEASE:
+        if SHORTEST_LEASE <= (seconds := float(text)) <= MAX_LEASE_LENGTH:
             return seconds
-    allowed = f"{SHORTEST_LEASE:,.0f} to {LONGEST_LEASE:,.0f}"
+    allowed = f"{SHORTEST_LEASE:,.0f} to {MAX_LEASE_LENGTH:,.0f}"
     raise BadSettings(f"--lease must be a number of seconds from {allowed}, and not {text!r}.")
 
 

@@ -150,7 +150,7 @@ def _digest() -> str:
     return b64encode(sha256(style().encode()).digest()).decode()
 
 
-LONGEST = 200
+MAX_LENGTH = 200
 """Characters of a line, for as many whole sentences as fit."""
 _SLACK = 80
 """Characters by which a whole text may be longer, rather than be cut for a few words."""
@@ -180,7 +180,7 @@ def _vote(turn: TurnReport, scales: Scales) -> str:
         (str(fields[name]) for name in ("justification", "summary", "why", "reasons") if fields.get(name)), ""
     )
     vote = f"{wording.reading_line(turn.reading, scales)}."
-    return f"{vote} {opening(reason, LONGEST - 40)[0]}" if reason else vote
+    return f"{vote} {opening(reason, MAX_LENGTH - 40)[0]}" if reason else vote
 
 
 def _found(turn: TurnReport) -> str:
@@ -195,7 +195,7 @@ def _argument(turn: TurnReport) -> str:
     return next((text for text in reversed(texts) if isinstance(text, str) and text.strip()), "")
 
 
-def opening(text: str, most: int = LONGEST) -> tuple[str, int]:
+def opening(text: str, most: int = MAX_LENGTH) -> tuple[str, int]:
     """The beginning of a text on one line, as many whole sentences as fit, and how many words follow it. A first
     sentence that does not fit by itself is cut between words."""
     line, end = sanitize.one_line(text), 0
@@ -211,7 +211,7 @@ def opening(text: str, most: int = LONGEST) -> tuple[str, int]:
     return kept, sanitize.count_words(line[len(kept.removesuffix("…")) :]) if kept != line else 0
 
 
-def shortened(text: str, most: int = LONGEST) -> str:
+def shortened(text: str, most: int = MAX_LENGTH) -> str:
     """A text that is no longer than it may be, cut between words."""
     if len(text) <= most:
         return text

@@ -81,7 +81,7 @@ class HtmlWriter:
                 return self._page(run.text, run.text)
             case "found":
                 host = markup.host_of(run.to)
-                linked = self._page(run.to, run.text[: markup.LONGEST_LINK])
+                linked = self._page(run.to, run.text[: markup.MAX_LINK_LENGTH])
                 return linked + f" ({host})" if host and run.text else linked
             case "prose":
                 shown = self.prose(run.text)
@@ -92,9 +92,11 @@ class HtmlWriter:
         return self.to(run.to, shown) if run.to else shown
 
     def _page(self, url: str, title: str) -> Markup:
-        shown = literal_html(title) or literal_html(url[: markup.LONGEST_LINK]) or escape("a page without an address")
+        shown = (
+            literal_html(title) or literal_html(url[: markup.MAX_LINK_LENGTH]) or escape("a page without an address")
+        )
         if markup.host_of(url) is None:
-            return shown[: markup.LONGEST_LINK] if title == url else shown
+            return shown[: markup.MAX_LINK_LENGTH] if title == url else shown
         address = quote(url, safe=_SAFE, errors="replace")
         whole = Markup(' class="whole"') if title == url else ""
         return Markup('<a href="{}" rel="{}"{}>{}</a>').format(address, REL, whole, shown)
@@ -187,7 +189,7 @@ class HtmlWriter:
 
 
 REL = "nofollow noopener noreferrer"
-_DEEPEST = 16
+_MAX_DEPTH = 16
 """Blocks within blocks that are still laid out; two for each list."""
 _AS_THEY_ARE = {"paragraph", "bullet_list", "ordered_list", "list_item", "blockquote", "em", "strong", "s"}
 _AS_THEY_ARE |= {"thead", "tbody", "tr"}
@@ -248,7 +250,7 @@ def _code(text: str) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST + 8}, renderer_cls=_Renderer)
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8}, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline"])
     parser.validateLink = lambda url: markup.host_of(url) is not None  # type: ignore[method-assign]
     return parser
@@ -280,7 +282,7 @@ def _known(token: Token) -> bool:
     """Whether a token is something that the renderer has its own way with, and not nested too deep."""
     name, _, way = token.type.rpartition("_")
     mine = token.type in _FREE or (way in ("open", "close") and name in _AS_THEY_ARE | _OWN)
-    return mine and token.level < _DEEPEST and all(map(_known, token.children or []))
+    return mine and token.level < _MAX_DEPTH and all(map(_known, token.children or []))
 
 
 def line(text: str, budget: ParseBudget | None = None) -> Markup:

@@ -131,10 +131,10 @@ _CONNECTIONS = 8
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
 """The parts of an address that are never shown."""
 
-SHORTEST_LEASE, LONGEST_LEASE = 1.0, 3_600.0
+SHORTEST_LEASE, MAX_LEASE_LENGTH = 1.0, 3_600.0
 """Seconds. The columns of a database may hold others, and what is no number too."""
 _LIVE = f"""SELECT id FROM procrastinate_workers
-WHERE last_heartbeat > now() - make_interval(secs => least(greatest(({{lease}}), {SHORTEST_LEASE}), {LONGEST_LEASE}))
+WHERE last_heartbeat > now() - make_interval(secs => least(greatest(({{lease}}), {SHORTEST_LEASE}), {MAX_LEASE_LENGTH}))
 """
 LIVE = _LIVE.format(lease="SELECT lease FROM tournaments WHERE id = %(id)s")
 """Workers whose heartbeat is fresh by the lease of the tournament `id`."""

@@ -25,7 +25,7 @@ from debate_orchestrator.storage.files import write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter, now, parse
 from debate_orchestrator.tournament.cluster.database import LIVE, Database, fetched
 from debate_orchestrator.tournament.folder import Tournament, frozen, identity, is_begun
-from debate_orchestrator.tournament.run import Standing
+from debate_orchestrator.tournament.run import DebateStatus
 from debate_orchestrator.util.data import name_of, read_regular, strict_json
 from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJournal
 
@@ -249,14 +249,16 @@ class Exchange:
         self.unusable: dict[str, str] = {}
         """Debates of the database that can't be fetched, and why."""
 
-    async def bring(self, standings: Mapping[str, Standing], *, retry_failed: bool) -> None:
+    async def bring(self, statuses: Mapping[str, DebateStatus], *, retry_failed: bool) -> None:
         """Brings the spec, and of every journal what only the folder has. BadFile, with nothing brought, if the folder
         lacks models that the database has, or has other journals."""
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
             self._must_have_models(self._read_spec(text))
         known = await self._counts(None)
         others = []
-        usable = [debate for debate, standing in standings.items() if standing.status not in ("waiting", "unusable")]
+        usable = [
+            debate for debate, debate_status in statuses.items() if debate_status.status not in ("waiting", "unusable")
+        ]
         for debates in _batches(usable):
             others += await self._different(debates, known)
         if others:
@@ -267,7 +269,7 @@ class Exchange:
         await self.register(retry_failed=retry_failed)
         for debate in usable:
             if self._have[debate] > known.get(debate, 0):
-                await self._bring_one(debate, known.get(debate, 0), standings[debate])
+                await self._bring_one(debate, known.get(debate, 0), statuses[debate])
 
     def _read_spec(self, text: str) -> dict[str, Any]:
         """The spec of the tournament in the database. Raises BadFile if it is none."""
@@ -321,10 +323,15 @@ class Exchange:
         data = read_regular(self._path(debate))
         return data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
 
-    async def _bring_one(self, debate: str, before: int, standing: Standing) -> None:
+    async def _bring_one(self, debate: str, before: int, debate_status: DebateStatus) -> None:
         """Brings what only the folder has of a journal, unless a worker has it meanwhile."""
         lines = self._lines(debate)
-        values = {"status": standing.status, "winner": standing.winner, "cost": standing.cost, "before": before}
+        values = {
+            "status": debate_status.status,
+            "winner": debate_status.winner,
+            "cost": debate_status.cost,
+            "before": before,
+        }
         names = {"id": self.id, "debate": debate}
         async with self.database.transaction() as connection:
             cost = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
@@ -334,7 +341,7 @@ class Exchange:
                 numbers = list(range(before + 1, len(lines) + 1))
                 await connection.execute(_ADD, {"journal": journal, "n": numbers, "lines": lines[before:]})
                 commit = b"UPDATE tournaments SET committed = committed + %(cost)s WHERE id = %(id)s"
-                await connection.execute(commit, {"cost": standing.cost - spent, "id": self.id})
+                await connection.execute(commit, {"cost": debate_status.cost - spent, "id": self.id})
 
     async def fetch(self, *, everything: bool = False) -> list[str]:
         """Fetches journals of which the database has more: of debates that were settled lately, or of all. Returns
@@ -362,7 +369,7 @@ class Exchange:
             else:
                 write_bytes_atomic(path, data)
         except (BadFile, DamagedJournal) as error:
-            self.unusable[debate] = error.complaints[0]
+            self.unusable[debate] = error.problems[0]
         else:
             self._have[debate] = data.count(b"\n")
             self.unusable.pop(debate, None)

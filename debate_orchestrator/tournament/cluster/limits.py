@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.events import Usage
-from debate_orchestrator.core.settings import LARGEST_COUNT
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.settings import MAX_COUNT
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.budget import RUN_AGAIN, check_cap
 from debate_orchestrator.tournament.cluster.database import LIVE_ANYWHERE, RETRY, Database, fetched, out_of_reach
 from debate_orchestrator.tournament.limits import Admission, Gate, Limiter, Limiters, LimiterState, until_next_look
@@ -46,11 +46,11 @@ RETURNING id
 """
 
 
-class _Row(Value):
+class _Row(FrozenModel):
     """The state of one model or provider in the database; empty at first."""
 
     limiter: LimiterState | None = None
-    in_flight: dict[str, Annotated[int, Field(ge=-LARGEST_COUNT, le=LARGEST_COUNT)]] = {}
+    in_flight: dict[str, Annotated[int, Field(ge=-MAX_COUNT, le=MAX_COUNT)]] = {}
     """The number of a worker to its calls under way."""
 
 

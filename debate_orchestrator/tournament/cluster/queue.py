@@ -22,7 +22,7 @@ from functools import partial
 
 from debate_orchestrator.tournament.cluster.database import LIVE, RETRY, out_of_reach
 from debate_orchestrator.tournament.cluster.journals import Exchange
-from debate_orchestrator.tournament.run import Numbers, Standing, count_completed
+from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed
 
 TASK = "run_debate"
 _BATCH = 1_000
@@ -170,23 +170,23 @@ class Rounds:
         self._began = time.monotonic()
         self._before: tuple[int, tuple[int, int, int]] | None = None
         """Debates that were complete when the run began; calls, failed calls and refusals that were counted."""
-        self.standings: dict[str, Standing] = {}
+        self.statuses: dict[str, DebateStatus] = {}
         """How the debates stand that have begun, by the database."""
         spec = exchange.tournament.spec
-        self.numbers = Numbers(len(exchange.tournament.schedule), max_cost=spec.max_cost, workers=0)
+        self.numbers = RunCounts(len(exchange.tournament.schedule), max_cost=spec.max_cost, workers=0)
 
     async def run(self) -> None:
         """Returns when no more debates can be completed for now."""
         first = True
         while True:
             await self._database.persistent(self._look)
-            done, pending = count_completed(self.standings.values()), self._pending(again=first)
+            done, pending = count_completed(self.statuses.values()), self._pending(again=first)
             if not pending:
                 return
             await self._database.persistent(partial(self._enqueue, pending))
             await self._until_run()
             await self._database.persistent(self._look)
-            if count_completed(self.standings.values()) == done:
+            if count_completed(self.statuses.values()) == done:
                 return
             first = False
 
@@ -198,13 +198,13 @@ class Rounds:
         """The debates that are left, and whether each has begun; with `again` those too that stopped for good."""
         found = []
         for debate in self._exchange.tournament.schedule:
-            standing = self.standings.get(debate.id)
-            if standing is None:
+            debate_status = self.statuses.get(debate.id)
+            if debate_status is None:
                 found.append((debate.id, False))
-            elif standing.status == "undecided" and self._retry_failed and again:
+            elif debate_status.status == "undecided" and self._retry_failed and again:
                 found.append((debate.id, True))
-            elif standing.status not in ("complete", "undecided") and (again or not standing.for_good):
-                found.append((debate.id, standing.status != "waiting"))
+            elif debate_status.status not in ("complete", "undecided") and (again or not debate_status.for_good):
+                found.append((debate.id, debate_status.status != "waiting"))
         return found
 
     async def _until_run(self) -> None:
@@ -227,8 +227,10 @@ class Rounds:
         """Reads how the debates stand."""
         rows = await self._database.rows(_STANDINGS, id=self._exchange.id)
         for debate, begun, status, winner, cost, why, for_good in rows:
-            standing = Standing(status or ("stopped" if begun else "waiting"), winner, cost, tuple(why), for_good)
-            self.standings[debate] = standing
+            debate_status = DebateStatus(
+                status or ("stopped" if begun else "waiting"), winner, cost, tuple(why), for_good
+            )
+            self.statuses[debate] = debate_status
         await self._count()
 
     async def _count(self) -> None:
@@ -245,7 +247,7 @@ class Rounds:
         seconds = time.monotonic() - self._began
         here = done - self._before[0]
         calls, failed, throttled = (now - before for now, before in zip(counted, self._before[1], strict=True))
-        self.numbers = Numbers(
+        self.numbers = RunCounts(
             debates=self.numbers.debates,
             complete=done,
             undecided=undecided,

@@ -18,7 +18,7 @@ from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.tournament.cluster import queue
 from debate_orchestrator.tournament.cluster.database import (
     HAS_JOBS,
-    LONGEST_LEASE,
+    MAX_LEASE_LENGTH,
     SHORTEST_LEASE,
     Database,
     out_of_reach,
@@ -28,7 +28,7 @@ from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import Requeue
 from debate_orchestrator.tournament.folder import Tournament, thawed
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, topics_by_id
-from debate_orchestrator.tournament.run import OnChange, Standing, TournamentRun
+from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import BadSettings, UserError, short_repr
 from debate_orchestrator.util.garbage import collection_seldom
@@ -73,7 +73,7 @@ class Worker:
         *,
         at_once: int,
         permissions: Permissions = NO_PERMISSIONS,
-        on_change: OnChange = lambda debate, standing, event: None,
+        on_change: OnChange = lambda debate, debate_status, event: None,
         tell: Callable[[str], None] = _LOG.info,
     ):
         """`refusal` says what speaks against a tournament here: a key that is missing, no consent. `at_once` debates of
@@ -152,7 +152,7 @@ class Worker:
             return []
         _, problems = await self._loaded(tournament)
         if not _may_be_lease(lease):
-            allowed = f"one of {SHORTEST_LEASE:,.0f} to {LONGEST_LEASE:,.0f} is allowed"
+            allowed = f"one of {SHORTEST_LEASE:,.0f} to {MAX_LEASE_LENGTH:,.0f} is allowed"
             problems = [
                 *problems,
                 f"The tournament {tournament} in {self._database.where} has a lease of {lease} seconds, and {allowed}.",
@@ -227,7 +227,7 @@ class Worker:
         except Exception as error:
             _LOG.exception("%s was stopped by an error in this program.", debate)
             why = f"A worker stopped it after an error in this program: {type(error).__name__}."
-            await self._settle(tournament, debate, Standing("stopped", why=(why,), for_good=True))
+            await self._settle(tournament, debate, DebateStatus("stopped", why=(why,), for_good=True))
             raise
         finally:
             del self._jobs[task]
@@ -238,7 +238,7 @@ class Worker:
         ((latest, lease, retry_failed, begun),) = await self._database.persistent(
             lambda: self._database.rows(_DEBATE, **names)
         )
-        lease = lease if _may_be_lease(lease) else LONGEST_LEASE
+        lease = lease if _may_be_lease(lease) else MAX_LEASE_LENGTH
         known = await self._round(tournament, latest, worker, retry_failed=retry_failed)
         if known is None:
             raise Requeue(round(lease))
@@ -247,20 +247,20 @@ class Worker:
         run, scheduled = known.run, known.debates.get(debate)
         if scheduled is None:
             why = ("The tournament has no such debate.",)
-            await self._settle(tournament, debate, Standing("unusable", why=why, for_good=True))
+            await self._settle(tournament, debate, DebateStatus("unusable", why=why, for_good=True))
             self._tell(f"No debate {short_repr(debate)} is run: the tournament {tournament} has none of that id.")
             return
-        run.standings[debate] = Standing("stopped" if begun else "waiting")
-        standing = await run.run_debate(scheduled, self._stop)
-        if standing.status == "elsewhere":
+        run.statuses[debate] = DebateStatus("stopped" if begun else "waiting")
+        debate_status = await run.run_debate(scheduled, self._stop)
+        if debate_status.status == "elsewhere":
             raise Requeue(round(lease) + 1)
-        if self._stop.is_set() and not standing.why and standing.status not in ("complete", "undecided"):
+        if self._stop.is_set() and not debate_status.why and debate_status.status not in ("complete", "undecided"):
             raise Requeue
-        await self._settle(tournament, debate, standing)
+        await self._settle(tournament, debate, debate_status)
 
-    async def _settle(self, tournament: str, debate: str, standing: Standing) -> None:
+    async def _settle(self, tournament: str, debate: str, debate_status: DebateStatus) -> None:
         """Notes how a debate stands that no worker runs."""
-        values = {**standing._asdict(), "why": [redact(problem) for problem in standing.why]}
+        values = {**debate_status._asdict(), "why": [redact(problem) for problem in debate_status.why]}
         names = {"tournament": tournament, "debate": debate}
         await self._database.persistent(lambda: self._database.execute(_SETTLE, **names, **values))
 
@@ -297,7 +297,7 @@ class Worker:
             spec = thawed(strict_json(text), name).model_copy(update={"max_cost": None})
             held = Tournament(name, spec, make_schedule(spec), topics_by_id(spec.topics))
         except UserError as error:
-            return None, error.complaints
+            return None, error.problems
         except ValueError as error:
             return None, [f"{name}: its spec is not JSON ({error})."]
         return held, self._refusal(held)
@@ -305,4 +305,4 @@ class Worker:
 
 def _may_be_lease(lease: object) -> bool:
     """Whether that is a number of seconds that a run can have written."""
-    return isinstance(lease, float) and SHORTEST_LEASE <= lease <= LONGEST_LEASE
+    return isinstance(lease, float) and SHORTEST_LEASE <= lease <= MAX_LEASE_LENGTH

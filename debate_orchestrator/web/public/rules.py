@@ -19,7 +19,7 @@ from pydantic import Field
 
 from debate_orchestrator.core.events import Usage
 from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, Settings
-from debate_orchestrator.core.values import Value
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import budget, format_check
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.providers import casting, pricing
@@ -35,15 +35,15 @@ _OWN = ("topic", "positions", "output", "context", "cast", "sources", "format", 
 """Settings that a cast has a key of its own for, or that are the visitor's."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _PEOPLE = (model_spec.HUMAN, model_spec.HOST)
-_MOST = 1_000_000
-Count = Annotated[int, Field(strict=True, ge=1, le=_MOST)]
-Dollars = Annotated[float, Field(strict=True, gt=0, le=_MOST)]
+_MAX_COUNT = 1_000_000
+Count = Annotated[int, Field(strict=True, ge=1, le=_MAX_COUNT)]
+Dollars = Annotated[float, Field(strict=True, gt=0, le=_MAX_COUNT)]
 """US dollars."""
 Line = Annotated[str, Field(strict=True, max_length=500)]
 Flag = Annotated[bool, Field(strict=True)]
 
 
-class CastFields(Value):
+class CastFields(FrozenModel):
     """A cast as the owner's file has it, without the settings of its debates."""
 
     about: Line = ""
@@ -78,7 +78,7 @@ class Cast(CastFields):
         return model_spec.is_rehearsal(self.answers["cast"])
 
 
-class Rules(Value):
+class Rules(FrozenModel):
     """What visitors may do."""
 
     title: Line = "Debates"
@@ -159,7 +159,7 @@ def _cast(name: str, given: Mapping[str, Any], problems: list[str]) -> Cast | No
     try:
         tried = _tried(answers)
     except DebateError as error:
-        problems += [f"casts.{name}.{problem}" for problem in error.complaints]
+        problems += [f"casts.{name}.{problem}" for problem in error.problems]
         return None
     answers["cast"] = {seat: list(specs) for seat, specs in tried.cast.items()}
     found = _money(tried, free=fields.free)
@@ -179,8 +179,8 @@ def _tried(answers: Mapping[str, Any]) -> Settings:
     rehearsed = bool(seats) and all(spec == stand_in for spec in seats.values())
     default_model = stand_in if rehearsed else model_spec.HOST
     settings = settings_from({**answers, **trial}, rules, "debate.md", lambda seat: default_model)
-    if errors := casting.cast_problems(settings.cast) + casting.missing(settings.cast):
-        raise BadSettings(errors)
+    if problems := casting.cast_problems(settings.cast) + casting.missing(settings.cast):
+        raise BadSettings(problems)
     return settings
 
 
@@ -212,7 +212,7 @@ def risks_of(rules: Rules) -> tuple[Risk, ...]:
 PYTHON = "python:"
 MODERATION_SECONDS = 20.0
 """Seconds that the answer may take."""
-_LONGEST_REASON = 500
+_MAX_REASON_LENGTH = 500
 """Characters of a reason that are shown."""
 _OUTPUT = 64 * 1024
 _UNEXPLAINED = "This topic is not debated on this site."
@@ -265,7 +265,7 @@ async def _function(function: Callable[[Request], Any], request: Request) -> str
         raise ModerationFailed(f"moderation: the function failed ({type(error).__name__}: {error}).") from error
     if reason is not None and not isinstance(reason, str):
         raise ModerationFailed(f"moderation: the function returned {type(reason).__name__}, not text or None.")
-    return one_line(reason)[:_LONGEST_REASON] if reason else ""
+    return one_line(reason)[:_MAX_REASON_LENGTH] if reason else ""
 
 
 async def _program(words: list[str], request: Request) -> str:
@@ -294,5 +294,5 @@ async def _program(words: list[str], request: Request) -> str:
         await process.wait()
     if code not in (0, 1):
         raise ModerationFailed(f"moderation: the program ended with {code}; 0 accepts and 1 refuses.")
-    reason = one_line(out.decode("utf-8", "replace").strip().partition("\n")[0])[:_LONGEST_REASON]
+    reason = one_line(out.decode("utf-8", "replace").strip().partition("\n")[0])[:_MAX_REASON_LENGTH]
     return (reason or _UNEXPLAINED) if code else ""

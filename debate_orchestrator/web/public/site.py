@@ -38,7 +38,7 @@ from debate_orchestrator.web.runs import Run, Runs
 
 MARKS = (".public", ".public.rehearsed")
 """What stands between the address of a public debate and `.journal.jsonl`. No other debate of the folder is shown."""
-LONGEST_TOPIC = 300
+MAX_TOPIC_LENGTH = 300
 """Characters of a topic or a position."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _FIELDS = frozenset({"topic", "position.a", "position.b", "cast", "rounds"})
@@ -138,8 +138,8 @@ class Site:
             problems["rounds"] = [f"This cast debates for 1 to {plural(cast.rounds, 'round')}."]
         texts = {field: one_line(sent.get(field, "")).strip() for field in ("topic", "position.a", "position.b")}
         for field, text in texts.items():
-            if len(text) > LONGEST_TOPIC:
-                problems[field] = [f"It has {len(text)} characters, and at most {LONGEST_TOPIC} are taken."]
+            if len(text) > MAX_TOPIC_LENGTH:
+                problems[field] = [f"It has {len(text)} characters, and at most {MAX_TOPIC_LENGTH} are taken."]
         if not texts["topic"]:
             problems["topic"] = ["Write a question or a claim, in one sentence."]
         rules = format_check.load(cast.answers["format"])
@@ -198,7 +198,7 @@ class Site:
             traceback.print_exception(error)
         elif not isinstance(error, LockedJournal):
             self.log(f"{type(error).__name__}: {error}")
-        return visitors.explained(error)
+        return visitors.public_reasons(error)
 
     def _ended(self, run: Run) -> None:
         task = asyncio.ensure_future(self._settle(run))
@@ -244,7 +244,7 @@ def _settings(answers: Mapping[str, Any], output: str) -> Settings:
         settings = settings_from({**given, "output": output}, rules, output)
     except DebateError as error:
         problems: dict[str, list[str]] = {}
-        for sentence in error.complaints:  # the owner's part was checked before, and what it names is the owner's
+        for sentence in error.problems:  # the owner's part was checked before, and what it names is the owner's
             field, _, problem = sentence.partition(": ")
             if place := _PLACES.get(field.partition(".")[0]):
                 problems.setdefault(place, []).append(f"{problem[:1].upper()}{problem[1:]}")

@@ -1,5 +1,5 @@
 """The application of a public site and its pages: the form and the list, one debate as it runs, its report, its card.
-There is no desk behind it."""
+There is no dashboard behind it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from debate_orchestrator.web.guard import Guard, is_https
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, png
 from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.renderings import Rendering, Renderings
-from debate_orchestrator.web.public.site import LONGEST_TOPIC, Site
+from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
 from debate_orchestrator.web.public.visitors import Refusal, Requests
 
 _LISTED = 20
@@ -69,7 +69,7 @@ class Views:
             site=rules.title,
             rules=rules,
             most_rounds=max(cast.rounds for cast in rules.casts.values()),
-            longest=LONGEST_TOPIC,
+            longest=MAX_TOPIC_LENGTH,
             sent=sent,
             problems=refusal.problems if refusal else {},
             form_token=visitors.form_token(held),
@@ -91,7 +91,7 @@ class Views:
                     debate = folder.load(path)[1]
                 except (DebateError, OSError):
                     continue
-                rows.append((name, one_line(debate.opened.setup.topic), self._standing(path, debate)))
+                rows.append((name, one_line(debate.opened.settings.topic), self._standing(path, debate)))
         return rows
 
     def _standing(self, path: str, debate: DebateState) -> str:
@@ -121,7 +121,7 @@ class Views:
         else:
             body = [str(await self._rendering(request, "page", path, lambda: "".join(_body(folder.load(path)[1]))))]
         waits = run is not None or self._site.queue.place(path) > 0
-        rules, setup = state.format, state.opened.setup
+        rules, setup = state.format, state.opened.settings
         described = _result(path, state) if state.complete else "; ".join(setup.positions.values())
         return html_response(
             "public/debate.html.j2",
@@ -155,7 +155,7 @@ class Views:
             place=place,
             wait=visitors.minutes(wait) if wait is not None else "",
             retry=visitors.minutes(retry) if retry is not None else "",
-            complaints=self._site.runs.complaints(path),
+            problems=self._site.runs.problems(path),
             given_up=visitors.given_up() if queue.given_up(path) else "",
         )
 
@@ -211,14 +211,14 @@ def _body(debate: DebateState) -> list[str]:
 def _card(path: str, site: str) -> bytes:
     debate = folder.load(path)[1]
     positions = [
-        (debate.format.name_of(side), one_line(debate.opened.setup.positions.get(side, "")))
+        (debate.format.name_of(side), one_line(debate.opened.settings.positions.get(side, "")))
         for side in debate.format.sides
     ]
     result = _result(path, debate) if debate.complete else "Not decided yet"
-    return card.draw(one_line(debate.opened.setup.topic), positions, result, site)
+    return card.draw(one_line(debate.opened.settings.topic), positions, result, site)
 
 
-LARGEST_FORM = 20_000
+MAX_FORM_SIZE = 20_000
 """Bytes of a visitor's form."""
 
 
@@ -243,7 +243,7 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
         else:
             site.log(str(error))
             problems = ["This can't be shown until the owner of this site has looked at it."]
-        return html_response("public/error.html.j2", status, site=site.rules.title, title=title, complaints=problems)
+        return html_response("public/error.html.j2", status, site=site.rules.title, title=title, problems=problems)
 
     routes = [
         Route("/", views.home),
@@ -256,4 +256,4 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
     ]
     handlers: dict[Any, Any] = {DebateError: failed, HTTPException: failed}
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
-    return Guard(app, hosts=hosts, admit=requests.admit, largest_body=LARGEST_FORM)
+    return Guard(app, hosts=hosts, admit=requests.admit, largest_body=MAX_FORM_SIZE)

@@ -20,9 +20,9 @@ from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST
 
 COOKIE = "debate_visitor"
 SECURE_COOKIE = "__Host-debate_visitor"
-_MOST_REQUESTS, _REQUEST_SECONDS = 240, 60
+_MAX_REQUESTS, _REQUEST_SECONDS = 240, 60
 """Requests that one visitor may make in so many seconds."""
-_MOST_VISITORS = 20_000
+_MAX_VISITORS = 20_000
 """Visitors whose requests are counted at once; the earliest are forgotten first."""
 
 
@@ -88,9 +88,9 @@ class Requests:
         if now - began >= _REQUEST_SECONDS:
             began, count = now, 0
         self._counts[visitor] = began, count + 1
-        if len(self._counts) > _MOST_VISITORS:
+        if len(self._counts) > _MAX_VISITORS:
             self._counts.popitem(last=False)
-        if count >= _MOST_REQUESTS:
+        if count >= _MAX_REQUESTS:
             wait = max(1, round(began + _REQUEST_SECONDS - now))
             raise Refused(429, f"Too many requests came from your network. Try again in {wait} s.", retry_after=wait)
 
@@ -125,7 +125,7 @@ class Refusal(Exception):
         """Seconds after which the same form may be taken; None where something in it has to change."""
 
 
-def explained(error: Exception) -> list[str]:
+def public_reasons(error: Exception) -> list[str]:
     """Why a debate stands still, without anything that the owner's errors name."""
     if isinstance(error, LockedJournal):
         return [with_hint("Another server of this site runs this debate.", "load this page again to follow it")]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from debate_orchestrator.core import rapporteur, speech_rules, tally
-from debate_orchestrator.core.phases import BRIEF, CONSENSUS, NO_DECISION, TIE
+from debate_orchestrator.core.phases import CONSENSUS, DECISION_BRIEF, NO_DECISION, TIE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.reports.wording import sentences
@@ -105,7 +105,7 @@ class NotArguedReport(Part):
     """Which way it points."""
 
 
-class BriefReport(Part):
+class DecisionBriefReport(Part):
     """The decision brief: what to do, in which case otherwise, how sure, and why."""
 
     turn: str
@@ -163,7 +163,7 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
         return None
     given = {"cases": list(listed.cases), "issues": listed.issues, "unknowns": list(listed.unknowns)}
     heard, _ = speech_rules.fields_heard(debate, given)
-    standing = rapporteur.standings(debate)
+    standing = rapporteur.issue_standings(debate)
     return IssuesReport(
         cases=tuple(heard["cases"]),
         issues=tuple(
@@ -171,28 +171,28 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
             for name, question in heard["issues"].items()
         ),
         unknowns=tuple(heard["unknowns"]),
-        by="user" if isinstance(debate.opened.setup.issues, tuple) else "rapporteur",
+        by="user" if isinstance(debate.opened.settings.issues, tuple) else "rapporteur",
         changed=debate.issues is not None,
     )
 
 
-def brief_turns(debate: DebateState) -> Collection[str]:
+def decision_brief_turns(debate: DebateState) -> Collection[str]:
     """The turns in which the decision brief is written and checked."""
-    slots = [slot for slot in debate.plan.slots if slot.phase.option == BRIEF and slot.closing]
+    slots = [slot for slot in debate.plan.slots if slot.phase.option == DECISION_BRIEF and slot.after_rounds]
     return {slot.turn_id(seat) for slot in slots for seat in slot.phase.seats}
 
 
-def brief_report(debate: DebateState) -> BriefReport | None:
+def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
     """The decision brief; None where there is none (yet)."""
     written = rapporteur.decision_brief(debate)
     if written is None:
         return None
-    brief, _ = speech_rules.fields_heard(debate, written.ballot)
+    brief, _ = speech_rules.fields_heard(debate, written.data)
     advice, verdict = brief["recommendation"], tally.verdict(debate)
-    before, against = rapporteur.advice(debate), _objections(brief)
+    before, against = rapporteur.prior_advice(debate), _objections(brief)
     winner = verdict.winner if verdict and verdict.winner in debate.format.sides else None
     sides_with = advice["sides_with"] if advice["sides_with"] in debate.format.sides else None
-    return BriefReport(
+    return DecisionBriefReport(
         turn=written.turn,
         do=advice["do"],
         sure=advice["sure"],
@@ -270,7 +270,7 @@ _NO_WINNER = {
 """The outcome of a debate that neither side won; None where there is no verdict."""
 
 
-def result_line(brief: BriefReport, names: Mapping[str, str], winner: str | None, strength: str | None) -> str:
+def result_line(brief: DecisionBriefReport, names: Mapping[str, str], winner: str | None, strength: str | None) -> str:
     """Who argued better, what that is worth, and whether the advice follows it. `names` are those of the sides, and
     `winner` is a side, tie, consensus, or no decision; None without a verdict."""
     if brief.argued_better is None:
@@ -311,6 +311,6 @@ def full_stop(text: str) -> str:
     return f"{text}." if text and _ENDS_IN_WORD.search(text) else text
 
 
-def recommendation_line(brief: BriefReport) -> str:
+def recommendation_line(brief: DecisionBriefReport) -> str:
     """The recommendation as a closing line names it."""
     return f"Recommendation ({brief.sure} % sure): {full_stop(one_line(brief.do))}"

@@ -51,7 +51,9 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
         hint = f"Try: give the seat to a model with a larger context: {REASSIGN}."
         return ProviderFailed(f"{who}: the transcript does not fit its context: {reason}. {hint}")
     if status in (408, 409, 425, 429) or status >= 500 or status == 200:
-        return TransientError(f"{who} gave no answer: {reason}.", after=retry_after(headers), unsure=status == 200)
+        return TransientError(
+            f"{who} gave no answer: {reason}.", after=retry_after(headers), maybe_billed=status == 200
+        )
     if status in (401, 403):
         names = " or ".join(servers.key_names(who)) or "the environment (`debate models` names the variable)"
         return ProviderFailed(f"{who} refused the key: {reason}. Try: set the key in {names}, then resume.")
@@ -63,12 +65,12 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
 def broken(who: str, what: str, partial: Reply | None = None, hint: str = "") -> TransientError:
     """The error for an answer that broke off; `partial` is the part that had come."""
     problem = f"{who} gave no complete answer: {what}."
-    return TransientError(f"{problem} {hint}" if hint else problem, unsure=True, partial=partial)
+    return TransientError(f"{problem} {hint}" if hint else problem, maybe_billed=True, partial=partial)
 
 
 def oversized(who: str, what: str, partial: Reply | None = None) -> TransientError:
     """The error for an answer that went over a limit and was stopped."""
-    return TransientError(f"{who} gave no complete answer: {what}.", unsure=True, partial=partial, tries=TRIES)
+    return TransientError(f"{who} gave no complete answer: {what}.", maybe_billed=True, partial=partial, tries=TRIES)
 
 
 def unreachable(who: str, what: str, *, reached: bool) -> TransientError:
@@ -79,11 +81,11 @@ def unreachable(who: str, what: str, *, reached: bool) -> TransientError:
     return TransientError(f"{who} can't be reached: {what}. {hint}", retry_for=_UNREACHED)
 
 
-def with_partial(fault: ExternalError, partial: Reply | None) -> ExternalError:
+def with_partial(error: ExternalError, partial: Reply | None) -> ExternalError:
     """The error, with what had come before it, where the call is made again."""
-    if isinstance(fault, TransientError):
-        fault.partial = partial
-    return fault
+    if isinstance(error, TransientError):
+        error.partial = partial
+    return error
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:

@@ -1,5 +1,5 @@
-"""The desk: the pages on which this user lists, starts, watches, steers, compares and searches debates; and the form of
-a new debate, with every problem beside its field."""
+"""The dashboard: the pages on which this user lists, starts, watches, steers, compares and searches debates; and the
+form of a new debate, with every problem beside its field."""
 
 from __future__ import annotations
 
@@ -37,29 +37,29 @@ from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, reviewing
-from debate_orchestrator.web.guard import DESK, Tokens, of_this_machine
+from debate_orchestrator.web.guard import DASHBOARD, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
 from debate_orchestrator.web.runs import Runs, must_be_among, question
 
-_MOST_COMPARED = 20
+_MAX_COMPARED = 20
 """Debates side by side on one page."""
 _LOOK_AGAIN = 60.0
 """Seconds after which models and programs are looked for again: a server of the user's own may have started."""
 
 
-class Desk:
-    """The views of the desk."""
+class Dashboard:
+    """The views of the dashboard."""
 
     def __init__(self, tokens: Tokens, runs: Runs):
         self._tokens, self._runs = tokens, runs
-        self._address = f"{DESK}{tokens.desk}"
+        self._address = f"{DASHBOARD}{tokens.dashboard}"
         self._found: FoundModels | None = None
         """What was found when it was last looked for."""
         self._looked = 0.0
 
     def _page(self, template: str, code: int = 200, **values: Any) -> Response:
-        return html_response(template, code, desk=self._address, form_token=self._tokens.form, **values)
+        return html_response(template, code, dashboard=self._address, form_token=self._tokens.form, **values)
 
     def _address_of(self, journal: str) -> str:
         """The address of the page of a debate."""
@@ -82,15 +82,15 @@ class Desk:
         names = request.query_params.getlist("debate")
         if len(names) < 2:
             raise BadSettings("A comparison needs two debates at least.", hint="tick two of them in the list")
-        if len(names) > _MOST_COMPARED:
-            problem = f"{len(names)} debates are ticked, and a comparison shows {_MOST_COMPARED} at most."
+        if len(names) > _MAX_COMPARED:
+            problem = f"{len(names)} debates are ticked, and a comparison shows {_MAX_COMPARED} at most."
             raise BadSettings(problem, hint="tick fewer, or run `debate compare`")
 
         def compared() -> str:
             journals = [folder.journal_of(name) for name in names]
             loaded = [(path, *folder.load(path)) for path in journals]
             for _, _, state in loaded:
-                blocks.must_hide_nothing(state)
+                blocks.check_nothing_hidden(state)
             reports = [(path, build_report(contents.entries)) for path, contents, _ in loaded]
             return html_page.render_comparison(compare(reports))
 
@@ -101,7 +101,7 @@ class Desk:
     async def new(self, request: Request) -> Response:
         """The form of a new debate; then what it would cost and do; then its start."""
         if self._found is None or time.monotonic() - self._looked > _LOOK_AGAIN:
-            self._found, self._looked = await asyncio.to_thread(discovery.look), time.monotonic()
+            self._found, self._looked = await asyncio.to_thread(discovery.find_models), time.monotonic()
         found = self._found
         if request.method != "POST":
             return self._form(found, dict(request.query_params), [])
@@ -118,7 +118,7 @@ class Desk:
             expected = await asyncio.to_thread(expected_cost, prepared)
             lines = risks_module.risk_lines(risks)
         except DebateError as error:
-            return self._form(found, sent, error.complaints)
+            return self._form(found, sent, error.problems)
         fields = {name: text for name, text in sent.items() if name not in ("agree", "risk")}
         format = format_check.load(prepared.settings.format)
         return self._page(
@@ -137,29 +137,29 @@ class Desk:
             fields=fields,
         )
 
-    def _form(self, found: FoundModels, sent: Mapping[str, str], complaints: list[str]) -> Response:
+    def _form(self, found: FoundModels, sent: Mapping[str, str], problems: list[str]) -> Response:
         """The form with what was sent, and every problem beside its field."""
         try:
             format = chosen_format(sent)
         except DebateError as error:
-            complaints, sent = error.complaints, {**sent, "format": DEFAULT_FORMAT}
+            problems, sent = error.problems, {**sent, "format": DEFAULT_FORMAT}
             format = chosen_format(sent)
         fields = more_fields(format)
         seats = {seat: cast_options(seat, format, found) for seat in seats_to_fill(format)}
         names = {"topic", "positions", "rounds", "format", "cast", *(field.name for field in fields)}
         names |= {f"cast.{seat}" for seat in seats} | {f"positions.{side}" for side in format.sides}
-        problems = by_field(complaints, names.__contains__)
+        by_name = by_field(problems, names.__contains__)
         return self._page(
             "new.html.j2",
-            422 if complaints else 200,
+            422 if problems else 200,
             sent=sent,
             format=format,
             formats=formats(),
             seats=seats,
             chosen={seat: sent.get(f"cast.{seat}") or default_of(seat, format, found) for seat in seats},
             fields=fields,
-            open=any(sent.get(field.name) or problems.get(field.name) for field in fields),
-            problems=problems,
+            open=any(sent.get(field.name) or by_name.get(field.name) for field in fields),
+            problems=by_name,
         )
 
     async def _start(self, prepared: Prepared) -> Response:
@@ -178,7 +178,7 @@ class Desk:
         contents, state = await asyncio.to_thread(folder.load, path)
         if live is not None and live.current is not None:
             state = live.current.state
-        complaints = self._runs.complaints(path)
+        problems = self._runs.problems(path)
         running, stopping = live is not None, live is not None and live.stopping
         body = await asyncio.to_thread(lambda: [blocks.rendered(state, block) for block in blocks.outline(state)])
         format = state.format
@@ -187,15 +187,15 @@ class Desk:
         return self._page(
             "debate.html.j2",
             name=name,
-            proof=self._tokens.proof("desk"),
+            proof=self._tokens.proof("dashboard"),
             local=of_this_machine(request.headers["host"]),
-            setup=state.opened.setup,
+            setup=state.opened.settings,
             sides={side: format.name_of(side) for side in format.sides},
             state=state,
             running=running,
             stopping=stopping,
             body=body,
-            status=blocks.status(state, running=running, stopping=stopping, complaints=complaints),
+            status=blocks.status(state, running=running, stopping=stopping, problems=problems),
             seats=[
                 (format.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(first, seat)}")
                 for seat in human_seats(state)
@@ -205,7 +205,7 @@ class Desk:
                 for seat in schedule.hearers(state)
             ],
             closable=can_end_early(state),
-            held=bool(blocks.held_back(state)),
+            held=bool(blocks.hidden_turns(state)),
             judged=bool(state.judges) and state.complete,
             review=reviewing.link(self._tokens, name, first),
             reviewers=[
@@ -217,7 +217,7 @@ class Desk:
     async def stream(self, request: Request) -> Any:
         """What happens in a debate, as it happens."""
         run = self._runs.running(folder.journal_of(request.path_params["name"]))
-        proof = self._tokens.proof("desk")
+        proof = self._tokens.proof("dashboard")
         if run is None:
             return EventStream(None, lambda: [message("over", {})], proof=proof)
         return EventStream(run.audience, run.first, proof=proof)
@@ -226,7 +226,7 @@ class Desk:
         """The finished page, as `debate report` writes it."""
         path = folder.journal_of(request.path_params["name"])
         _, state = await asyncio.to_thread(folder.load, path)
-        blocks.must_hide_nothing(state)
+        blocks.check_nothing_hidden(state)
         return await report_page(path)
 
     async def act(self, request: Request) -> Response:
@@ -280,7 +280,7 @@ class Desk:
             start.must_be_callable({JUDGE: tuple(judges)})
             files = DebateFiles.of_output(rejudge.output_path(path))
             judging = rejudge.of_source(path, judges)
-            opening = rejudge.placed(judging, files, lambda found: must_be_among(risks, found)).opening
+            opening = rejudge.with_output(judging, files, lambda found: must_be_among(risks, found)).opening
             with create_debate(opening, files, judging.speeches):
                 return files
 
@@ -298,11 +298,11 @@ def _agreed(sent: Mapping[str, str], risks: tuple[Risk, ...]) -> bool:
 _OWN_FIELDS = ("topic", "positions", "format", "cast", "output", "one_agent", "sources", "rounds")
 """Settings that have a field of their own in the form, or none."""
 _REHEARSED = ".rehearsed"
-_MOST_LISTED = 8
+_MAX_LISTED = 8
 """Models of one server that are offered; others can be typed."""
 
 
-class FormField(NamedTuple):
+class SettingField(NamedTuple):
     """One field."""
 
     name: str
@@ -331,7 +331,7 @@ def seats_to_fill(format: Format) -> tuple[str, ...]:
 def cast_options(seat: str, format: Format, found: FoundModels) -> tuple[tuple[str, str], ...]:
     """Who may take a seat, as the values and the words of a list."""
     usual_models = {found.usual[seat]: "the default" for seat in EVERYBODY if seat in found.usual}
-    callable_models = found.callable_models(_MOST_LISTED) | usual_models
+    callable_models = found.callable_models(_MAX_LISTED) | usual_models
     models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in callable_models.items())
     stand_in = (_stand_in(seat, found), "a stand-in: calls no model, costs nothing")
     usual = (("", "the first judge's model, or a side's where no model judges"),) if seat == RAPPORTEUR else ()
@@ -354,7 +354,7 @@ def default_of(seat: str, format: Format, found: FoundModels) -> str:
     return "" if seat == RAPPORTEUR else found.usual.get(seat) or _stand_in(seat, found)
 
 
-def more_fields(format: Format) -> list[FormField]:
+def more_fields(format: Format) -> list[SettingField]:
     """The fields of the settings that most people leave as they are."""
     found = []
     for name, text in SETTING_TEXTS.items():
@@ -368,7 +368,7 @@ def more_fields(format: Format) -> list[FormField]:
         elif name == "first":
             kind, options = "choice", [("", "default"), *((side, format.name_of(side)) for side in format.sides)]
         if kind:
-            found.append(FormField(name, name.replace("_", " ").capitalize(), text.help, kind, tuple(options)))
+            found.append(SettingField(name, name.replace("_", " ").capitalize(), text.help, kind, tuple(options)))
     return found
 
 
@@ -444,12 +444,12 @@ def expected_cost(prepared: Prepared) -> str:
     return f"nothing: it is a rehearsal. The real debate: {found}" if prepared.rehearsal else found
 
 
-def by_field(complaints: list[str], known: Callable[[str], bool]) -> dict[str, list[str]]:
+def by_field(problems: list[str], known: Callable[[str], bool]) -> dict[str, list[str]]:
     """Problems by the field that they stand beside; under an empty name those of no field."""
     found: dict[str, list[str]] = {}
-    for complaint in complaints:
-        name, _, rest = complaint.partition(":")
+    for problem in problems:
+        name, _, rest = problem.partition(":")
         if name == "cast" and (seat := rest.strip().partition(":")[0].partition(",")[0]):
             name = f"cast.{seat}" if known(f"cast.{seat}") else name
-        found.setdefault(name if known(name) else "", []).append(complaint)
+        found.setdefault(name if known(name) else "", []).append(problem)
     return found

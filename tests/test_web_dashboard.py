@@ -1,4 +1,5 @@
-"""The desk in a browser: start, watch, read, compare, judge again and search, with the messages of the terminal."""
+"""The dashboard in a browser: start, watch, read, compare, judge again and search, with the messages of the
+terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from debate_orchestrator import fold, read_journal, render
 from debate_orchestrator.engine.api import find_risks
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.web import desk, folder
+from debate_orchestrator.web import dashboard, folder
 
 SETUP = {"topic": "Should we move to gRPC?", "rounds": "1"}
 NAME = "should-we-move-to-grpc.rehearsed"
@@ -24,7 +25,7 @@ NAME = "should-we-move-to-grpc.rehearsed"
 
 @pytest.fixture
 def visitor(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
-    """A user at the desk of an empty folder, where no model can be called."""
+    """A user at the dashboard of an empty folder, where no model can be called."""
     for name in [name for name in os.environ if name.endswith(("_API_KEY", "_AUTH_TOKEN"))]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(discovery, "available", lambda *_: [])
@@ -193,7 +194,7 @@ def test_what_was_agreed_to_is_what_runs(visitor: Visitor, monkeypatch: pytest.M
         shutil.copy(other, journal)
         return found
 
-    monkeypatch.setattr(desk, "find_risks", look_and_swap)
+    monkeypatch.setattr(dashboard, "find_risks", look_and_swap)
     sent = visitor.send(f"{address}/continue", {"agree": "yes", "risk": risks})
     said = visitor.until(address, "Paused") if sent.status_code == 303 else plain(sent.text)
 
@@ -214,7 +215,7 @@ def test_what_was_agreed_to_is_what_is_judged(visitor: Visitor, monkeypatch: pyt
         shutil.copy(f"{other}.journal.jsonl", f"{NAME}.journal.jsonl")
         return find_risks(settings)
 
-    monkeypatch.setattr(desk, "find_risks", look_and_swap)
+    monkeypatch.setattr(dashboard, "find_risks", look_and_swap)
     there = os.listdir()
     sent = visitor.send(f"{address}/judge", {"judges": "rehearse"})
 
@@ -241,7 +242,7 @@ def test_compare_search_and_judge_again(visitor: Visitor, monkeypatch: pytest.Mo
     assert visitor.get("/search?q=sides%20assumption").text.count("<mark>") >= 2
     assert "No places in" in visitor.text("/search?q=assumption%20zebra")
     assert "No places in" in visitor.text("/search?q=zebra")
-    monkeypatch.setattr(folder, "_MOST_FOUND", 2)
+    monkeypatch.setattr(folder, "_MAX_FOUND", 2)
     assert "more than 2 places" in visitor.text("/search?q=the")
 
     judged = visitor.send(f"{first}/judge", {"judges": "rehearse\nrehearse"}).headers["location"]
