@@ -109,6 +109,15 @@ def test_what_docstrings_mention_is_there(names: dict[Path, set[str]], members: 
         assert missing(text, members) | (set(_SEE.findall(text)) - names[path] - set(members)) == set(), path
 
 
+def test_the_glossary_is_short() -> None:
+    """The words that a user has to learn are at most fifteen, each once and with one sentence."""
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^\| \*\*(.+)\*\* \| (.+) \|$", page, re.MULTILINE)
+
+    assert len(entries) == page.count("| **") and 0 < len({word for word, _ in entries}) == len(entries) <= 15
+    assert [word for word, meaning in entries if not re.fullmatch(r"[A-Z](?:[^.]|\.(?! ))*\.", meaning)] == []
+
+
 def test_the_journals_page_names_the_fields_of_its_first_event() -> None:
     """The row on `opened` in docs/journal.md names every field of that event, and no other."""
     page = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")

@@ -145,7 +145,7 @@ def _replayed(event: Rejected | CallFailed) -> bool:
 
 
 def _problem_line(debate: DebateState, event: Rejected | CallFailed) -> str:
-    """Why a reply does not count or a call failed. A complaint may quote a reply that must stay hidden."""
+    """Why a reply does not count or a call failed. The problem may quote a reply that must stay hidden."""
     if isinstance(event, Rejected) and rapporteur.is_sealed(debate, schedule.turn(debate, event.turn)):
         return f"  {event.turn}: the reply was rejected."
     if isinstance(event, Rejected):

@@ -395,7 +395,7 @@ class BudgetChanged(FrozenModel):
 
 
 class RetryForChanged(FrozenModel):
-    """From here on a turn may be in trouble for so many seconds before the debate is paused."""
+    """From here on a turn's calls may fail or be silent for so many seconds before the debate is paused."""
 
     kind: Literal["retry_for_changed"] = "retry_for_changed"
     retry_for: float = Field(ge=0)

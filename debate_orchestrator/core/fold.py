@@ -78,7 +78,7 @@ def apply(debate: DebateState, event: Event) -> DebateState:
 
 
 def _after(debate: DebateState, event: Event) -> DebateState:
-    """The state after an event that it admits."""
+    """The state after an event that fits and changes it."""
     return _read_only(_changed(_copied(debate, event), event))
 
 
@@ -283,7 +283,7 @@ def _add(events: Mapping[str, Sequence[_V]], turn_id: str, event: _V) -> None:
 
 
 def _changed(debate: DebateState, event: Event) -> DebateState:
-    """The state under construction after an event that it admits."""
+    """The state under construction after an event that fits and changes it."""
     match event:
         case Noted():
             _append(debate.notes, event)

@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
 
 
 _ONCE = "A reply is sent back for this once only. What stays as it is stands in the report."
-"""The last complaint about a reply that has its shape and could be better, by which that reply is known."""
+"""The last problem of a reply that has its shape and could be better: by it such a reply is recognised."""
 
 
 class IssueList(FrozenModel):
@@ -196,7 +196,7 @@ def left_standing(debate: DebateState) -> list[str]:
 
 
 def resend_problems(turn: Turn, found: Sequence[str]) -> list[str]:
-    """The complaints with which a reply is sent back for its quality."""
+    """The problems with which a reply is sent back for its quality."""
     return [*(f"{turn.id}: {problem}" for problem in found), _ONCE]
 
 

@@ -129,7 +129,7 @@ class Settings(FrozenModel):
     retry_for: Annotated[
         float, Strict(), Field(ge=0), Setting("a number of seconds from 1 to 86,400", limits=(1, 86_400), group="calls")
     ] = 600.0
-    """Seconds that a turn may be in trouble (silent, refused by load, retried) before the debate is paused."""
+    """Seconds that a turn's calls may be silent, refused for load or retried before the debate is paused."""
     share_cache: Annotated[_Switch, Setting(group="calls", in_estimate=True)] = False
     """Whether calls that share a cached beginning wait until the first of them has begun to answer."""
     mirror: Annotated[

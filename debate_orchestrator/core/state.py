@@ -102,7 +102,7 @@ class DebateState:
     """Who fills the seats now."""
     max_cost: float | None
     retry_for: float
-    """Seconds that a turn may be in trouble now before the debate is paused."""
+    """Seconds that a turn's calls may be silent or retried now before the debate is paused."""
     reopened: int = 0
     """How often the debate was reopened."""
     closed_after: str | None = None

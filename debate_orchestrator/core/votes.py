@@ -12,7 +12,7 @@ from debate_orchestrator.core.values import FrozenModel
 
 
 class BallotReading(FrozenModel):
-    """What one ballot says, in the terms of the sides as they are."""
+    """What one ballot says, with the sides as they are."""
 
     model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 

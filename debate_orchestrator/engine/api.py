@@ -103,7 +103,7 @@ async def resume(
     Args:
         journal: path of the journal.
         max_cost: a new cap in US dollars; None keeps the old one.
-        retry_for: seconds that a turn may be in trouble from now on; None keeps what they were.
+        retry_for: seconds that a turn's calls may be silent or retried from now on; None keeps what they were.
         trust: consent to what the journal makes this program do beyond the debate: run commands, call servers by
             address, read files elsewhere, send prompts that did not ship with this package.
         on_event, on_text: as in `run`.

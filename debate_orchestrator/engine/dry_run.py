@@ -1,4 +1,4 @@
-"""Rehearsals of a format in memory: debates of every size, with every brief rendered, and their reports.
+"""Trial runs of a format in memory: debates of every size, with every brief rendered, and their reports.
 
 They find what reading the data and the templates can't show: a name that is missing in the first round alone, a ballot
 that the engine can't count, a report that can't be rendered. No model is called, and nothing is written.

@@ -1,4 +1,4 @@
-"""The check of a user's format: its data, its templates, and rehearsals of whole debates.
+"""The check of a user's format: its data, its templates, and trial runs of whole debates.
 
 `formats.validation` finds values that do not fit the model. This module finds what fits and still can't be debated by,
 and collects all errors, each with its file and line.

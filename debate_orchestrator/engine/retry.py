@@ -79,7 +79,7 @@ def next_delay(
         return None
     limit = retry_for if error.retry_for is None else min(retry_for, error.retry_for)
     jitter = chance()
-    # The exponent is capped because 2.0**1024 overflows; a debate may be left in trouble for days.
+    # The exponent is capped because 2.0**1024 overflows; a debate may be left to retry for days.
     seconds = min(FIRST * 2 ** min(failures - 1, 16), MAX_WAIT) * (0.5 + jitter / 2)
     seconds = min(seconds, limit / 4)  # with little time there is still more than one attempt
     if error.after is not None:

@@ -156,7 +156,7 @@ class _Call:
         """What has come of the answer under way."""
 
     async def reply(self) -> Reply | None:
-        """The provider's reply; None if the loop was told to stop. Paused when trouble outlasts `retry_for`."""
+        """The provider's reply; None if the loop was told to stop. Paused if calls still fail after `retry_for`."""
         runner = self._runner
         return await call_with_retry(
             self._send, runner.debate.retry_for, before=self._begin, on_failure=self._failed, stop=runner.stop

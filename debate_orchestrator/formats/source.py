@@ -112,7 +112,7 @@ def find(given: str) -> FormatFolder:
 
 def read_source(given: str) -> FormatSource:
     """A format by its name or path. BadFormat if there is none, BadFile if a file of it is not YAML; all other errors
-    are among its complaints."""
+    are among its problems."""
     folder = find(given)
     errors = _name_problems(folder)
     folders, layers = _chain(folder, errors)
@@ -259,7 +259,7 @@ def _texts(folder: FormatFolder, errors: list[str]) -> dict[str, str]:
 
 
 def _inherit(data: Mapping[str, Any], lines: Lines, folders: Sequence[FormatFolder], errors: list[str]) -> None:
-    """Names the templates that come from another format's folder by their path; complains of those that
+    """Names the templates that come from another format's folder by their path; finds those that
     are nowhere."""
     for keys, phase in phases(data):
         file = phase.get("template") or phase.get("name")

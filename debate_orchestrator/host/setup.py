@@ -56,7 +56,7 @@ def ask(
     path: str, given: Mapping[str, str], questions: Questionnaire, tell: Tell = ignore, wait: float = 0.0
 ) -> AskResult:
     """Takes `given` (key to answer; a moderator's turn to its reply's file) into the answers file at `path`, and says
-    what comes next. A bad answer is a complaint; the others are taken. Waits up to that many seconds for a moderator's
+    what comes next. A bad answer is a problem; the others are taken. Waits up to that many seconds for a moderator's
     reply that is due. `tell` gets a sentence for each file that was moved aside.
 
     Raises BadSettings if the debate of the file is open already, and no new topic is given."""

@@ -127,7 +127,7 @@ def take_step(
 ) -> StepResult:
     """Takes the replies in `given` (turn id to text) and in the folder, runs the seats that can be called, and lays out
     what is due then. `begun` says that the debate was opened just now, so that its first announcements are new. A reply
-    that can't be taken is a complaint; all others are taken."""
+    that can't be taken is a problem; all others are taken."""
     return _Stepper(debate, folder, permissions).step(given, one_agent=one_agent, begun=begun)
 
 

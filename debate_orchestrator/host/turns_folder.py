@@ -64,7 +64,7 @@ class TurnsFolder:
     def lay(self, place: TurnFiles, brief: str, earlier: Iterable[str] = ()) -> str | None:
         """Puts a brief in its place. An `earlier` brief of this turn is replaced; any other file there is moved aside,
         since it may have been edited. A reply that was there before the brief answers something else: it is moved aside
-        too, and the complaint about it is returned.
+        too, and the problem with it is returned.
         Raises BadFile if the brief can't be written."""
         if self._is_laid(place, brief):
             return None
@@ -115,7 +115,7 @@ class TurnsFolder:
             return []
 
     def refuse(self, place: TurnFiles, problems: list[str]) -> list[str]:
-        """Moves a reply that can't be taken aside, so that another can be awaited in its place. Returns the complaints
+        """Moves a reply that can't be taken aside, so that another can be awaited in its place. Returns the problems
         with its new name, and how to go on."""
         kept = self._move_aside(place.reply, "refused")
         return [*problems[:-1], f"{problems[-1]} It was kept as {kept}: correct it and save it as {place.reply}."]

@@ -109,7 +109,7 @@ class Brief(FrozenModel):
 
 
 def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code: Code | None = None) -> Brief:
-    """The brief of a turn that is due; a `former` reply that can't be used comes at the very end, with the complaints,
+    """The brief of a turn that is due; a `former` reply that can't be used comes at the very end, with its problems,
     and after it the `code` that the reply has to hold.
 
     Only for a due turn: a judge's brief made later would hold results that were counted since.

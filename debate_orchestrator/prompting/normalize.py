@@ -144,7 +144,7 @@ class _Reading:
         return keyed
 
     def _without_codes(self, fields: Shape, code: Code, keyed: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """A record without its codes, with a complaint about each that is missing, and one about the first field that
+        """A record without its codes, with a problem for each that is missing, and one for the first field that
         is not in its place."""
         names = list(fields)
         places = {name: f"right behind {before}" for before, name in pairwise(names)} | {names[0]: "first"}
@@ -161,7 +161,7 @@ class _Reading:
 
     def _keyed(self, value: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
         """A mapping with the keys that are meant. A key that is there twice, or that is unknown, stays, to be
-        complained about."""
+        reported."""
         known = {phrase(name): name for name in names}
         known |= {text: side for side in self.sides if side in names for text in self.sides[side]}
         meant = {key: key if key in known.values() else known.get(phrase(str(key))) for key in value}

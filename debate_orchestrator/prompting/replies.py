@@ -2,7 +2,7 @@
 
 A speech is taken as it is. A structured reply is read in three steps: `json_object` finds the object with the turn's
 code in what was said, `normalize` reads its values and looks for the code in all its places, and `check` refuses what
-then does not have the shape asked for, with all complaints at once. What the first two changed is recorded beside the
+then does not have the shape asked for, with all problems at once. What the first two changed is recorded beside the
 reply.
 """
 
@@ -66,7 +66,7 @@ def parse_reply(
 ) -> Spoke | Declined | Submitted:
     """The event that a reply amounts to. `code` is that of the brief that it answers. A reply after which no other is
     asked for is the `last`: it is not sent back for its quality alone. Neither is a person's, who is told before
-    handing it in. Raises BadReply, with every complaint, if it can't be used."""
+    handing it in. Raises BadReply, with every problem, if it can't be used."""
     recorded = reply.recorded
     if code is not None:
         asked = {"text": reply.code} if reply.code else {}

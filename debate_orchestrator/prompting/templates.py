@@ -1,4 +1,4 @@
-"""The sandbox that renders templates over plain data, and the checks that find mistakes in them beforehand.
+"""The sandbox that renders templates over plain data, and the checks that find problems in them beforehand.
 
 A template that travels with a debate is found before one of prompts/. `./piece.md.j2` is a neighbour in the same
 folder. Mistakes are reported as `FILE:LINE`.
@@ -401,7 +401,7 @@ def _unknown_names(
     reached: set[str],
     any_brief: frozenset[str],
 ) -> Iterator[str]:
-    """Complaints about names that a template, or one it leads to, uses and no such brief provides.
+    """Problems with names that a template, or one it leads to, uses and no such brief provides.
 
     A mistake in a shipped template is the user's if one of theirs includes it, and is then reported at that line, or
     else at `where`. Adds the templates that are reached to `reached`.

@@ -1,6 +1,6 @@
-"""What goes wrong between us and a server of models, and the error that each fault becomes.
+"""The errors for calls that fail: one for each way in which a server of models can fail.
 
-One treatment for each fault, the same for every library: a TransientError is retried for a while, Paused stops the
+Each failure is treated alike, whatever the library: a TransientError is retried for a while, Paused stops the
 debate until something outside has changed, ProviderFailed until the setup has. docs/faults.md has the whole table, and
 the tests follow it row by row.
 """

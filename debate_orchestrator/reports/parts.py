@@ -86,7 +86,7 @@ class TurnReport(Part):
     text: str | None = None
     """A speech as others heard it, or why a side declined; null for a reply with fields."""
     fields: dict[str, Any] | None = None
-    """A structured reply, in the terms of the sides as they are, mirrored or not; null for a speech, and where no valid
+    """A structured reply, with the sides as they are, mirrored or not; null for a speech, and where no valid
     reply came."""
     shape: Shape = Field(default={}, exclude=True)
     mirrored: bool = False
@@ -160,7 +160,7 @@ class RoundReport(Part):
 
 
 class BallotResult(Part):
-    """What one ballot says, in the terms of the sides as they are."""
+    """What one ballot says, with the sides as they are."""
 
     winner: str
     """A side, `tie`, `consensus` or `no decision`."""

@@ -149,7 +149,7 @@ class ReviewForm:
         return {name: whole[name].model_copy(update={"optional": False}) for name in names if name in whole}
 
     def problems(self, value: Mapping[str, Any], where: str = "") -> list[str]:
-        """Every complaint about a value as a ballot on this debate; empty when it will do."""
+        """Every problem of a value as a ballot on this debate; empty if it has none."""
         given = {"before": None, "after": None, **_plain(value)}
         found = schema.check(self.shape, given, self.shape_context, where)
         name, day = given.get("reviewer"), given.get("date")
@@ -161,7 +161,7 @@ class ReviewForm:
         return found
 
     def ballot(self, value: Mapping[str, Any]) -> Review:
-        """The ballot that a value is, about which there is no complaint."""
+        """The ballot that a value without problems is."""
         given = {"before": None, "after": None, **_plain(value)}
         parts = {int(n): part for n, part in given.get("rounds", {}).items()}
         marks = {
@@ -296,7 +296,7 @@ class GatheredReviews(FrozenModel):
 
     counted: tuple[Review, ...] = ()
     left_out: tuple[str, ...] = ()
-    """Why others do not count, a complaint each, which begins with the file's name."""
+    """Why others do not count: one problem each, which begins with the file's name."""
 
 
 def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
@@ -391,7 +391,7 @@ def must_be_free(folder: str, reviewer: str) -> None:
 
 
 def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
-    """Files a ballot about which there is no complaint, and takes its draft away; its path. BadFile if there is
+    """Files a ballot without problems and removes its draft; returns its path. BadFile if there is
     one by that name."""
     must_be_free(folder, value["reviewer"])
     path = path_of(folder, value["reviewer"])

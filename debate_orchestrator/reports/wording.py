@@ -255,7 +255,7 @@ def filler_in_place(text: str) -> str:
 
 
 def unwritten(debate: DebateState, turn: Turn) -> str:
-    """What is missing because no reply to a turn could be used, and why, in a sentence. A complaint may quote the
+    """What is missing because no reply to a turn could be used, and why, in a sentence. The problem may quote the
     reply, so it is left out of a turn that must stay hidden."""
     rejected = debate.rejected[turn.id]
     replies = "the only reply" if len(rejected) == 1 else f"each of the {len(rejected)} replies"

@@ -395,7 +395,7 @@ def _notes(debate: DebateState, turn: Turn, event: events.Spoke | events.Decline
 
 
 def _failure(debate: DebateState, event: events.Rejected | events.CallFailed, *, sealed: bool = False) -> str:
-    """Why a call failed, or a reply does not count. Complaints may quote the reply; `sealed` leaves them out."""
+    """Why a call failed, or a reply does not count. The problems may quote the reply; `sealed` leaves them out."""
     if isinstance(event, events.CallFailed):
         return event.problem + ("" if event.wait is None else f" Asked again in {event.wait:.0f} s.")
     if not sealed:

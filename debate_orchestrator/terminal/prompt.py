@@ -235,7 +235,7 @@ def matching_choice(question: Question, typed: str) -> str:
 
 
 def unknown_choice(question: Question) -> str:
-    """The complaint about an answer that is none of the choices."""
+    """What to say about an answer that is none of the choices."""
     return f"Choose one of: {', '.join(f'{n} {value}' for n, (value, _) in enumerate(question.choices, 1))}."
 
 

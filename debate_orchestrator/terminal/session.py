@@ -39,7 +39,7 @@ from debate_orchestrator.util.terminal_text import Back
 _SHOWN_LATE = 0.5
 """Seconds after which the person is told what is waited for."""
 _PATIENCE = 60.0
-"""Seconds that a call may be in trouble while a person waits for it."""
+"""Seconds that a call may be silent or retried while a person waits for it."""
 _CAST = "cast"
 Changes = Callable[[str], dict[str, Any]]
 """What is typed, to the answers that it would give; empty where it would not do."""

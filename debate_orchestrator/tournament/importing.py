@@ -364,7 +364,7 @@ class _Collector:
         return debate
 
     def _time(self, text: str, row: JudgeRow) -> str:
-        """A time in one form; empty, with a complaint, where it can't be read. One without a zone is UTC."""
+        """A time in one form; empty, with a problem, where it can't be read. One without a zone is UTC."""
         number = _finite(text)
         try:
             if number is not None:

@@ -154,7 +154,7 @@ def _belonging(
             if debate.name in scheduled and tournament:
                 tournament.must_belong(scheduled[debate.name], [entry.event for entry in debate.entries])
             elif line is None or not (isinstance(opened, Opened) and opened.seed == line.get("seed", opened.seed)):
-                raise BadFile(f"{name_of(debate.path)} is no journal of a debate of the schedule.")
+                raise BadFile(f"{name_of(debate.path)} is not the journal of a scheduled debate.")
             belonging.append(debate)
         except BadFile as error:
             notes.append(f"A journal is left out: {error.problems[0].partition(' Try: ')[0]}")

@@ -85,7 +85,7 @@ class DebateRow(FrozenModel):
 
 
 class BallotRow(FrozenModel):
-    """One ballot of one judge, in the terms of the sides as they are."""
+    """One ballot of one judge, with the sides as they are."""
 
     kind: Literal["ballot"] = "ballot"
     debate: str
@@ -178,7 +178,7 @@ def check_sizes(ballots: Iterable[BallotRow], where: str) -> None:
             raise BadFile(f"{where}: a ballot on the debate {debate} has more scores; at most {allowed}.")
         key = (ballot.debate, ballot.judge, ballot.turn, ballot.final, ballot.mirrored, ballot.repeat)
         if key in seen:
-            raise BadFile(f"{where}: a ballot on the debate {debate} stands twice.", hint="import the data again")
+            raise BadFile(f"{where}: a ballot on the debate {debate} appears twice.", hint="import the data again")
         seen.add(key)
 
 

@@ -113,7 +113,7 @@ class JournalStore(Protocol):
 
 
 OnChange = Callable[[ScheduledDebate, DebateStatus, Event | None], None]
-"""Called with each event of a debate, and without one when its standing changes."""
+"""Called with each event of a debate, and without one when its status changes."""
 
 
 class TournamentRun:
@@ -170,7 +170,7 @@ class TournamentRun:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Runs the debates that are left until there are none, or `stop` is set. What prevented others is in their
-        standings. A debate that stopped is tried again as long as others are completed meanwhile."""
+        status. A debate that stopped is tried again as long as others are completed meanwhile."""
         try:
             with collection_seldom():
                 await self._run(stop)

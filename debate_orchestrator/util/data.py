@@ -106,7 +106,7 @@ def read_text(path: str | os.PathLike[str], most: int, *, follow: bool = True) -
 
 
 def _regular(path: str, flags: int) -> int:
-    """Opens a regular file, or a folder (of which `open` then complains).
+    """Opens a regular file, or a folder (for which `open` then raises an error).
 
     Raises OSError for a pipe, which may block; for a device, which may have no end; for the kernel's own files, such
     as /proc/self/environ with its keys; and if the path can't be resolved.

@@ -16,7 +16,7 @@
         │   ├── ReplyPending   a call goes on at the provider, and a later run takes its answer
         │   └── TransientError  a call got no answer, and another attempt may get one: it is retried for a while
         └── ProviderFailed      it will fail again until the cause is removed
-            └── JournalWriteError the journal can't take a line for now
+            └── JournalWriteError the disk is full or the journal can't be written for now
 
 Every error carries all its problems at once. A problem is one plain sentence on what is wrong, then, where there is
 one, what to try: `Try: name another output.` The command line maps these classes to exit codes.

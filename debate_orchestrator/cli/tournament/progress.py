@@ -66,7 +66,7 @@ class Progress:
         return len(self._asked) * 60 / max(1.0, min(_RATE, now - self._began))
 
     def numbers(self, run: TournamentRun) -> RunCounts:
-        """How far a run is, by its standings and what was counted."""
+        """How far a run is, by the status of its debates and what was counted."""
         counts = Counter(debate_status.status for debate_status in run.statuses.values())
         left = counts["waiting"] + counts["running"] + counts["stopped"]
         seconds = time.monotonic() - self._began

@@ -268,7 +268,7 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
 
 
 def _print_event(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
-    """Prints one event, or a new standing, as a line of JSON. What was said is in the journals."""
+    """Prints one event, or a new status, as a line of JSON. What was said is in the journals."""
     if event is None:
         print_line({"debate": debate.id, "standing": debate_status._asdict()})
         return
