@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from debate_orchestrator.cli.output import remark
+from debate_orchestrator.engine.retry import UnsavedEvents
 
 STOPPING = "Stopping: answers under way are awaited, since they are paid for. Ctrl-C again leaves them."
 
@@ -65,4 +66,23 @@ def stopped_in_order(
         leave()
 
     with handled_signals(interrupted, terminated):
+        yield interruption
+
+
+@contextmanager
+def calls_stopped_in_order(stop: asyncio.Event, unsaved: UnsavedEvents, said: str = STOPPING) -> Iterator[Interruption]:
+    """As `stopped_in_order`, for calls that the running task awaits. The first Ctrl-C sets `stop` and gives up what
+    waits for room on the disk; the second one and SIGTERM leave the block with what is under way."""
+    task = asyncio.current_task()
+
+    def stop_calls() -> None:
+        unsaved.give_up()
+        stop.set()
+
+    def leave() -> None:
+        stop_calls()
+        if task:
+            task.cancel()
+
+    with stopped_in_order(stop_calls, leave, said) as interruption, suppress(asyncio.CancelledError):
         yield interruption

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import cap
-from debate_orchestrator.cli.interrupts import stopped_in_order
+from debate_orchestrator.cli.interrupts import calls_stopped_in_order
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Event
@@ -164,18 +164,8 @@ def _documents(card: Data, report: str) -> dict[str, str]:
 
 async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     """Asks until done or interrupted. The first Ctrl-C waits for the answers under way, the second one leaves them."""
-
-    stop, task, unsaved = asyncio.Event(), asyncio.current_task(), UnsavedEvents(remark)
+    stop, unsaved = asyncio.Event(), UnsavedEvents(remark)
     failures: list[ExternalError] = []
-
-    def stop_asking() -> None:
-        unsaved.give_up()
-        stop.set()
-
-    def leave() -> None:
-        stop_asking()
-        if task:
-            task.cancel()
 
     def on_event(debate: DebateState, event: Event) -> None:
         text = getattr(event, "problem", "")
@@ -187,7 +177,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
                 where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.recording.source}"
                 remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
-    with stopped_in_order(stop_asking, leave), suppress(asyncio.CancelledError):
+    with calls_stopped_in_order(stop, unsaved):
         failures = await run.run(stop, on_event, unsaved, _remember)
     if stop.is_set() and run.pending():
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)

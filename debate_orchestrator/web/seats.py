@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from starlette.exceptions import HTTPException
@@ -27,7 +27,17 @@ from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import Tokens, same
 from debate_orchestrator.web.live import AGAIN, EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, report_page
-from debate_orchestrator.web.runs import NOT_WAITING, Asking, Run, Runs
+from debate_orchestrator.web.runs import NOT_WAITING, Asking, People, Run, Runs
+
+
+class Visit(NamedTuple):
+    """A request for the page of a seat, and what it finds."""
+
+    request: Request
+    state: DebateState
+    run: Run | None
+    asking: Asking | None
+    """The turn that waits for the person."""
 
 
 class Seats:
@@ -64,8 +74,8 @@ class Seats:
     async def seat(self, request: Request) -> Response:
         """What a person in a seat sees: the turn that waits for them, or that none does."""
         _, state, run = await self._debate(request)
-        seat = request.path_params["seat"]
-        asking = run.people.of(seat) if run else None
+        asking = run.people.of(request.path_params["seat"]) if run else None
+        visit = Visit(request, state, run, asking)
         token = request.path_params["token"]
         sent = await form(request, token) if request.method == "POST" else {}
         size = sum(len(text) for name, text in sent.items() if name == "text" or name.startswith("field/"))
@@ -74,52 +84,41 @@ class Seats:
             raise HTTPException(413, problem)
         async with self._lock(token):
             if request.method != "POST":
-                return await self._page(request, state, run, asking, {}, [])
+                return await self._page(visit, {}, [])
             if asking is None or run is None or sent.get("turn") != asking.turn.id:
-                late = _written(sent)
-                return await self._page(request, state, run, asking, {}, [NOT_WAITING], late=late)
-            return await self._take(request, state, run, asking, sent)
+                return await self._page(visit, {}, [NOT_WAITING], late=_written(sent))
+            return await self._take(visit, run.people, asking, sent)
 
-    async def _take(
-        self, request: Request, state: DebateState, run: Run, asking: Asking, sent: Mapping[str, str]
-    ) -> Response:
+    async def _take(self, visit: Visit, people: People, asking: Asking, sent: Mapping[str, str]) -> Response:
         """Takes a reply, or shows what is wrong with it and what it does."""
         speech = asking.debate.shape(asking.turn) is None
         text = sent.get("text", "") if speech else await asyncio.to_thread(_reply_text, asking, sent)
         if sent.get("action") == "more":
-            return await self._page(request, state, run, asking, sent, [])
+            return await self._page(visit, sent, [])
         if text is None:
-            return await self._page(request, state, run, asking, sent, ["Some of it is missing: see below."])
+            return await self._page(visit, sent, ["Some of it is missing: see below."])
         remarks = await asyncio.to_thread(speech_remarks if speech else form_remarks, *asking[:2], text)
         if remarks and sent.get("sure") != "yes":
-            return await self._page(request, state, run, asking, sent, [], remarks)
+            return await self._page(visit, sent, [], remarks)
         if speech and not text.strip():
-            return await self._page(
-                request, state, run, asking, sent, ["Your speech is empty. Write it, then hand it in."]
-            )
+            return await self._page(visit, sent, ["Your speech is empty. Write it, then hand it in."])
         try:
-            await run.people.hand_in(asking, text)
+            await people.hand_in(asking, text)
         except BadReply as error:
-            return await self._page(request, state, run, asking, sent, error.problems)
-        return go_to(request.url.path)
+            return await self._page(visit, sent, error.problems)
+        return go_to(visit.request.url.path)
 
-    async def _page(self, *arguments: Any, late: str = "") -> Response:
+    async def _page(
+        self, visit: Visit, sent: Mapping[str, str], problems: list[str], remarks: Sequence[str] = (), late: str = ""
+    ) -> Response:
         """What `_rendered` makes, while other requests are served: what was heard may be long."""
-        return await asyncio.to_thread(self._rendered, *arguments, late=late)
+        return await asyncio.to_thread(self._rendered, visit, sent, problems, remarks, late)
 
     def _rendered(
-        self,
-        request: Request,
-        state: DebateState,
-        run: Run | None,
-        asking: Asking | None,
-        sent: Mapping[str, str],
-        problems: list[str],
-        remarks: list[str] | None = None,
-        *,
-        late: str = "",
+        self, visit: Visit, sent: Mapping[str, str], problems: list[str], remarks: Sequence[str], late: str
     ) -> Response:
         """The page; `late` is what was handed in for a turn that waits no longer."""
+        request, state, run, asking = visit
         seat, format = request.path_params["seat"], state.format
         side = seat if seat in format.sides else JUDGE
         values: dict[str, Any] = {"heard": [], "task": "", "limits": "", "questions": None}
@@ -153,7 +152,7 @@ class Seats:
             running=run is not None,
             sent=sent,
             problems=problems,
-            remarks=remarks or [],
+            remarks=remarks,
             late=late,
             **values,
         )

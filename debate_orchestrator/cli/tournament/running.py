@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.answers_and_flags import cap
-from debate_orchestrator.cli.interrupts import STOPPING, handled_signals, stopped_in_order
+from debate_orchestrator.cli.interrupts import STOPPING, calls_stopped_in_order, handled_signals
 from debate_orchestrator.cli.output import print_json, print_problems, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, details, print_line, shown, status_line
@@ -186,23 +186,13 @@ def _batches(tournament: Tournament, options: Options) -> Batches | None:
 
 async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, options: Options) -> bool:
     """Runs until done or interrupted; whether it was interrupted."""
-    stopping, task = asyncio.Event(), asyncio.current_task()
-
-    def stop() -> None:
-        unsaved.give_up()
-        stopping.set()
-
-    def leave() -> None:
-        stop()
-        if task:
-            task.cancel()
-
+    stop = asyncio.Event()
     said = f"{STOPPING} Batches under way are left to `resume`." if options.batch else STOPPING
-    with stopped_in_order(stop, leave, said) as interruption, suppress(asyncio.CancelledError):
+    with calls_stopped_in_order(stop, unsaved, said) as interruption:
         async with shown(
             lambda: progress.numbers(run), lambda: details(run, progress), quiet=options.quiet, events=options.events
         ):
-            await run.run(stopping)
+            await run.run(stop)
     return interruption.came
 
 
