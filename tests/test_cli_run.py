@@ -190,6 +190,7 @@ def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "16 calls, about" in ran.err and "$" in ran.err
     assert ran.out.startswith("Debate rehearsed.")
     assert "Rehearsed: stand-ins spoke" in report
+    assert "No winner: only stand-ins judged." in report and "prevailed" not in report
     assert {path.name for path in Path("r.rehearsed.turns").iterdir()} >= {
         "1.opening.a.brief.md",
         "final.dissent.judge.brief.md",
