@@ -123,7 +123,7 @@ class Views:
         waits = run is not None or self._site.queue.place(path) > 0
         rules, setup = state.format, state.opened.settings
         described = _result(path, state) if state.complete else "; ".join(setup.positions.values())
-        return html_response(
+        page = html_response(
             "public/debate.html.j2",
             site=self._site.rules.title,
             name=name,
@@ -138,9 +138,15 @@ class Views:
             described=one_line(described)[:300],
             rehearsal=_is_rehearsal(path),
             body=body,
-            listed=self._site.rules.listed,
             base=_base(request),
         )
+        return self._of_debate(page)
+
+    def _of_debate(self, response: Response) -> Response:
+        """An answer of one debate, which search engines leave out where the owner lists none."""
+        if not self._site.rules.listed:
+            response.headers["x-robots-tag"] = "noindex"
+        return response
 
     def status(self, path: str, debate: DebateState) -> str:
         """Where a debate stands, as HTML."""
@@ -170,19 +176,26 @@ class Views:
         if audience is None:
             return live.EventStream(None, lambda: [live.message("over", {})], visitor)
         _, state = await asyncio.to_thread(folder.load, path)
-        return live.EventStream(audience, lambda: [live.message("status", self.status(path, state))], visitor)
+
+        def first() -> list[bytes]:
+            if self._site.queue.audience(path) is not audience:  # it began meanwhile: pages load it
+                return [live.message("over", {})]
+            return [live.message("status", self.status(path, state))]
+
+        return live.EventStream(audience, first, visitor)
 
     async def report(self, request: Request) -> Response:
         """The report, as `debate report` writes it."""
         path = self._found(request)
-        return own_page(str(await self._rendering(request, "report", path, lambda: render(path, "html"))))
+        page = str(await self._rendering(request, "report", path, lambda: render(path, "html")))
+        return self._of_debate(own_page(page))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
         path = self._found(request)
         made = await self._rendering(request, "card", path, lambda: _card(path, self._site.rules.title))
         assert isinstance(made, bytes)
-        return png(made)
+        return self._of_debate(png(made))
 
     async def _rendering(self, request: Request, kind: str, path: str, make: Callable[[], Rendering]) -> Rendering:
         """What is made of a journal as it is now."""
@@ -255,5 +268,5 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
         Route("/d/{name}/card.png", views.card),
     ]
     handlers: dict[Any, Any] = {DebateError: failed, HTTPException: failed}
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    app = pages.application(routes, lifespan, handlers)
     return Guard(app, hosts=hosts, admit=requests.admit, largest_body=MAX_FORM_SIZE)
