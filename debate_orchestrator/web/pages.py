@@ -131,10 +131,11 @@ def own_page(page: str) -> HTMLResponse:
 
 
 def foreign_page(page: str) -> HTMLResponse:
-    """A page that may be anyone's. It runs nothing, leads nowhere by itself, and has no origin. Its address may become
-    known to other sites, which a page can see to, so that must hold nothing but a token of its own."""
+    """A page that may be anyone's. It runs nothing, leads nowhere by itself, opens no window, which could then replace
+    this page, and has no origin. Its address may become known to other sites, which a page can see to, so that must
+    hold nothing but a token of its own."""
     headers = {
-        "content-security-policy": f"{_REPORT_POLICY}; sandbox allow-popups allow-popups-to-escape-sandbox",
+        "content-security-policy": f"{_REPORT_POLICY}; sandbox",
         "referrer-policy": "no-referrer",
         "cross-origin-opener-policy": "unsafe-none",  # browsers refuse a sandboxed page that asks for more
     }

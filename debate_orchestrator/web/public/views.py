@@ -16,14 +16,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.api import render
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import DebateError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
 from debate_orchestrator.web.guard import Guard, is_https
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, png
-from debate_orchestrator.web.public import visitors
+from debate_orchestrator.web.public import renderings, visitors
 from debate_orchestrator.web.public.renderings import Rendering, Renderings
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
 from debate_orchestrator.web.public.visitors import Refusal, Requests
@@ -185,9 +184,9 @@ class Views:
         return live.EventStream(audience, first, visitor)
 
     async def report(self, request: Request) -> Response:
-        """The report, as `debate report` writes it."""
+        """The report."""
         path = self._found(request)
-        page = str(await self._rendering(request, "report", path, lambda: render(path, "html")))
+        page = str(await self._rendering(request, "report", path, lambda: renderings.report(path)))
         return self._of_debate(own_page(page))
 
     async def card(self, request: Request) -> Response:
