@@ -40,7 +40,7 @@ from debate_orchestrator.web import blocks, folder, reviewing
 from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
-from debate_orchestrator.web.runs import Runs, must_be_among, question
+from debate_orchestrator.web.runs import Runs, must_be_among, question, written_here
 
 _MAX_COMPARED = 20
 """Debates side by side on one page."""
@@ -166,7 +166,7 @@ class Dashboard:
         """Opens the debate and runs it. What was paid for its positions is on record, however the browser leaves."""
         opening = asyncio.ensure_future(open_debate(prepared.settings, rehearse=prepared.rehearsal, people=True))
         files = await asyncio.shield(opening)
-        self._runs.start(files.journal)
+        self._runs.start(files.journal, written_here)
         return go_to(self._address_of(files.journal))
 
     async def with_slash(self, request: Request) -> Response:
@@ -290,7 +290,7 @@ class Dashboard:
                 return files
 
         files = await asyncio.to_thread(write_journal)
-        self._runs.start(files.journal)
+        self._runs.start(files.journal, written_here)
         return go_to(self._address_of(files.journal))
 
 
