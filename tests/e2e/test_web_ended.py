@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -43,9 +44,23 @@ def respond(asked: local_http.Asked) -> local_http.Answer:
     return 200, {"content-type": "text/html"}, [PAGE]
 
 
-def test_a_page_takes_nothing_from_what_takes_its_address(folder: Path, context: Any) -> None:  # noqa: F811
+def refuse(asked: local_http.Asked) -> local_http.Answer:
+    """What a program answers that has no such page."""
+    return 404, {"content-type": "text/html"}, [PAGE]
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [(respond, "The server of this page has ended"), (refuse, "This page no longer follows the debate")],
+)
+def test_a_page_takes_nothing_from_what_takes_its_address(
+    folder: Path,  # noqa: F811
+    context: Any,  # noqa: F811
+    answer: Callable[[local_http.Asked], local_http.Answer],
+    shown: str,
+) -> None:
     """The page of a seat and that of the dashboard say that their server has ended, load and show nothing of the other
-    program's, and what was typed stays."""
+    program's, send it nothing, and what was typed stays."""
     with served(folder) as (address, _):
         window = context.new_page()
         fill_in(window, address, people="a")
@@ -57,9 +72,9 @@ def test_a_page_takes_nothing_from_what_takes_its_address(folder: Path, context:
         titles = [window.title(), person.title()]
     server = urlsplit(address)
     assert server.hostname is not None and server.port is not None
-    with local_http.answering(respond, server.hostname, server.port):
+    with local_http.answering(answer, server.hostname, server.port):
         for one in (window, person):
-            one.get_by_text("The server of this page has ended").wait_for()
+            one.get_by_text(shown).wait_for()
         assert [window.title(), person.title()] == titles
         assert "Taken over" not in window.inner_text("body") + person.inner_text("body")
         assert person.get_by_label("Your speech").input_value() == "Half of a speech"
