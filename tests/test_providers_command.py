@@ -154,6 +154,15 @@ def test_too_much(program: Callable[[str], str]) -> None:
     assert len(ask(program(f"print('x' * {replies.MAX_SIZE - 1})")).text) == replies.MAX_SIZE - 1
 
 
+def test_too_much_on_its_standard_error(program: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that floods its standard error is ended, and what it had said is kept."""
+    monkeypatch.setattr(command, "LIMITS", command.LIMITS._replace(stderr=1_000_000))
+    script = "import sys; print('so far', flush=True)\nwhile True: sys.stderr.write(' ' * 10_000)"
+    with pytest.raises(TransientError, match="more than 1,000,000 bytes on its standard error") as raised:
+        ask(program(script))
+    assert isinstance(raised.value.partial, Reply) and raised.value.partial.text == "so far"
+
+
 def test_secrets_stay_secret(program: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     """No secret of the environment that a program is given gets into a complaint, whole or in part."""
     monkeypatch.setenv("DEBATE_COMMAND_ENV", "MY_API_KEY,DEPLOY_SECRET,LONG_TOKEN")

@@ -334,15 +334,20 @@ class StreamRedactor:
         """Takes the next piece, and passes on what is certainly no secret; an empty text if nothing is."""
         if len(_learned) != self._learned:  # with the request that this answers
             self._renew()
-        self._held.append(piece)
         if self._withheld:
+            self._held.append(piece)
             self._on_text("")
             return
+        # Nothing that can't be seen changes what is held, and of much of it one space says as much.
+        visible = clean(piece, "")
+        if not visible and self._length > _MUCH:
+            piece = "" if self._held[-1] == " " else clean(piece, " ")
+        if piece:
+            self._held.append(piece)
         self._length += len(piece)
         sure = ""
-        # Nothing that can't be seen changes what is held. Much is looked at again only when it has doubled, so that the
-        # time for all pieces grows with their length.
-        if self._length >= self._enough and clean(piece, ""):
+        # Much is looked at again only when it has doubled, so that the time for all pieces grows with their length.
+        if self._length >= self._enough and visible:
             sure, left = self._redact.split("".join(self._held))
             self._held, self._length = [left], len(left)
             self._enough = 2 * self._length if self._length > _MUCH else 0
