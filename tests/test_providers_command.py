@@ -374,6 +374,19 @@ def test_a_program_that_ends_its_supervisor_ends_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone tells a process that its parent has ended")
+def test_a_program_that_stops_its_supervisor_does_not_outlive_us(tmp_path: Path) -> None:
+    """A program that stops the process which watches over it ends too when our process is killed."""
+    pid = tmp_path / "pid"
+    line = f"kill -STOP $PPID; echo $$ > {shlex.quote(str(pid))}; trap '' TERM; echo on; sleep 60; sleep 60"
+    words = [sys.executable, "-c", ENDS_WITH_US, f"command:sh -c {shlex.quote(line)}"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=Path(__file__).parent) as ours:
+        assert ours.stdout is not None and ours.stdout.readline() == b"on\n"
+        ours.kill()
+    assert gone(int(pid.read_text(encoding="utf-8")))
+
+
+@pytest.mark.slow
 def test_a_child_in_the_background_ends_with_its_program(program: Callable[[str], str], tmp_path: Path) -> None:
     """What a program left running in its process group, with its output let go of, ends when the program has ended."""
     pid = tmp_path / "pid"
