@@ -189,12 +189,14 @@ def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "16 calls, about" in report
 
 
-def test_a_brief_on_a_full_disk(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no brief can be written since the disk is full, the debate stops and goes on once there is room."""
+@pytest.mark.parametrize(("file", "turns"), [("1.verdict.judge.brief.md", 2), ("r.rehearsed.md", 5)])
+def test_a_file_on_a_full_disk(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch, file: str, turns: int) -> None:
+    """Where a brief or the report can't be written since the disk is full, the same debate goes on once there is
+    room."""
     whole = files._temporary
 
     def full(target: Path, data: bytes, mode: int | None) -> str:
-        if "1.verdict" in target.name:
+        if target.name == file:
             raise OSError(errno.ENOSPC, "No space left on device")
         return whole(target, data, mode)
 
@@ -204,8 +206,9 @@ def test_a_brief_on_a_full_disk(debate: Run, here: Path, monkeypatch: pytest.Mon
 
     assert ran.code == 4
     assert "(No space left on device). Try: make room on the disk." in ran.err and "another output" not in ran.err
-    assert "2 turns saved. Go on with `debate resume r.rehearsed.journal.jsonl`" in ran.err
+    assert f"{turns} turns saved. Go on with `debate resume r.rehearsed.journal.jsonl`" in ran.err
     assert debate("resume", "r.rehearsed.journal.jsonl").code == 0
+    assert Path("r.rehearsed.md").exists()
 
 
 def test_a_program_may_read_the_end(debate: Run, server: Server) -> None:

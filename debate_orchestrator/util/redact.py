@@ -29,6 +29,8 @@ KEY = "[key]"
 _MIN_KEY_LENGTH = 4
 _MUCH = 1_000
 """Characters held back from which on they are not looked at again with each piece."""
+_MAX_HELD = 100_000
+"""Characters held back from which on those that can't be seen are dropped: no text is laid out with so many."""
 _SHORT = 100
 """Characters of a text up to which it is likely to come again, such as the name of a model."""
 _WORD = 16
@@ -338,9 +340,9 @@ class StreamRedactor:
             self._held.append(piece)
             self._on_text("")
             return
-        # Nothing that can't be seen changes what is held, and of much of it one space says as much.
+        # Nothing that can't be seen changes what is held, and of very much of it one space says as much.
         visible = clean(piece, "")
-        if not visible and self._length > _MUCH:
+        if not visible and self._length > _MAX_HELD:
             piece = "" if self._held[-1] == " " else clean(piece, " ")
         if piece:
             self._held.append(piece)
