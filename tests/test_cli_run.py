@@ -169,6 +169,18 @@ def test_another_model_can_take_over(debate: Run, server: Server) -> None:
     assert "claude-opus-5" in Path("r.md").read_text(encoding="utf-8")
 
 
+def test_going_on_without_a_key(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that is missing is told of before anything is written, and the journal stays as it is."""
+    server.problem = lambda request, n: {"status": 404}
+    debate("run", *SETUP, "--rounds=1")
+    before = Path(J).read_bytes()
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    ran = debate("resume", J, "--judge=anthropic:claude-opus-5")
+
+    assert ran.code == 2 and "needs a key" in ran.err
+    assert Path(J).read_bytes() == before
+
+
 def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With stand-ins no model is called: every brief is laid out, the estimate is of the real cast, all is marked."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
@@ -180,6 +192,7 @@ def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "16 calls, about" in ran.err and "$" in ran.err
     assert ran.out.startswith("Debate rehearsed.")
     assert "Rehearsed: stand-ins spoke" in report
+    assert "No winner: only stand-ins judged." in report and "prevailed" not in report
     assert {path.name for path in Path("r.rehearsed.turns").iterdir()} >= {
         "1.opening.a.brief.md",
         "final.dissent.judge.brief.md",

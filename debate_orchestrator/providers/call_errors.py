@@ -23,7 +23,7 @@ from debate_orchestrator.util.sanitize import one_line
 TRIES = 2
 """Calls after which a server that sends too much, or a program that fails, is likely to do so always. Each call may
 cost money."""
-REASSIGN = "`debate resume JOURNAL --a, --b or --judge MODEL`"
+REASSIGN = "another model, by --a, --b or --judge MODEL"
 _QUOTED = 300
 _UNREACHED = 20.0
 """Seconds after which a server that never answered is likely not to be there."""
@@ -55,7 +55,7 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
     if status == 402 or (status in (200, 400, 403, 429) and any(sign in lowered for sign in _OUT_OF_CREDIT)):
         return Paused(f"{who} has no credit left: {reason}. Try: add credit, then resume.")
     if status == 413 or (status in (200, 400, 422) and any(sign in lowered for sign in _TOO_LONG)):
-        hint = f"Try: give the seat to a model with a larger context: {REASSIGN}."
+        hint = f"Try: {REASSIGN}, with a larger context."
         return ProviderFailed(f"{who}: the transcript does not fit its context: {reason}. {hint}")
     if status in (408, 409, 425, 429) or status >= 500 or status == 200:
         return TransientError(
@@ -65,7 +65,7 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
         names = " or ".join(servers.key_names(who)) or "the environment (`debate models` names the variable)"
         return ProviderFailed(f"{who} refused the key: {reason}. Try: set the key in {names}, then resume.")
     if status == 404:
-        return ProviderFailed(f"{who}: model or address unknown: {reason}. Try: resume with another: {REASSIGN}.")
+        return ProviderFailed(f"{who}: model or address unknown: {reason}. Try: {REASSIGN}.")
     return ProviderFailed(f"{who} refused the request: {reason}.")
 
 

@@ -95,7 +95,7 @@ class Command:
 
     def _not_run(self, error: Exception) -> ProviderFailed:
         reason = f"{type(error).__name__}: {error}"
-        return ProviderFailed(f"{self.name} can't be run: {reason}. Try: resume with another: {call_errors.REASSIGN}.")
+        return ProviderFailed(f"{self.name} can't be run: {reason}. Try: {call_errors.REASSIGN}.")
 
     def _read(self, run: _Run, code: int | None) -> Reply:
         """The reply of a program that has ended."""

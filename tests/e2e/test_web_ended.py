@@ -8,18 +8,24 @@ from urllib.parse import urlsplit
 
 import local_http
 import pytest
+from public_server import served_public
 
 from .test_browser import page  # noqa: F401
-from .test_web import context, fill_in, folder, served, watched  # noqa: F401
+from .test_web import context, fill_in, folder, let_go, served, watched  # noqa: F401
+from .test_web_public import spoken
 
 pytestmark = pytest.mark.slow
 
 PAGE = b"<title>Taken over</title><div data-changes data-turn='another'></div>"
+FRAGMENT = (
+    rb"<meta http-equiv='refresh' content='0;url=/own'><base href='/own/'><link rel='stylesheet' href='/own'>"
+    rb"<p id='taken'>Taken over<meta http-equiv='refresh' content='0;url=/own'></p><form action='/own'></form>"
+)
 EVENTS = b"""event: page
-data: "<p>Taken over</p>"
+data: "%(fragment)s"
 
 event: status
-data: "<p>Taken over</p>"
+data: "%(fragment)s"
 
 event: change
 data: {}
@@ -27,7 +33,7 @@ data: {}
 event: over
 data: {}
 
-"""
+""" % {b"fragment": FRAGMENT}
 
 
 def respond(asked: local_http.Asked) -> local_http.Answer:
@@ -58,3 +64,40 @@ def test_a_page_takes_nothing_from_what_takes_its_address(folder: Path, context:
         assert "Taken over" not in window.inner_text("body") + person.inner_text("body")
         assert person.get_by_label("Your speech").input_value() == "Half of a speech"
         assert person.get_by_role("button", name="Hand it in").is_disabled()
+
+
+def test_what_is_put_into_a_public_page_leads_nowhere(folder: Path, context: Any) -> None:  # noqa: F811
+    """A public page, whose visitors need no key, can't tell another server from its own. What that sends as part of
+    the debate neither loads another page nor changes where links and forms of this one lead."""
+    with served_public(folder, {"casts": {"slow": {**spoken(folder), "rounds": 1}}}) as server:
+        window = context.new_page()
+        window.goto(f"http://127.0.0.1:{server.port}/")
+        window.get_by_label("What is to be debated?").fill("Should we wait?")
+        window.get_by_role("button", name="Start the debate").click()
+        window.locator(".writing", has_text="First comes").first.wait_for()
+        title, address = window.title(), window.url
+    with local_http.answering(respond, "127.0.0.1", server.port):
+        window.locator("#debate", has_text="Taken over").wait_for()
+        window.wait_for_timeout(1_000)
+        assert (window.title(), window.url) == (title, address)
+        assert window.locator("main :is(meta, base, link, form)").count() == 0
+    let_go(folder)
+
+
+def test_the_page_of_a_strangers_tournament_opens_no_window(folder: Path, context: Any) -> None:  # noqa: F811
+    """A window with an opener could replace the page by another. Links in the page itself lead on."""
+    tournament = folder / "t"
+    tournament.mkdir()
+    (tournament / "tournament.json").write_text('{"imported": {}}', encoding="utf-8")
+    with local_http.answering(respond) as elsewhere, served(folder) as (address, _):
+        links = (
+            f'<a id="window" target="w" rel="opener" href="{elsewhere}">w</a> <a id="plain" href="{elsewhere}">p</a>'
+        )
+        (tournament / "index.html").write_text(links, encoding="utf-8")
+        window = context.new_page()
+        window.goto(f"{address}tournaments/t/report")
+        window.locator("#window").click()
+        window.wait_for_timeout(1_000)
+        assert context.pages == [window] and "/tournament/t/" in window.url
+        window.locator("#plain").click()
+        window.wait_for_url(f"{elsewhere}/")

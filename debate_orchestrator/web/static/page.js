@@ -9,6 +9,15 @@ const endWith = (place, stream) => {
   place.textContent = "The server of this page has ended, and another program answers at its address. What you typed stays here: copy it, and open the link of the new start.";
 };
 
+// HTML of a stream as it may be put into a page. A public page has no proof, so what could lead it elsewhere is left out.
+const fragment = (html) => {
+  const holder = document.createElement("template");
+  holder.innerHTML = html; // made by the server, where everything that was said is escaped
+  const leading = "meta, link, base, form, button, input, iframe, frame, object, embed, script, style";
+  for (const element of holder.content.querySelectorAll(leading)) { element.remove(); }
+  return holder.content;
+};
+
 // The live page of a debate: blocks as they come, and speeches while they are written.
 const debate = document.querySelector("[data-stream]");
 if (debate) {
@@ -19,9 +28,7 @@ if (debate) {
   stream.addEventListener("server", (event) => { proven = JSON.parse(event.data) === proof; });
   const listen = (kind, take) => stream.addEventListener(kind, (event) => { if (proven) { take(event); } else { endWith(status, stream); } });
   const place = (html) => {
-    const holder = document.createElement("template");
-    holder.innerHTML = html; // made by this server, where everything that was said is escaped
-    for (const block of [...holder.content.children]) {
+    for (const block of [...fragment(html).children]) {
       const turn = block.id.replace(/^turn-/, "");
       if (writing.has(turn)) { writing.get(turn).article.remove(); writing.delete(turn); }
       const before = document.getElementById(block.id);
@@ -32,7 +39,7 @@ if (debate) {
   listen("block", (event) => place(JSON.parse(event.data)));
   const close = document.querySelector("[data-close]");
   listen("status", (event) => {
-    status.innerHTML = JSON.parse(event.data);
+    status.replaceChildren(fragment(JSON.parse(event.data)));
     if (close) { close.hidden = !status.querySelector("[data-closable]"); }
   });
   listen("text", (event) => {
