@@ -17,7 +17,7 @@ from debate_orchestrator.core.events import Reply
 from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.limits import LIMITS, ProviderLimits
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
-from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.redact import redact_fragments
 from debate_orchestrator.util.sanitize import one_line
 
 TRIES = 2
@@ -27,14 +27,21 @@ REASSIGN = "another model, by --a, --b or --judge MODEL"
 _QUOTED = 300
 _UNREACHED = 20.0
 """Seconds after which a server that never answered is likely not to be there."""
+_HTTP_PARSER = "aiohttp.http_exceptions"
+"""The module of the exceptions with which the parser of HTTP fails."""
+_NOT_THERE = (
+    "connection refused", "connect call failed", "name or service not known", "no address", "getaddrinfo",
+    "nodename nor servname", "name resolution",
+)  # fmt: skip
 _OUT_OF_CREDIT = ("credit balance", "spend limit", "spending limit", "insufficient_quota", "insufficient credit")
 _TOO_LONG = ("prompt is too long", "context_length", "context length", "context window", "maximum context")
 
 
 def quote(text: object, longest: int = _QUOTED, *, end: bool = False) -> str:
     """Text of a server or a program as it may stand in an error: one line, its beginning or its `end`. It is redacted
-    before it is shortened, since half of a key would not be recognised later."""
-    line = one_line(redact(str(text)).encode("utf-8", "replace").decode()).strip()
+    before it is shortened, and parts of keys are hidden too: who sent it, or the library that read it, may have cut it.
+    """
+    line = one_line(redact_fragments(str(text)).encode("utf-8", "replace").decode()).strip()
     if len(line) <= longest:
         return line
     return f"...{line[-longest:]}" if end else f"{line[:longest]}..."
@@ -101,6 +108,33 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     except (ValueError, TypeError, OverflowError):
         return None
     return max(0.0, at - (time.time() if now is None else now))
+
+
+def cause(error: BaseException) -> BaseException:
+    """The innermost reason that says anything of an exception that a library wrapped."""
+    return next((reason for reason in reversed(_chain(error)) if str(reason)), error)
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """An exception, the one that it wraps, and so on."""
+    chain = [error]
+    while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None and inner not in chain:
+        chain.append(inner)
+    return chain
+
+
+def described(error: BaseException, reason: BaseException) -> str:
+    """The `reason` of an exception by its kind and its words. Of a parser of HTTP only the kind is told: it quotes the
+    line that it failed at, and cuts it, so that what stands of a key there would not be recognised."""
+    parsing = next((type(inner) for inner in reversed(_chain(error)) if type(inner).__module__ == _HTTP_PARSER), None)
+    return f"{parsing.__name__}: an answer that is not HTTP" if parsing else f"{type(reason).__name__}: {reason}"
+
+
+def is_refused_connection(error: BaseException) -> bool:
+    """Whether no server was reached: the host is unknown, or nothing listens there."""
+    reason = cause(error)
+    lowered = f"{type(reason).__name__} {reason}".lower()
+    return any(sign in lowered for sign in _NOT_THERE)
 
 
 class SilenceClock:
