@@ -19,7 +19,7 @@ from web_visitor import plain
 
 from debate_orchestrator import read_journal
 from debate_orchestrator.core.events import Opened
-from debate_orchestrator.reports.forms import read_checksum
+from debate_orchestrator.reports.report_files import read_checksum
 from debate_orchestrator.util.data import parse_mapping
 from debate_orchestrator.util.errors import (
     BadSettings,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.reports import forms
+from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.storage.paths import DebateFiles
@@ -98,7 +98,9 @@ def report(path: str) -> str:
     model servers, which it leaves out."""
     contents, debate = folder.load(path)
     reviews = gather_reviews(DebateFiles.of_journal(path).ballots, contents.entries)
-    return forms.rendered(_replaced(build_report(contents.entries, reviews), _without_addresses(debate)), ".html")
+    return report_files.rendered(
+        _replaced(build_report(contents.entries, reviews), _without_addresses(debate)), ".html"
+    )
 
 
 def _without_addresses(debate: DebateState) -> dict[str, str]:
