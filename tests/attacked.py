@@ -90,10 +90,10 @@ def answer(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
     if shape is not None:
         role = turn.role if turn.role in (JUDGE, CLERK) else f"reply of {turn.seat}"
         ballot = filled(shape, schedule.shape_context(debate, turn), lambda field: texts(f"{role}: {field}"))
-        return Submitted(turn=turn.id, data=ballot, reply=Reply(text="{}", brief="0" * 64, by="host"))
+        return Submitted(turn=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, by="host"))
     said = _spoken(debate, turn, texts(f"speech of {turn.seat}"))
     page = FoundPage(url=texts("page"))
-    return Spoke(turn=turn.id, reply=Reply(text=said, brief="0" * 64, by="host", found=(page,)))
+    return Spoke(turn=turn.id, reply=Reply(text=said, brief_digest="0" * 64, by="host", found=(page,)))
 
 
 def _spoken(debate: DebateState, turn: Turn, said: str) -> str:
@@ -105,9 +105,9 @@ def refusal(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
     """What a side says that declines."""
     said, shape = _spoken(debate, turn, texts(f"refusal of {turn.seat}")), debate.shape(turn)
     if shape is None:
-        return Declined(turn=turn.id, reply=Reply(text=said, brief="0" * 64, by="host"))
+        return Declined(turn=turn.id, reply=Reply(text=said, brief_digest="0" * 64, by="host"))
     ballot = dict.fromkeys(shape) | {"refused": True, "reason": fitting(said, shape["reason"])}
-    return Submitted(turn=turn.id, data=ballot, reply=Reply(text="{}", brief="0" * 64, by="host"))
+    return Submitted(turn=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, by="host"))
 
 
 def filled(shape: Shape, terms: ShapeContext, texts: Texts, place: str = "") -> dict[str, Any]:

@@ -73,7 +73,7 @@ def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterato
         said = puppets.reply(waiting, rounds=debate.rounds, strict=debate.opened.settings.strictness == "strict")
     text = said if isinstance(said, str) else json.dumps(said)
     for attempt in range(2):
-        reply = Reply(text=text, brief=str(attempt) * 64, by="host")
+        reply = Reply(text=text, brief_digest=str(attempt) * 64, by="host")
         try:
             yield replies.parse_reply(debate, turn, reply, None)
         except BadReply as error:

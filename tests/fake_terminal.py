@@ -11,7 +11,7 @@ import debates
 from wcwidth import iter_graphemes, wcswidth
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Asked, Event, Reply, Spoke
+from debate_orchestrator.core.events import BriefSent, Event, Reply, Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.terminal.display import Display
 from debate_orchestrator.terminal.live import Live
@@ -140,14 +140,14 @@ class Shown:
             self.live.on_event(self.debate, event)
 
     def ask(self, turn: str) -> None:
-        self.happen(Asked(turn=turn, brief="0" * 64, by="anthropic:m"))
+        self.happen(BriefSent(turn=turn, brief_digest="0" * 64, by="anthropic:m"))
 
     def on_text(self, turn: str, piece: str) -> None:
         self.live.on_text(schedule.turn(self.debate, turn), piece)
         self.live.paint()
 
     def speak(self, turn: str, text: str, **reply: Any) -> None:
-        self.happen(Spoke(turn=turn, reply=Reply(text=text, brief="0" * 64, by="anthropic:m", **reply)))
+        self.happen(Spoke(turn=turn, reply=Reply(text=text, brief_digest="0" * 64, by="anthropic:m", **reply)))
 
     @property
     def status(self) -> str:

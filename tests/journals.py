@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import (
-    Asked,
+    BriefSent,
     BudgetChanged,
     CallFailed,
     Declined,
@@ -79,14 +79,14 @@ def opened(**changes: Any) -> Opened:
 
 def said(text: str) -> Reply:
     """A reply with that text."""
-    return Reply(text=text, brief="0" * 64, by="host")
+    return Reply(text=text, brief_digest="0" * 64, by="host")
 
 
 def every_kind() -> list[Event]:
     """One event of every kind, in several scripts."""
     return [
         opened(),
-        Asked(turn="1.opening.a", brief="0" * 64, by="host"),
+        BriefSent(turn="1.opening.a", brief_digest="0" * 64, by="host"),
         Spoke(turn="1.opening.a", reply=said("Привет, 世界 👩‍🔬\u2028 and\nso on")),
         Declined(turn="1.opening.b", reply=said("לא")),
         Submitted(turn="1.verdict.judge", data={"scores": {"a": 7.5}, "é": [None, True, "\x00"]}, reply=said("{}")),

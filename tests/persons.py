@@ -51,7 +51,7 @@ ENTER, BACK, BREAK, UP, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\x15"
 CTRL_C, CTRL_D = "\x03", "\x04"
 _ENDING = (BACK, CTRL_C, CTRL_D, "\x1b[201~")
 BEST = {"a": "anthropic:claude-sonnet-5-5", "b": "anthropic:claude-sonnet-5-5", "judge": "anthropic:claude-opus-5-5"}
-NO_MODELS = FoundModels((Available(seat="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
+NO_MODELS = FoundModels((Available(spec="anthropic:MODEL", ready=False, about="no key"),), {}, BEST)
 TOPIC = "Tabs are better than spaces."
 SETUP = (TOPIC, "rehearse", "yes", "none")
 """Answers to every question up to the last confirmation, where no model is asked."""

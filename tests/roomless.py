@@ -13,7 +13,7 @@ from typing import Any
 
 from speakers import Speaker, begun, take_turns
 
-from debate_orchestrator.core.events import Asked
+from debate_orchestrator.core.events import BriefSent
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.retry import UnsavedEvents
@@ -51,7 +51,7 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
         make_room()
         asyncio.run(run())
     reading = read(journal.path)
-    asked = [event.turn for event in reading.events if isinstance(event, Asked)]
+    asked = [event.turn for event in reading.events if isinstance(event, BriefSent)]
     briefs = [brief.turn for brief in speaker.briefs]
     return {
         "complete": fold(reading.events).complete,

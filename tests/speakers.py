@@ -18,7 +18,7 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import drive, open_journal
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.provider import Piece, Provider
+from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
@@ -38,7 +38,7 @@ class Speaker:
     async def close(self) -> None:
         """Nothing is open."""
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         self.briefs.append(brief)
         self.speaking += 1
         self.most_at_once = max(self.most_at_once, self.speaking)
@@ -49,7 +49,7 @@ class Speaker:
             said = puppets.reply({"turn": brief.turn, "seat": brief.turn.rpartition(".")[2]}, rounds=self.rounds)
         said = reply_codes.coded(brief.messages[-1].parts[-1], said)
         on_text(said)
-        return Reply(text=said, brief=brief.digest, by=self.name, **self.more)
+        return Reply(text=said, brief_digest=brief.digest, by=self.name, **self.more)
 
 
 def begun(path: Path, judges: int = 1, rounds: int = 2, **more: Any) -> JournalWriter:

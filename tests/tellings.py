@@ -11,7 +11,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Context, Event, Opened
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import judges
+from debate_orchestrator.core.phases import judge_seats
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
@@ -63,7 +63,7 @@ def _by(opened: Opened, seat: str) -> str:
     """Who is cast for a seat."""
     role = seat.partition("-")[0]
     who = opened.cast[role]
-    return who[judges(len(who)).index(seat)] if role == "judge" else who[0]
+    return who[judge_seats(len(who)).index(seat)] if role == "judge" else who[0]
 
 
 def entries(made: list[Event]) -> list[Entry]:

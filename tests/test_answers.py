@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.settings import MAX_LINE_LENGTH, Settings
+from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Settings
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
 from debate_orchestrator.setup.answers import KEYS
@@ -83,7 +83,7 @@ def test_unknown_keys(key: Any) -> None:
         answers.settings_from(BASE | {key: 1}, RULES, "x.md")
 
 
-@pytest.mark.parametrize("topic", [None, "", "  \n", "\u200b\u202e", 7, ["x"], True, "x" * (MAX_LINE_LENGTH + 1)])
+@pytest.mark.parametrize("topic", [None, "", "  \n", "\u200b\u202e", 7, ["x"], True, "x" * (MAX_TOPIC_LENGTH + 1)])
 def test_what_is_no_topic(topic: Any) -> None:
     """A topic is a sentence that can be seen, of at most a thousand characters."""
     assert problems(BASE | {"topic": topic}) == ["topic"]
@@ -91,7 +91,7 @@ def test_what_is_no_topic(topic: Any) -> None:
 
 def test_a_topic_is_taken_word_for_word() -> None:
     """What the user wrote is kept as it is, up to the longest."""
-    for topic in ("Ist “x” < y? 🙂", "x" * MAX_LINE_LENGTH, "  spaced  "):
+    for topic in ("Ist “x” < y? 🙂", "x" * MAX_TOPIC_LENGTH, "  spaced  "):
         assert settle(topic=topic).topic == topic
 
 

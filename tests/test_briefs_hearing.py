@@ -15,7 +15,7 @@ from nasty import NASTY, texts
 from own_formats import EXTENDING, written
 from test_briefs import ESCAPES, block_of, shown, whole
 
-from debate_orchestrator.core.events import Asked, Context, Event, QuestionAsked
+from debate_orchestrator.core.events import BriefSent, Context, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Quotes
 from debate_orchestrator.core.state import DebateState
@@ -132,7 +132,7 @@ def test_a_brief_that_was_put_stays_as_it_was() -> None:
     debate = fold(played(until="1.challenge.a"))
     turn = debate.due[0]
     before = brief(debate, turn)
-    debate = apply(debate, Asked(turn=turn.id, brief=before.digest, by="host"))
+    debate = apply(debate, BriefSent(turn=turn.id, brief_digest=before.digest, by="host"))
     debate = apply(debate, QuestionAsked(question=WHY, to=("a", "b")))
     assert brief(debate, turn) == before
     assert MARK not in whole(brief(debate, debate.due[1]))

@@ -236,7 +236,7 @@ def test_keys_of_a_question_are_no_orders(server: Server) -> None:
         server.between = lambda request: 0.0
         assert viewer.see_end() == 0
     debate = fold(read(J).events)
-    assert (debate.questions, debate.closed_after, len(debate.replies)) == ((), None, 5)
+    assert (debate.questions, debate.ended_after, len(debate.replies)) == ((), None, 5)
 
 
 def test_an_early_end(server: Server) -> None:

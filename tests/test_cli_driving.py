@@ -13,7 +13,7 @@ from tellings import events, label
 
 from debate_orchestrator.cli import driving
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Asked, Opened, Rejected, Reopened, Spoke
+from debate_orchestrator.core.events import BriefSent, Opened, Rejected, Reopened, Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import JournalWriter, read
 
@@ -169,7 +169,7 @@ def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
     spoken = [event for event in read(J).events if isinstance(event, Spoke)]
     ran = debate("resume", J, "--rapporteur", STAND_IN, "--json")
     events = read(J).events
-    asked = [event.turn for event in events if isinstance(event, Asked)]
+    asked = [event.turn for event in events if isinstance(event, BriefSent)]
 
     assert ran.code == 0 and "No decision brief" not in ran.json["summary"]
     assert "It is too late for the list of issues and" in ran.json["summary"]
@@ -201,7 +201,10 @@ def test_an_older_debate_is_reopened(debate: Run) -> None:
     assert ran.code == 0 and ran.json["winner"] in ("a", "b", "tie")
     added = read(J).events[before:]
     assert isinstance(added[0], Reopened)
-    assert [event.turn for event in added if isinstance(event, Asked)] == ["final.verdict.judge", "final.dissent.judge"]
+    assert [event.turn for event in added if isinstance(event, BriefSent)] == [
+        "final.verdict.judge",
+        "final.dissent.judge",
+    ]
     assert debate("resume", J, "--quiet").code == 0
     assert len(read(J).events) == before + len(added)
 

@@ -10,7 +10,7 @@ import pytest
 from conftest import Run, finish
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Asked, EndedEarly
+from debate_orchestrator.core.events import BriefSent, EndedEarly
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.storage.journal import JournalWriter, read
 
@@ -104,10 +104,10 @@ def test_an_early_end_wants_no_speech_of_a_round_that_was_only_laid_out(opened: 
 def test_an_early_end_in_an_earlier_journal() -> None:
     """An event that does not name the phase means the last one in which a brief was put."""
     debate = fold(debates.played(until="2.constructive.a"))
-    asked = Asked(turn="2.constructive.a", brief="0" * 64, by="host")
+    asked = BriefSent(turn="2.constructive.a", brief_digest="0" * 64, by="host")
     named, unnamed = schedule.early_end(apply(debate, asked)), EndedEarly()
     ends = [apply(apply(debate, asked), event) for event in (named, unnamed)]
-    assert [end.closed_after for end in ends] == ["1.verdict.", "2.constructive."]
+    assert [end.ended_after for end in ends] == ["1.verdict.", "2.constructive."]
 
 
 def test_an_early_end_is_written_once(opened: Run) -> None:

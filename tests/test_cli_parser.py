@@ -19,7 +19,7 @@ from journals import ten_lines
 import debate_orchestrator
 from debate_orchestrator.cli.parser import VERBS, parse
 from debate_orchestrator.cli.progress import ProgressLines
-from debate_orchestrator.core.events import Asked, CallFailed
+from debate_orchestrator.core.events import BriefSent, CallFailed
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import must_be_new
 from debate_orchestrator.util.errors import BadJournal
@@ -114,7 +114,7 @@ def test_a_slow_turn(model: str, silent: str, capsys: pytest.CaptureFixture[str]
 
     async def watch() -> None:
         progress = ProgressLines(debate, signs=(0.1, 0.2))
-        progress(debate, Asked(turn=turn.id, brief="x", by=model))
+        progress(debate, BriefSent(turn=turn.id, brief_digest="x", by=model))
         await asyncio.sleep(0.2)
         progress.on_text(turn, "")
         await asyncio.sleep(0.2)

@@ -19,7 +19,7 @@ from conftest import Run, finish, hold
 from test_reports_verify import with_new_checksum
 from viewer import watching
 
-from debate_orchestrator.reports import forms
+from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.compare import ALIKE
 from debate_orchestrator.util import resources
 
@@ -196,7 +196,7 @@ def test_a_closed_pipe_is_no_error(finished: bytes) -> None:
 
 def reports_here() -> list[str]:
     """The reports that lie beside the journal."""
-    return [name for name in (f"report{ending}" for ending in forms.FORMS) if Path(name).exists()]
+    return [name for name in (f"report{ending}" for ending in report_files.FILE_TYPES) if Path(name).exists()]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from conftest import Run
 from messages_server import Server
 from started import started
 
-from debate_orchestrator.core.events import Asked, Spoke, Submitted
+from debate_orchestrator.core.events import BriefSent, Spoke, Submitted
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.spec import model_of
@@ -199,7 +199,7 @@ def test_killed_and_resumed(debate: Run, spec: Path, server: Server, how: int) -
     at_once = server.most_at_once
     ran = debate("tournament", "resume", "out")
     answers = [event.turn for path in journals() for event in read(path).events if isinstance(event, Spoke | Submitted)]
-    asked = sum(isinstance(event, Asked) for path in journals() for event in read(path).events)
+    asked = sum(isinstance(event, BriefSent) for path in journals() for event in read(path).events)
 
     assert ran.code == 0 and len(answers) == 6 * 8, ran.err
     assert asked - len(answers) <= (0 if how == signal.SIGINT else at_once)

@@ -13,7 +13,7 @@ import contests
 import pytest
 from postgres import Postgres
 
-from debate_orchestrator.core.events import Asked, Event, Opened
+from debate_orchestrator.core.events import BriefSent, Event, Opened
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament.cluster.database import Database, opened
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, Exchange
@@ -56,7 +56,7 @@ async def unheard_of(database: Database, worker: int) -> None:
 
 
 def asked(n: int) -> Event:
-    return Asked(turn=f"1.opening.{'ab'[n % 2]}", brief=f"{n:064}", by=contests.OPUS, called=True)
+    return BriefSent(turn=f"1.opening.{'ab'[n % 2]}", brief_digest=f"{n:064}", by=contests.OPUS, called=True)
 
 
 def test_a_worker_that_lost_its_lease_writes_nothing(here: Path, url: str) -> None:

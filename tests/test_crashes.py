@@ -15,7 +15,7 @@ from conftest import STATED
 from messages_server import Server, serving
 from started import started
 
-from debate_orchestrator.core.events import Asked, CallFailed, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, CallFailed, ReplyEvent
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import DebateError
@@ -96,7 +96,7 @@ def test_a_second_interrupt_leaves_them(server: Server) -> None:
 
     assert ended.code == 130
     assert "Traceback" not in ended.err
-    assert [event.turn for event in read(J).events if isinstance(event, Asked)] == ["1.opening.a"]
+    assert [event.turn for event in read(J).events if isinstance(event, BriefSent)] == ["1.opening.a"]
 
 
 def test_a_termination_keeps_what_was_streamed(server: Server) -> None:
@@ -190,7 +190,7 @@ def flying(journal: Path) -> int:
     except DebateError:
         return 0
     for event in events:
-        if isinstance(event, Asked):
+        if isinstance(event, BriefSent):
             waiting.add(event.turn)
         elif isinstance(event, ReplyEvent | CallFailed):
             waiting.discard(event.turn)
@@ -209,7 +209,7 @@ def crashed(folder: Path, chance: random.Random, longest: float) -> Crashed:
             break
         kills += 1
         in_flight += flying(folder / J)
-    asked = [event.turn for event in read(folder / J).events if isinstance(event, Asked)]
+    asked = [event.turn for event in read(folder / J).events if isinstance(event, BriefSent)]
     return Crashed(kills, in_flight, len(asked) - len(set(asked)), code)
 
 

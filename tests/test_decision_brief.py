@@ -15,7 +15,7 @@ from web_visitor import TOKENS, visiting
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.model import build_report, closing_line
+from debate_orchestrator.reports.model import build_report, summary_line
 from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import BadSettings
@@ -93,7 +93,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     ):
         assert line in page
     assert (
-        told["summary"] == closing_line(report, "r.md")
+        told["summary"] == summary_line(report, "r.md")
         and "Recommendation (70 % sure): Stay for a year." in told["summary"]
     )
 

@@ -23,7 +23,7 @@ from test_reports_model import paid
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.reports import forms, reviewers, reviews
+from debate_orchestrator.reports import report_files, reviewers, reviews
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util import resources
@@ -208,12 +208,12 @@ SHELL = "\n".join(re.findall(r"^    (d=.*|test .*)$", REPORTS, re.MULTILINE))
 PYTHON = "\n".join(re.findall(r"^    (import hashlib.*|data = .*|digest = .*|assert .*)$", REPORTS, re.MULTILINE))
 
 
-@pytest.fixture(params=forms.FORMS)
+@pytest.fixture(params=report_files.FILE_TYPES)
 def report(request: pytest.FixtureRequest, here: Path) -> Path:
     """A sealed report of each form."""
     path = here / f"debate-report{request.param}"
     story = told(rounds=1)
-    path.write_text(forms.rendered(story, request.param), encoding="utf-8")
+    path.write_text(report_files.rendered(story, request.param), encoding="utf-8")
     return path
 
 
@@ -247,7 +247,7 @@ def test_what_is_rounded_is_told() -> None:
     """Dollars have the decimals that the page names."""
     places = re.findall(r"Numbers are not rounded, except US dollars, which have (\d+) decimal places\.", REPORTS)
     made = build_report(entries(paid(cost=1 / 3)))
-    told = json.loads(forms.rendered(made, ".json"))
+    told = json.loads(report_files.rendered(made, ".json"))
 
     assert [line["usd"] for line in told["costs"]["lines"]][:1] == [round(1 / 3, int(n)) for n in places]
 
@@ -257,24 +257,24 @@ def test_what_a_report_is_made_from_is_told() -> None:
     journal = debated(rounds=1)
     reviewed = build_report(journal, gathered(paper(journal), filled(paper(journal))))
 
-    assert forms.rendered(reviewed, ".md") != forms.rendered(build_report(journal), ".md")
+    assert report_files.rendered(reviewed, ".md") != report_files.rendered(build_report(journal), ".md")
     for page in (REPORTS, (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")):
         assert "ballots" in page.partition("\n\n")[2].partition("\n\n")[0]
-    assert "ballots" in (forms.__doc__ or "")
+    assert "ballots" in (report_files.__doc__ or "")
 
 
 def test_the_table_has_every_state() -> None:
     """Each state that `check` may tell has its row, and no other has."""
-    assert re.findall(r"^\| `([\w ]+)` \|", REPORTS, re.MULTILINE) == list(get_args(forms.State))
+    assert re.findall(r"^\| `([\w ]+)` \|", REPORTS, re.MULTILINE) == list(get_args(report_files.State))
 
 
 def test_the_forms_are_those_that_there_are() -> None:
     """The table of forms has every form, and the seal that the page shows reads like one."""
     shown = next(line for line in REPORTS.split("\n") if line.startswith("    Made by "))
-    real = forms.checksum_sentence(told(rounds=1))
+    real = report_files.checksum_sentence(told(rounds=1))
     plain = re.compile(r"sha256:[0-9a-f.]*?(?=[,.] )|\d+ lines|\d+\.\d+\.\d+(?=\. )")
 
-    assert re.findall(r"^\| `(\.\w+)` \|", REPORTS, re.MULTILINE) == list(forms.FORMS)
+    assert re.findall(r"^\| `(\.\w+)` \|", REPORTS, re.MULTILINE) == list(report_files.FILE_TYPES)
     assert plain.sub("", shown.strip()) == plain.sub("", real)
 
 
@@ -323,5 +323,5 @@ def test_the_table_has_every_key() -> None:
 def test_its_numbers_are_the_codes() -> None:
     """Thresholds and lengths are told as they are."""
     assert f"at least {reviewers.MIN_RATERS} scored and at least {reviewers.MIN_ITEMS} items" in REVIEWING
-    assert f"at most {reviews.WORDS} words" in REVIEWING
+    assert f"at most {reviews.MAX_REASON_WORDS} words" in REVIEWING
     assert f"the version of this form: {reviews.VERSION}" in REVIEWING

@@ -13,7 +13,7 @@ import pytest
 from conftest import Ran, Run
 from messages_server import Server, serving
 
-from debate_orchestrator.core.events import Asked, CallFailed, Declined, Rejected, Spoke
+from debate_orchestrator.core.events import BriefSent, CallFailed, Declined, Rejected, Spoke
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.storage.journal import read
 
@@ -156,7 +156,7 @@ def test_once(row: tuple[str, str, str], debate: Run, server: Server) -> None:
     fault = FAULTS[row[0]]
     in_trouble(server, fault, 1)
     ran = run(debate, patience=4)
-    asked, troubles = events(Asked, fault.turn), events(CallFailed, fault.turn)
+    asked, troubles = events(BriefSent, fault.turn), events(CallFailed, fault.turn)
     nothing_leaks(ran.out, ran.err)
     if row[1] == STOPS:
         assert ran.code == int(row[2][-1])
@@ -165,10 +165,10 @@ def test_once(row: tuple[str, str, str], debate: Run, server: Server) -> None:
         ran = debate("resume", "r.journal.jsonl")
     elif row[1].startswith(ANEW):
         assert len(events(Rejected, fault.turn)) == 1
-        assert len(asked) == 2 and asked[0].brief != asked[1].brief
+        assert len(asked) == 2 and asked[0].brief_digest != asked[1].brief_digest
     elif row[1].startswith(AGAIN):
         assert len(troubles) == 1 and troubles[0].wait is not None
-        assert len(asked) == 2 and asked[0].brief == asked[1].brief
+        assert len(asked) == 2 and asked[0].brief_digest == asked[1].brief_digest
     assert ran.code == 0, ran.err
     assert "Winner: A (narrow)" in ran.out
     nothing_leaks(ran.out, ran.err)
@@ -234,7 +234,7 @@ def test_no_server_there(url: str, debate: Run, server: Server, monkeypatch: pyt
     """A refused connection and an unknown host are asked again, then paused; the server back, the debate goes on."""
     monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
     ran = run(debate, patience=1)
-    asked = events(Asked, "1.opening.a")
+    asked = events(BriefSent, "1.opening.a")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
 
     assert ran.code == 3
@@ -258,7 +258,7 @@ def test_a_long_wait_is_not_slept_through(debate: Run, server: Server) -> None:
 
     assert ran.code == 3
     assert "7,200 s" in ran.err
-    assert len(events(Asked, "1.opening.b")) == 1
+    assert len(events(BriefSent, "1.opening.b")) == 1
 
 
 def test_what_had_come_is_kept(debate: Run, server: Server) -> None:

@@ -217,7 +217,7 @@ def test_a_call_without_an_outcome_counts() -> None:
 def test_what_broke_off_counts_at_the_least() -> None:
     """Of an answer that broke off, the input that was counted and the words that had come are taken for spent."""
     debate, _, _ = capped(1.0)
-    half = Reply(text="word " * 700, brief="", by=OPUS, usage=Usage(fresh=1_000, output=1), called=True)
+    half = Reply(text="word " * 700, brief_digest="", by=OPUS, usage=Usage(fresh=1_000, output=1), called=True)
     debate = apply(debate, CallFailed(turn="1.opening.a", by=OPUS, problem="cut", maybe_billed=True, reply=half))
 
     assert Budget(CurrentState(debate)).spent() == pytest.approx((1_000 * 4 + 1_000 * 20) / 1e6)

@@ -12,11 +12,11 @@ from journals import EARLIER
 from pydantic import ValidationError
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import EVENT, Asked, Opened, Spoke
+from debate_orchestrator.core.events import EVENT, BriefSent, Opened, Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.transcript import entry
-from debate_orchestrator.reports.forms import rendered
 from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.report_files import rendered
 from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -79,8 +79,8 @@ class TestExample:
     def test_every_reply_answers_a_brief_of_its_own(self, path: Path) -> None:
         """No two turns answered the same brief, and each was asked before it was answered."""
         events = read(path).events
-        asked = [event.brief for event in events if isinstance(event, Asked)]
-        spoken = [event.reply.brief for event in events if isinstance(event, Spoke)]
+        asked = [event.brief_digest for event in events if isinstance(event, BriefSent)]
+        spoken = [event.reply.brief_digest for event in events if isinstance(event, Spoke)]
 
         assert len(set(asked)) == len(asked)
         assert set(spoken) <= set(asked)

@@ -92,7 +92,7 @@ def desk(here: Path) -> TurnsFolder:
 
 @pytest.fixture
 def laid(desk: TurnsFolder) -> TurnFiles:
-    return desk.place("1.opening.a", "text")
+    return desk.turn_files("1.opening.a", "text")
 
 
 def test_nothing_is_made_before_a_brief_is_laid(desk: TurnsFolder, laid: TurnFiles) -> None:
@@ -104,16 +104,16 @@ def test_nothing_is_made_before_a_brief_is_laid(desk: TurnsFolder, laid: TurnFil
 def test_nothing_kept_aside_is_lost(desk: TurnsFolder, laid: TurnFiles) -> None:
     """Every reply that is set aside keeps a file of its own."""
     for n in range(3):
-        desk.lay(laid, f"brief {n}")
+        desk.write_brief(laid, f"brief {n}")
         Path(laid.reply).write_text(f"speech {n}")
-    desk.lay(laid, "the last brief")
+    desk.write_brief(laid, "the last brief")
 
     assert sorted(path.read_text() for path in Path("d.turns").glob("*aside*")) == ["speech 0", "speech 1", "speech 2"]
 
 
 def test_a_folder_in_place_of_a_reply(desk: TurnsFolder, laid: TurnFiles) -> None:
     """What can't be read as a file is a complaint that names it."""
-    desk.lay(laid, "brief")
+    desk.write_brief(laid, "brief")
     Path(laid.reply).mkdir()
 
     with pytest.raises(BadReply, match=r"reply\.md can't be read as a reply \(Is a directory\)"):

@@ -14,7 +14,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
 from debate_orchestrator.setup.answers import block_lines, message_line
 from debate_orchestrator.setup.questions import Questionnaire
-from debate_orchestrator.setup.session import Ask, Propose, QuestionTexts, Ready, SetupState
+from debate_orchestrator.setup.session import Propose, QuestionTexts, Ready, SetupQuestion, SetupState
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
 
@@ -34,16 +34,16 @@ def said(interview: Questionnaire, draft: SetupState, *answers: tuple[str, Any])
     moderator are given as dictionaries."""
     for key, value in answers:
         now = interview.next(draft)
-        if isinstance(now, Ask):
+        if isinstance(now, SetupQuestion):
             draft = interview.mark_asked(draft, now)
         take = interview.proposed if isinstance(value, dict) else interview.answer
         draft = take(draft, key, value)
     return draft
 
 
-def question(interview: Questionnaire, draft: SetupState) -> Ask:
+def question(interview: Questionnaire, draft: SetupState) -> SetupQuestion:
     now = interview.next(draft)
-    assert isinstance(now, Ask)
+    assert isinstance(now, SetupQuestion)
     return now
 
 
@@ -59,7 +59,7 @@ class TestOrder:
         texts = []
         for answer in TO_READY:
             now = interview.next(draft)
-            texts += [now.text] if isinstance(now, Ask) else []
+            texts += [now.text] if isinstance(now, SetupQuestion) else []
             draft = said(interview, draft, answer)
 
         assert texts == [
@@ -352,7 +352,7 @@ class TestGoingBack:
                 draft = again(interview, draft, keys[place % len(keys)], answer) if keys else draft
             except BadSettings:
                 continue
-            assert isinstance(interview.next(draft), Ask | Propose | Ready)
+            assert isinstance(interview.next(draft), SetupQuestion | Propose | Ready)
             assert {"strictness", "output"} <= set(draft.given)
 
 

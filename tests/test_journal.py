@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from journals import START, every_kind, line, opened, said, sealed, written
 
 from debate_orchestrator.core.events import (
-    NONCE,
-    Asked,
+    NONCE_PATTERN,
+    BriefSent,
     Context,
     Declined,
     Event,
@@ -73,14 +73,14 @@ OPENINGS = st.builds(
     opened,
     setup=SETUPS,
     version=TEXTS,
-    nonce=st.from_regex(NONCE, fullmatch=True),
+    nonce=st.from_regex(NONCE_PATTERN, fullmatch=True),
     seed=st.integers(0, 2**32),
     cast=st.dictionaries(TEXTS, st.lists(TEXTS, max_size=1).map(tuple), max_size=2),
     prompts=st.dictionaries(TEXTS, TEXTS, max_size=2),
     context=st.lists(st.builds(Context, name=TEXTS, text=TEXTS), max_size=2).map(tuple),
 )
 REST: st.SearchStrategy[Event] = st.one_of(
-    st.builds(Asked, turn=TEXTS, brief=TEXTS, by=TEXTS),
+    st.builds(BriefSent, turn=TEXTS, brief=TEXTS, by=TEXTS),
     st.builds(Spoke, turn=TEXTS, reply=REPLIES),
     st.builds(Declined, turn=TEXTS, reply=REPLIES),
     st.builds(Submitted, turn=TEXTS, ballot=st.dictionaries(TEXTS, JSON, max_size=3), reply=REPLIES),

@@ -32,7 +32,7 @@ from journals import (
 )
 
 from debate_orchestrator.core.events import Noted, Submitted
-from debate_orchestrator.reports.forms import without_checksum
+from debate_orchestrator.reports.report_files import without_checksum
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadJournal, DamagedJournal, DebateError, LockedJournal
 

@@ -30,11 +30,11 @@ def test_a_brief_that_was_edited_is_kept(here: Path) -> None:
     """A brief in place that is not the one due is moved aside, and that is told; one that is due is left alone."""
     said = list[str]()
     desk = TurnsFolder("d.turns", said.append)
-    laid = desk.place("1.opening.a", "text")
-    desk.lay(laid, "brief")
+    laid = desk.turn_files("1.opening.a", "text")
+    desk.write_brief(laid, "brief")
     Path(laid.brief).write_text("brief, with my notes")
-    desk.lay(laid, "brief")
-    desk.lay(laid, "brief")
+    desk.write_brief(laid, "brief")
+    desk.write_brief(laid, "brief")
 
     assert Path("d.turns/1.opening.a.brief.edited.md").read_text() == "brief, with my notes"
     assert len(said) == 1 and said[0].endswith("kept as d.turns/1.opening.a.brief.edited.md.")
@@ -44,12 +44,12 @@ def test_a_link_is_no_reply(here: Path) -> None:
     """A link or a pipe where a reply belongs is not read, and is moved aside with the brief it does not answer."""
     Path("secret").write_text("password")
     desk = TurnsFolder("d.turns")
-    laid = desk.place("1.opening.a", "text")
-    desk.lay(laid, "brief")
+    laid = desk.turn_files("1.opening.a", "text")
+    desk.write_brief(laid, "brief")
     os.symlink(here / "secret", laid.reply)
     with pytest.raises(BadReply, match="a symbolic link"):
         desk.collect(laid, "brief")
-    desk.lay(laid, "another brief")
+    desk.write_brief(laid, "another brief")
     os.mkfifo(laid.reply)
     with pytest.raises(BadReply, match="a pipe"):
         desk.collect(laid, "another brief")
@@ -65,7 +65,7 @@ def test_folders_of_a_debate_are_no_links(here: Path, kind: str) -> None:
     case = paper(debated(rounds=1))
     desk = TurnsFolder("r.turns")
     attempts = {
-        "turns": lambda: desk.lay(desk.place("1.opening.a", "text"), "brief"),
+        "turns": lambda: desk.write_brief(desk.turn_files("1.opening.a", "text"), "brief"),
         "evidence": lambda: fetch.keep(Path("r.evidence"), b"page", "html"),
         "ballots": lambda: reviews.file_ballot("r.ballots", filled(case, "ada")),
         "drafts": lambda: Drafts("r.drafts").keep_speech(_brief(), "My speech."),
@@ -228,7 +228,7 @@ def test_nothing_is_removed_through_a_link(here: Path) -> None:
     real = Drafts("elsewhere")
     real.keep_speech(_brief(), "My speech.")
     desk = TurnsFolder("elsewhere")
-    desk.lay(laid := desk.place("1.opening.a", "text"), "brief")
+    desk.write_brief(laid := desk.turn_files("1.opening.a", "text"), "brief")
     Path(laid.reply).write_text("speech")
     before = sorted(os.listdir("elsewhere"))
     os.symlink("elsewhere", "r.drafts")
@@ -238,7 +238,7 @@ def test_nothing_is_removed_through_a_link(here: Path) -> None:
     with suppress(BadFile):
         linked.keep_speech(_brief(), "")
     assert linked.others(_brief()) == []
-    assert other.collect(other.place("1.opening.a", "text"), "brief") is None
+    assert other.collect(other.turn_files("1.opening.a", "text"), "brief") is None
     assert sorted(os.listdir("elsewhere")) == before
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from speakers import Speaker, begun, driven
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import Asked, Rejected, Reopened, Reply
+from debate_orchestrator.core.events import BriefSent, Rejected, Reopened, Reply
 from debate_orchestrator.core.fold import CurrentState, check_event, fold
 from debate_orchestrator.engine.retry import FIRST, MAX_WAIT, next_delay
 from debate_orchestrator.engine.turn import record_event
@@ -84,10 +84,10 @@ def test_an_intent_comes_before_its_answer(tmp_path: Path) -> None:
         driven(journal, Speaker())
     waiting: dict[str, str] = {}
     for event in read(tmp_path / "j").events[1:]:
-        if isinstance(event, Asked):
-            waiting[event.turn] = event.brief
+        if isinstance(event, BriefSent):
+            waiting[event.turn] = event.brief_digest
         else:
-            assert waiting.pop(event.turn) == event.reply.brief  # type: ignore[union-attr]
+            assert waiting.pop(event.turn) == event.reply.brief_digest  # type: ignore[union-attr]
     assert waiting == {}
 
 
@@ -157,7 +157,7 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
         while not current.state.complete:
             turn = current.state.due[0].id
             for text in ("No.", "Never."):
-                reply = Reply(text=text, brief="0" * 64, by="old")
+                reply = Reply(text=text, brief_digest="0" * 64, by="old")
                 event = Rejected(turn=turn, problems=("no JSON",), reply=reply)
                 record_event(journal, current, event)
             if current.state.due and current.state.due[0].speaking:

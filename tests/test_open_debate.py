@@ -107,7 +107,7 @@ def test_a_pause(here: Path, resumes: bool) -> None:
 def test_what_was_paid_for_waits_for_room(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An opening with derived positions is written once the disk has room; one that cost nothing fails at once."""
     given = opening()
-    paid = given.model_copy(update={"derived": (Reply(text="{}", brief="b", by="anthropic:m", called=True),)})
+    paid = given.model_copy(update={"derived": (Reply(text="{}", brief_digest="b", by="anthropic:m", called=True),)})
     create, tried, told = JournalWriter.create, list[str](), list[str]()
 
     def full_twice(path: Any, opened: Opened) -> JournalWriter:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from weak_judges import CRITERIA, judge
 
-from debate_orchestrator.core.events import Asked, Event, Noted, Reassigned, Reply
+from debate_orchestrator.core.events import BriefSent, Event, Noted, Reassigned, Reply
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import RoundResult
@@ -127,7 +127,9 @@ def test_a_judge_reads_the_debate_and_no_hint() -> None:
         asked = "\n".join(part for message in brief(debate, turn).messages for part in message.parts)
         debate = apply(
             debate,
-            read_reply(debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief="", by="rehearse"), None),
+            read_reply(
+                debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief_digest="", by="rehearse"), None
+            ),
         )
 
         assert turn.id == "2.verdict.judge" and debate.complete, case
@@ -312,7 +314,7 @@ def test_no_more_are_asked_at_once_than_the_limit(tmp_path: Path) -> None:
 
     def on_event(debate: DebateState, event: Event) -> None:
         nonce = debate.opened.nonce
-        under_way.add(nonce) if isinstance(event, Asked) else under_way.discard(nonce)
+        under_way.add(nonce) if isinstance(event, BriefSent) else under_way.discard(nonce)
         most.append(len(under_way))
 
     asyncio.run(run.run(asyncio.Event(), on_event))

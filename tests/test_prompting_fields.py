@@ -13,7 +13,7 @@ from debate_orchestrator.core import transcript
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import fields
-from debate_orchestrator.prompting.fields import GATE, Place, Step
+from debate_orchestrator.prompting.fields import GATE, FieldPath, FormQuestion
 from debate_orchestrator.util.errors import BadReply
 
 TERMS = ShapeContext(
@@ -23,8 +23,8 @@ TERMS = ShapeContext(
 KINDS = ("text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns")
 
 
-def leaf(kind: str, *, empty: bool = False, **more: Any) -> Step:
-    return Step(("x",), Field(kind=kind, optional=empty, **more), "", empty)  # type: ignore[arg-type]
+def leaf(kind: str, *, empty: bool = False, **more: Any) -> FormQuestion:
+    return FormQuestion(("x",), Field(kind=kind, optional=empty, **more), "", empty)  # type: ignore[arg-type]
 
 
 @st.composite
@@ -69,7 +69,7 @@ SAID = st.sampled_from(SHORT + LONG)
 def test_what_was_filled_in_will_do(data: st.DataObject, shape: Shape) -> None:
     """However a form is filled in, in whatever order answers are changed: when nothing is missing, the check of the
     shape has nothing to say; and whatever answer is taken alone is one that the check lets pass."""
-    entered: dict[Place, str] = {}
+    entered: dict[FieldPath, str] = {}
     for _ in range(60):
         steps = fields.steps(shape, TERMS, entered)
         missing = [step for step in steps if not answered(step, entered)]
@@ -81,15 +81,15 @@ def test_what_was_filled_in_will_do(data: st.DataObject, shape: Shape) -> None:
         except BadReply as error:
             assert error.problems
             continue
-        entered[step.place] = said
+        entered[step.field_path] = said
         if (value := fields.value(shape, TERMS, entered)) is not None:
             assert check(shape, value, TERMS) == []
             assert all(answered(step, entered) for step in fields.steps(shape, TERMS, entered))
 
 
-def answered(step: Step, entered: Mapping[Place, str]) -> bool:
+def answered(step: FormQuestion, entered: Mapping[FieldPath, str]) -> bool:
     try:
-        return step.place in entered and fields.read(step, TERMS, entered[step.place]) is not entered
+        return step.field_path in entered and fields.read(step, TERMS, entered[step.field_path]) is not entered
     except BadReply:
         return False
 
@@ -99,14 +99,16 @@ def test_a_form_can_be_filled_in(shape: Shape, data: st.DataObject) -> None:
     """Every form comes to an end: there is an answer to each of its questions."""
     good = {"text": "word", "url": "https://example.org/", "flag": "no", "number": "1", "choice": "1", "turn": "1"}
     good |= {"choices": "1", "turns": "1", "scores": "1 1"}
-    entered: dict[Place, str] = {}
+    entered: dict[FieldPath, str] = {}
     while missing := [step for step in fields.steps(shape, TERMS, entered) if not answered(step, entered)]:
         step = missing[0]
-        yes = data.draw(st.booleans()) and len(step.place) < 12 and step.place[-2:-1] in ((), ("1",), ("rows",))
+        yes = (
+            data.draw(st.booleans()) and len(step.field_path) < 12 and step.field_path[-2:-1] in ((), ("1",), ("rows",))
+        )
         said = "yes" if step.field.kind == "flag" and yes else good[step.field.kind]
         said = "" if step.may_be_empty and (step.ends or step.field.kind == "text") and not yes else said
         fields.read(step, TERMS, said)
-        entered[step.place] = said
+        entered[step.field_path] = said
 
     value = fields.value(shape, TERMS, entered)
     assert value is not None
@@ -176,7 +178,7 @@ def test_what_will_not_do() -> None:
 
 def places(shape: Shape, **entered: str) -> list[str]:
     given = {tuple(name.split("__")): text for name, text in entered.items()}
-    return ["/".join(step.place) for step in fields.steps(shape, TERMS, given)]
+    return ["/".join(step.field_path) for step in fields.steps(shape, TERMS, given)]
 
 
 def test_fields_that_depend_on_others() -> None:
@@ -186,7 +188,7 @@ def test_fields_that_depend_on_others() -> None:
 
     assert places(shape) == ["sure"]
     assert places(shape, sure="yes") == ["why", "sure"]
-    entered: dict[Place, str] = {("sure",): "yes", ("why",): "So."}
+    entered: dict[FieldPath, str] = {("sure",): "yes", ("why",): "So."}
     assert fields.value(shape, TERMS, entered) == {"why": "So.", "sure": True}
     assert fields.value(shape, TERMS, entered | {("sure",): "no"}) == {"why": None, "sure": False}
     assert fields.value(shape, TERMS, entered | {("sure",): "yes"}) == {"why": "So.", "sure": True}
@@ -197,9 +199,9 @@ def test_scores() -> None:
     shape: Shape = {"scores": Field(kind="scores")}
     first, second = fields.steps(shape, TERMS, {})
 
-    assert (first.place, second.place) == (("scores", "a"), ("scores", "b"))
+    assert (first.field_path, second.field_path) == (("scores", "a"), ("scores", "b"))
     assert fields.read(first, TERMS, "7, 0.5") == {"depth": 7, "wit": 0.5}
-    assert fields.value(shape, TERMS, {first.place: "7 1"}) is None
+    assert fields.value(shape, TERMS, {first.field_path: "7 1"}) is None
     with pytest.raises(BadReply, match=r"^wit: 7 is not a number from 0 to 1"):
         fields.read(second, TERMS, "7 7")
     with pytest.raises(BadReply, match="2 numbers are needed, one for each of: depth, wit"):
@@ -215,7 +217,7 @@ def test_a_short_form_asks_what_only_a_person_knows() -> None:
             continue
         every = fields.steps(shape, TERMS, {})
         asked = fields.shortened(every)
-        entered = {step.place: {"scores": "7 1", "text": "So."}.get(step.field.kind, "1") for step in asked}
+        entered = {step.field_path: {"scores": "7 1", "text": "So."}.get(step.field.kind, "1") for step in asked}
         full = fields.completed(shape, TERMS, entered)
 
         assert len(asked) <= fields.MAX_ASKED, name
@@ -227,11 +229,11 @@ def test_a_short_form_asks_what_only_a_person_knows() -> None:
 def test_the_final_form_asks_for_an_unresolved_question() -> None:
     """The final ballot's first unresolved question is among the six, and no second one is asked for."""
     shape = loader.load("adversarial").shapes["final"]
-    first: Place = ("unresolved_questions", "1")
+    first: FieldPath = ("unresolved_questions", "1")
     for entered in ({}, {first: "Does it scale?"}):
         asked = fields.shortened(fields.steps(shape, TERMS, entered), "unresolved_questions")
-        assert first in [step.place for step in asked] and len(asked) <= fields.MAX_ASKED
-        assert ("unresolved_questions", "2") not in [step.place for step in asked]
+        assert first in [step.field_path for step in asked] and len(asked) <= fields.MAX_ASKED
+        assert ("unresolved_questions", "2") not in [step.field_path for step in asked]
 
 
 def test_an_empty_form_holds_no_sample_rows() -> None:
@@ -274,7 +276,7 @@ def test_lists() -> None:
 def test_a_list_takes_no_yes() -> None:
     """An item of a list is no answer to a question that was not put; Enter where yes or no is wanted says so."""
     shape: Shape = {"open": Field(kind="list"), "sure": Field(kind="flag")}
-    item, flag = Step(("open", "1"), Field(kind="text", optional=True), "", True, True), leaf("flag")
+    item, flag = FormQuestion(("open", "1"), Field(kind="text", optional=True), "", True, True), leaf("flag")
 
     assert fields.steps(shape, TERMS, {})[0] == item
     for said in ("yes", "No", "y"):

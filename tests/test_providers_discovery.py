@@ -35,15 +35,15 @@ def server() -> Iterator[str]:
 
 
 def found(seat: str) -> discovery.Available:
-    return next(one for one in discovery.available() if one.seat.startswith(seat))
+    return next(one for one in discovery.available() if one.spec.startswith(seat))
 
 
 def test_nothing_is_there() -> None:
     """Each way that is not there says what is missing; a host and a recording are always there."""
     found = discovery.available()
-    ways = {one.seat.partition(":")[0]: one for one in reversed(found)}
+    ways = {one.spec.partition(":")[0]: one for one in reversed(found)}
 
-    assert {one.seat for one in found if one.ready} >= {"host", "human", "replay:JOURNAL", "rehearse"}
+    assert {one.spec for one in found if one.ready} >= {"host", "human", "replay:JOURNAL", "rehearse"}
     assert "ANTHROPIC_API_KEY" in ways["anthropic"].about
     assert "OPENROUTER_API_KEY" in ways["openrouter"].about
     assert "127.0.0.1:9" in ways["ollama"].about
@@ -111,7 +111,7 @@ def test_programs_are_looked_up(here: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (here / "claude").write_text("#!/bin/sh\n", encoding="utf-8")
     (here / "claude").chmod(0o755)
 
-    assert found("command:").seat == "command:claude -p"
+    assert found("command:").spec == "command:claude -p"
     assert cast_problems({"a": ("command:claude -p",)}) == []
 
 

@@ -286,7 +286,11 @@ def test_a_debate_among_people(here: Path) -> None:
     assert costs_of(debate).lines == ()
     others = fold([opening(rounds=2)])
     same = brief(others, schedule.turn(others, "1.opening.a")).digest  # that any other provider would get
-    assert debate.asked["1.opening.a"][0].brief == debate.reply(schedule.turn(debate, "1.opening.a")).brief == same
+    assert (
+        debate.briefs_sent["1.opening.a"][0].brief_digest
+        == debate.reply(schedule.turn(debate, "1.opening.a")).brief_digest
+        == same
+    )
 
 
 def test_a_person_who_leaves(here: Path) -> None:
@@ -342,7 +346,7 @@ def cited(*urls: str | None, quote: str = QUOTE) -> DebateState:
         if url is None:
             said = {"refused": True, "reason": "It is not so.", **dict.fromkeys(given)}
         debate = apply(
-            debate, replies.parse_reply(debate, turn, Reply(text=json.dumps(said), brief="", by="host"), None)
+            debate, replies.parse_reply(debate, turn, Reply(text=json.dumps(said), brief_digest="", by="host"), None)
         )
     return debate
 

@@ -21,7 +21,7 @@ from debate_orchestrator.providers.anthropic import MessagesReply
 from debate_orchestrator.providers.bounded_body import LimitedBody
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.openai import CompletionsReply
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, Piece, call_provider
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, OnPiece, call_provider
 from debate_orchestrator.storage.journal import read as read_journal
 from debate_orchestrator.util.errors import BadJournal, TransientError, short_repr
 from debate_orchestrator.util.redact import truncate
@@ -176,7 +176,7 @@ class Fixed:
     def __init__(self, reply: Reply):
         self._reply = reply
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         return self._reply
 
     async def close(self) -> None:
@@ -187,7 +187,7 @@ def test_whatever_a_provider_has_cut() -> None:
     """The larger half of a key at the end of any text of a reply is taken out, should a provider have cut it."""
     half = f"It is {KEY[:-1]}"
     page = FoundPage(url="http://h/", title=half, quote=half)
-    reply = Reply(text=half, brief="", by="toy:x", model=half, stop=half, found=(page,))
+    reply = Reply(text=half, brief_digest="", by="toy:x", model=half, stop=half, found=(page,))
     kept = asyncio.run(call_provider(Fixed(reply), BRIEF, str))
 
     assert KEY[:6] not in kept.model_dump_json()
@@ -197,7 +197,7 @@ def test_whatever_a_provider_has_cut() -> None:
 class Failing(Fixed):
     """A provider whose answer breaks off after two pieces."""
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         on_text(f"It is {KEY[:9]}")
         on_text(f"{KEY[9:]} and")
         raise TransientError("it broke off")
@@ -208,7 +208,9 @@ def test_an_answer_that_breaks_off_is_told_without_secrets(*, watched: bool, pie
     """What came of an answer is told without a key that came in two pieces, also where it is told at the end alone."""
     heard: list[str] = []
     with pytest.raises(TransientError):
-        asyncio.run(call_provider(Failing(Reply(text="", brief="", by="x")), BRIEF, heard.append, watched=watched))
+        asyncio.run(
+            call_provider(Failing(Reply(text="", brief_digest="", by="x")), BRIEF, heard.append, watched=watched)
+        )
 
     assert [piece for piece in heard if piece] == pieces
     assert len(heard) > 1 or not watched

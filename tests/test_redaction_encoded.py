@@ -226,7 +226,7 @@ def test_private_working_within_a_key(here: Path) -> None:
         opened = opening()
         rules = opened.format.model_copy(update={"private": tag})
         with JournalWriter.create(f"{name}.jsonl", opened.model_copy(update={"format": rules})) as journal:
-            reply = Reply(text=f"First.\n\n{said}", brief="0" * 64, by="host", called=False)
+            reply = Reply(text=f"First.\n\n{said}", brief_digest="0" * 64, by="host", called=False)
             kept = journal.append(Spoke(turn="1.opening.a", reply=reply)).event
         assert isinstance(kept, Spoke)
         assert KEY not in "".join(without_private(kept.reply.text, tag).split())

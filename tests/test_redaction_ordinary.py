@@ -197,7 +197,7 @@ def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 STRUCTURE = (
-    "Asked.brief Asked.by Asked.turn Recording.closed_after Recording.conceded Recording.digest"
+    "BriefSent.brief_digest BriefSent.by BriefSent.turn Recording.ended_after Recording.conceded Recording.digest"
     " Recording.interventions Recording.root"
     " Recording.winner Recording.strength Declined.turn RecordedRound.winner EndedEarly.after Field.of"
     " Field.only_if Field.unless Field.numbered"
@@ -205,7 +205,8 @@ STRUCTURE = (
     " Opened.prompts Opened.version Phase.heard_by Phase.name Phase.refusals_heard_by Phase.reply"
     " Phase.seats Phase.template Quotes.tag Quotes.unverified Quotes.verified QuestionAsked.to"
     " Reassigned.seat Reassigned.who"
-    " Reply.brief Reply.by Reply.code Reply.lacked Settings.cast Settings.first Settings.format Settings.strictness"
+    " Reply.brief_digest Reply.by Reply.code Reply.lacked Settings.cast Settings.first Settings.format"
+    " Settings.strictness"
     " Rejected.turn Spoke.turn CallFailed.by"
     " CallFailed.turn Submitted.turn Condition.strictness Condition.option"
 )
@@ -244,7 +245,9 @@ def test_every_string_of_an_event_is_text_or_structure() -> None:
 
 def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that is spelled like a turn's id, a seat or a cast changes these nowhere."""
-    reply = Reply(text="Not 1.opening.a!", brief="0" * 64, by="judge-1", model="judge-1", stop="judge-1", called=True)
+    reply = Reply(
+        text="Not 1.opening.a!", brief_digest="0" * 64, by="judge-1", model="judge-1", stop="judge-1", called=True
+    )
     events: list[Event] = [
         opening(topic="Is 1.opening.a safe?", cast={"a": ("host",), "b": ("host",), "judge": ("judge-1",)}),
         Spoke(turn="1.opening.a", reply=reply),

@@ -35,7 +35,7 @@ SPEECH, BALLOT = debated(until="1.opening.b"), debated(until="1.verdict.judge")
 
 
 def reply(text: str) -> Reply:
-    return Reply(text=text, brief="0" * 64, by="host")
+    return Reply(text=text, brief_digest="0" * 64, by="host")
 
 
 def said(text: str, debate: DebateState = SPEECH) -> Spoke | Declined | Submitted:
@@ -345,7 +345,7 @@ def test_a_form_is_taken_as_a_ballot_is() -> None:
 
 def test_a_providers_refusal_is_a_sides_own() -> None:
     """Where a provider refuses for a side, the side declines, in a form too; a judge's refusal is no reply."""
-    refused = Reply(text="", brief="0", by="x", ended="refused")
+    refused = Reply(text="", brief_digest="0", by="x", ended="refused")
     for debate in (SPEECH, form()):
         assert isinstance(parse_reply(debate, debate.due[0], refused, None), Declined)
     with pytest.raises(BadReply):

@@ -143,7 +143,9 @@ def _decided(field: Field, held: Any, terms: ShapeContext) -> Any:
 def read(name: str, text: str) -> dict[str, Any]:
     """The reply to a turn, without its code."""
     debate, turn = TURNS[name]
-    event = parse_reply(debate, turn, Reply(text=text, brief="0" * 64, by="host"), code_of(debate, turn), last=True)
+    event = parse_reply(
+        debate, turn, Reply(text=text, brief_digest="0" * 64, by="host"), code_of(debate, turn), last=True
+    )
     assert isinstance(event, Submitted)
     return dict(event.data)
 

@@ -19,9 +19,9 @@ from shapes import SHAPES, again
 from tellings import FETCHED, check, checks, evidence
 from tellings import told as any_told
 
-from debate_orchestrator.reports import forms
+from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.json import SCHEMA, render, schema
-from debate_orchestrator.reports.model import ReportModel, build_report, closing_line
+from debate_orchestrator.reports.model import ReportModel, build_report, summary_line
 
 PUBLISHED = Path(__file__).parent.parent / "docs" / "report.schema.json"
 VALIDATOR = Draft202012Validator(schema())
@@ -69,10 +69,10 @@ def test_every_shape_has_the_published_form() -> None:
         report = SHAPES[shape]()
         data = read(report)
 
-        assert json.loads(forms.rendered(report, ".json")) | {"digest": ""} == data | {"digest": ""}, shape
+        assert json.loads(report_files.rendered(report, ".json")) | {"digest": ""} == data | {"digest": ""}, shape
         assert (data["status"], data["topic"], data["positions"]) == (report.status, report.topic, report.positions)
         assert [note["text"] for note in data["notes"]] == list(report.provenance), shape
-        assert data["summary"] == closing_line(report, None), shape
+        assert data["summary"] == summary_line(report, None), shape
         assert [turn["id"] for turn in data["turns"]] == [turn.id for turn in report.turns], shape
         cast_in = [turn for vote in data["votes"] for turn in vote["turns"]]
         ballots = [turn["id"] for turn in data["turns"] if turn["kind"] == "ballot"]

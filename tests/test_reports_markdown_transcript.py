@@ -20,7 +20,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.engine.transcript_file import Transcript, parse
 from debate_orchestrator.reports import markup
-from debate_orchestrator.reports.model import closing_line
+from debate_orchestrator.reports.model import summary_line
 from debate_orchestrator.util.errors import BadFile
 
 CAST: dict[str, tuple[str, ...]] = {"a": ("anthropic:claude-sonnet-5-5",), "b": ("command:/opt/ask --key secret",)}
@@ -83,12 +83,12 @@ def test_the_transcript_and_nothing_else() -> None:
     assert report("conversation", rounds=2, cast=CAST) == WHOLE
 
 
-def test_the_closing_line_names_a_transcript() -> None:
+def test_the_summary_line_names_a_transcript() -> None:
     """It names no winner, and says where the debate is not finished."""
     finished, paused = told("conversation", rounds=2), told("conversation", rounds=2, until="2.argument.a")
 
-    assert closing_line(finished, "talk.md") == "Debate complete. Transcript written to talk.md. 2 rounds completed."
-    assert closing_line(paused, "talk.md") == "Debate paused. Transcript so far written to talk.md."
+    assert summary_line(finished, "talk.md") == "Debate complete. Transcript written to talk.md. 2 rounds completed."
+    assert summary_line(paused, "talk.md") == "Debate paused. Transcript so far written to talk.md."
 
 
 def test_it_is_read_back_and_judged() -> None:

@@ -14,14 +14,14 @@ from debate_orchestrator.core.events import Event, Noted, Reassigned, Spoke, Sub
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
-from debate_orchestrator.reports.model import ReportModel, build_report, closing_line
+from debate_orchestrator.reports.model import ReportModel, build_report, summary_line
 from debate_orchestrator.reports.provenance import cost_report, costs_report
 from debate_orchestrator.reports.sections import cost_table, money
 
 
-def test_the_closing_line() -> None:
+def test_the_summary_line() -> None:
     """A finished debate is confirmed in exactly the promised words."""
-    assert closing_line(told(), "out/debate-report.md") == (
+    assert summary_line(told(), "out/debate-report.md") == (
         "Debate complete. Report written to out/debate-report.md. Winner: A (narrow). 3 rounds completed. "
         "Key unresolved question: What does it cost in year two?"
     )
@@ -32,10 +32,10 @@ def test_the_closing_line_is_one_line() -> None:
     several = puppets.final(unresolved_questions=["What\n does\tit cost?"])
     none = puppets.final(unresolved_questions=[])
 
-    assert closing_line(told(saying(_final_verdict_judge=several), rounds=1), "r").endswith(
+    assert summary_line(told(saying(_final_verdict_judge=several), rounds=1), "r").endswith(
         "question: What does it cost?"
     )
-    assert closing_line(told(saying(_final_verdict_judge=none), rounds=1), "r").endswith(
+    assert summary_line(told(saying(_final_verdict_judge=none), rounds=1), "r").endswith(
         "Key unresolved question: none"
     )
 
@@ -93,7 +93,7 @@ def test_a_round_that_was_not_judged_is_told() -> None:
     one = told(saying(_1_verdict_judge="none", _final_verdict_judge="none"), rounds=1)
 
     assert "Degraded: no ballot counts for round 1." in one.provenance
-    assert closing_line(one, "r.md") == (
+    assert summary_line(one, "r.md") == (
         "Debate complete. Report written to r.md. Winner: not decided, since no final ballot counts."
     )
 
@@ -109,7 +109,7 @@ def test_a_rehearsal_says_so_first() -> None:
     one = build_report(entries(events))
 
     assert one.provenance[:2] == ("Rehearsed: stand-ins spoke, and no model was called.", "Complete.")
-    assert closing_line(one, "r.md") == (
+    assert summary_line(one, "r.md") == (
         "Debate rehearsed. Report written to r.md. "
         "What stand-ins wrote in it is filler: its verdict and its advice mean nothing."
     )
@@ -124,7 +124,7 @@ def test_a_rehearsal_in_part() -> None:
     one = told(rounds=1, cast={"a": (REAL,), "b": (REAL,), "judge": (REAL, STAND_IN)})
 
     assert one.provenance[0] == "Rehearsed in part: stand-ins spoke for Judge 2."
-    assert one.run.rehearsed and closing_line(one, "r.md").startswith("Debate rehearsed in part. Report")
+    assert one.run.rehearsed and summary_line(one, "r.md").startswith("Debate rehearsed in part. Report")
 
 
 def test_people_are_told() -> None:
@@ -348,9 +348,9 @@ def test_a_rehearsal_says_why_it_is_free() -> None:
 )
 def test_the_closing_line_names_the_winner(winner: str, said: str) -> None:
     """Every way to end has its word."""
-    assert said in closing_line(told(saying(_final_verdict_judge=puppets.final(winner)), rounds=1), "r.md")
+    assert said in summary_line(told(saying(_final_verdict_judge=puppets.final(winner)), rounds=1), "r.md")
 
 
 def test_a_paused_debate_claims_nothing() -> None:
     """A debate without a verdict is confirmed as paused."""
-    assert closing_line(told(until="1.verdict.judge"), "r.md") == "Debate paused. Report so far written to r.md."
+    assert summary_line(told(until="1.verdict.judge"), "r.md") == "Debate paused. Report so far written to r.md."

@@ -18,7 +18,7 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.reviewers import ReviewerReport
-from debate_orchestrator.reports.reviews import WORDS, GatheredReviews
+from debate_orchestrator.reports.reviews import MAX_REASON_WORDS, GatheredReviews
 from debate_orchestrator.util.sanitize import one_line
 
 MADE = debated(rounds=2)
@@ -147,7 +147,7 @@ def hostile(n: int, name: str, why: str) -> dict[str, object]:
     made = filled(ASKED, one_line(name)[:80].strip(), side="b")
     if ASKED.problems(made):
         made = filled(ASKED, f"x{n}")
-    return made | ({"why": why} if why.strip() and len(why.split()) <= WORDS else {})
+    return made | ({"why": why} if why.strip() and len(why.split()) <= MAX_REASON_WORDS else {})
 
 
 def must_be_whole(deal: Deal) -> None:

@@ -11,7 +11,7 @@ from tellings import label, report, rules, scored, section, told
 
 from debate_orchestrator.core.votes import BallotReading, Vote
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.model import closing_line
+from debate_orchestrator.reports.model import summary_line
 
 SCORES = rules("panel").rubric.criteria
 
@@ -200,9 +200,9 @@ def test_the_summary_of_labels() -> None:
         ("panel", {"final.verdict.judge": scored(9, 3)}, {}, "Winner: A (decisive). 1 round completed."),
     ],
 )
-def test_the_closing_line(name: str, script: Any, how: dict[str, Any], said: str) -> None:
+def test_the_summary_line(name: str, script: Any, how: dict[str, Any], said: str) -> None:
     """The line that confirms a debate says what its format decides, and asks no question that was not asked."""
-    assert closing_line(told(name, script, **how), "r.md") == f"Debate complete. Report written to r.md. {said}"
+    assert summary_line(told(name, script, **how), "r.md") == f"Debate complete. Report written to r.md. {said}"
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from tellings import FETCHED, events
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Event
-from debate_orchestrator.reports import forms
-from debate_orchestrator.reports.forms import Verification, integrity, reports_beside, verify
-from debate_orchestrator.reports.forms import read_reports as files_of
+from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.reports.report_files import Verification, integrity, reports_beside, verify
+from debate_orchestrator.reports.report_files import read_reports as files_of
 from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
@@ -42,12 +42,12 @@ def kept(folder: Path, made: list[Event], name: str = "d") -> list[Entry]:
 
 
 def report(entries: list[Entry], ending: str = ".md") -> bytes:
-    return forms.rendered(build_report(entries), ending).encode()
+    return report_files.rendered(build_report(entries), ending).encode()
 
 
 def with_new_checksum(data: bytes, ending: str, original: bytes | None = None) -> bytes:
     """A report that was changed, with the checksum of its new bytes; of an `original` whose checksum it had."""
-    found = forms.read_checksum(original or data, ending)
+    found = report_files.read_checksum(original or data, ending)
     assert found is not None
     blank = data.replace(found.digest.encode(), b"0" * 64)
     return data.replace(found.digest.encode(), hashlib.sha256(blank).hexdigest().encode())
@@ -57,7 +57,7 @@ def told(data: bytes, entries: list[Entry], ending: str = ".md") -> Verification
     return verify(f"r{ending}", data, entries)
 
 
-@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 @pytest.mark.parametrize("run", RUNS)
 def test_what_belongs_is_told(run: str, ending: str, tmp_path: Path) -> None:
     """The report of a journal, however the debate was run, belongs to it, is unchanged, and is made again the same."""
@@ -69,7 +69,7 @@ def test_what_belongs_is_told(run: str, ending: str, tmp_path: Path) -> None:
     assert found.data["head"] == entries[-1].hash and found.data["lines"] == len(entries)
 
 
-@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 def test_a_debate_judged_again(ending: str, tmp_path: Path) -> None:
     """The report of a second judging belongs to its own journal; that of the debate it judges is told as that."""
     test_engine_rejudge.again(tmp_path, played(rounds=1))
@@ -81,7 +81,7 @@ def test_a_debate_judged_again(ending: str, tmp_path: Path) -> None:
     assert "judged again in this one" in found.text
 
 
-@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 def test_of_an_earlier_state(ending: str, tmp_path: Path) -> None:
     """A report that was made when the journal had fewer lines is told by how many, and is still well."""
     entries = kept(tmp_path, played(rounds=1))
@@ -121,10 +121,10 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> list[Entry]:
 @pytest.fixture(scope="module")
 def whole(short: list[Entry]) -> dict[str, bytes]:
     """Its reports."""
-    return {ending: report(short, ending) for ending in forms.FORMS}
+    return {ending: report(short, ending) for ending in report_files.FILE_TYPES}
 
 
-@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 @settings(max_examples=40)
 @given(where=st.integers(0, 10**6), byte=st.integers(0, 255))
 def test_any_changed_byte_is_told(
@@ -140,7 +140,7 @@ def test_any_changed_byte_is_told(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 @settings(max_examples=20)
 @given(where=st.integers(0, 10**6), word=st.sampled_from(["x", "B", "not ", "9", "\n", " "]))
 def test_a_forged_report_is_told(
@@ -189,10 +189,10 @@ def test_a_journal_that_was_written_anew(tmp_path: Path) -> None:
     assert told(data, kept(tmp_path, [events_[0], forged, *events_[2:]], "anew")).state == "another"
 
 
-@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 def test_another_version_that_tells_it_the_same(ending: str, short: list[Entry]) -> None:
     """A report that another version made is compared all the same, but for the version's number."""
-    data = forms.by_version(report(short, ending), ending, "0.0.9")
+    data = report_files.by_version(report(short, ending), ending, "0.0.9")
     found = told(data, short, ending)
 
     assert (found.state, found.remade, found.well) == ("unchanged", "same", True)
@@ -200,11 +200,11 @@ def test_another_version_that_tells_it_the_same(ending: str, short: list[Entry])
     assert "to the byte" not in found.text and "the same but for the version, which was 0.0.9" in found.text
 
 
-@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 def test_another_version_that_tells_it_otherwise(ending: str, short: list[Entry]) -> None:
     """If the versions render a journal differently, only the checksum is checked, and the text says so."""
     data = report(short, ending).replace(b"Researcher", b"Debater")
-    found = told(forms.by_version(data, ending, "0.0.9"), short, ending)
+    found = told(report_files.by_version(data, ending, "0.0.9"), short, ending)
 
     assert (found.state, found.remade, found.well) == ("unchanged", "not compared", True)
     assert "Version 0.0.9 made it" in found.text and "only that version can tell" in found.text
@@ -225,7 +225,7 @@ VERSIONS = [
 ]
 
 
-@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_version_has_no_room_for_words(ending: str, version: bytes, short: list[Entry]) -> None:
     """What stands in place of the version can't tell a reader anything, nor spell the same version otherwise: then
@@ -257,7 +257,7 @@ def test_a_checksum_counts_only_where_it_was_put(place: bytes, short: list[Entry
 
 def test_a_report_without_a_seal(short: list[Entry]) -> None:
     """It is well only where it says, to the byte, what the journal says; else nothing shows that it does."""
-    bare = forms.without_checksum(report(short), ".md")
+    bare = report_files.without_checksum(report(short), ".md")
     same, other = told(bare, short), told(bare.replace(b"narrow", b"decisive"), short)
 
     assert (same.state, same.remade, same.well) == ("no checksum", "same", True)
@@ -276,7 +276,7 @@ def test_a_seal_that_was_cut_short(short: list[Entry]) -> None:
 
 def test_the_reports_beside_a_journal(tmp_path: Path, short: list[Entry]) -> None:
     """Those that are there, damaged ones among them; what only has the name of a report is not one of them."""
-    paths = [tmp_path / f"r{ending}" for ending in forms.FORMS]
+    paths = [tmp_path / f"r{ending}" for ending in report_files.FILE_TYPES]
     for path in paths:
         path.write_bytes(report(short, path.suffix))
     assert reports_beside(str(paths[0])) == [str(path) for path in paths]
@@ -298,7 +298,7 @@ def test_files_that_are_no_report_are_refused_at_once(tmp_path: Path) -> None:
         files_of([str(tmp_path / "r.txt"), str(tmp_path / "none.md"), "\0.json"])
 
     assert len(caught.value.problems) == 3
-    assert f"ends in {forms.endings()}" in caught.value.problems[0]
+    assert f"ends in {report_files.endings()}" in caught.value.problems[0]
 
 
 def test_what_a_report_tells_alone(short: list[Entry]) -> None:

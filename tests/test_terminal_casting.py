@@ -13,8 +13,8 @@ from debate_orchestrator.providers.discovery import Available, FoundModels, find
 from debate_orchestrator.terminal.session import Estimates, cost_line, in_words, is_free
 from debate_orchestrator.util.model_spec import is_rehearsal
 
-CLAUDE = Available(seat="command:claude -p", ready=True, about="claude is installed")
-LOCAL = Available(seat="ollama:MODEL", ready=True, about="a server answers", models=("qwen", "glm"))
+CLAUDE = Available(spec="command:claude -p", ready=True, about="claude is installed")
+LOCAL = Available(spec="ollama:MODEL", ready=True, about="a server answers", models=("qwen", "glm"))
 FULL = FoundModels((LOCAL, CLAUDE), {**BEST, "moderator": "anthropic:claude-sonnet-5-5"}, BEST)
 PROGRAM = FoundModels((CLAUDE,), {}, BEST)
 RULES = loader.load("adversarial")
@@ -135,25 +135,25 @@ class TestLooking:
         """Without a key, a server or a program nothing is found, but it is known which models would be best."""
         found = find_models()
 
-        assert found.usual == {} and not found.anything()
+        assert found.default == {} and not found.anything()
         assert found.ready() == []
-        assert set(found.best) == {"a", "b", "judge"}
+        assert set(found.default_if_keyed) == {"a", "b", "judge"}
 
     def test_a_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """With a key there are usual debaters and a judge."""
         monkeypatch.setenv("OPENROUTER_API_KEY", "x")
         found = find_models()
 
-        assert found.anything() and found.usual["a"] == "openrouter:anthropic/claude-sonnet-5.5"
-        assert set(found.usual) == {"a", "b", "judge"}
+        assert found.anything() and found.default["a"] == "openrouter:anthropic/claude-sonnet-5.5"
+        assert set(found.default) == {"a", "b", "judge"}
 
     def test_programs_and_local_models(self) -> None:
         """Programs and the first models of a server of one's own can be asked by name; Tab knows all."""
         ways = (
-            Available(seat="command:llm", ready=True, about="llm is installed"),
-            Available(seat="command:PROGRAM ARGS", ready=True, about="any program"),
-            Available(seat="ollama:MODEL", ready=True, about="a server answers", models=("a", "b", "c", "d")),
-            Available(seat="openai:MODEL", ready=False, about="no key"),
+            Available(spec="command:llm", ready=True, about="llm is installed"),
+            Available(spec="command:PROGRAM ARGS", ready=True, about="any program"),
+            Available(spec="ollama:MODEL", ready=True, about="a server answers", models=("a", "b", "c", "d")),
+            Available(spec="openai:MODEL", ready=False, about="no key"),
         )
         found = FoundModels(ways, {}, {})
 

@@ -75,7 +75,7 @@ def test_the_issues_of_a_ballot_can_be_skipped(here: Path) -> None:
     state = due("1.verdict.judge", rounds=1, issues=ISSUES)
     script = Script("7 6", "5 5", "a", "A named a price.", "", "")
     text = run(BallotForm(taken("1.verdict.judge", script, here, state)).take())
-    reply = Reply(text=text, brief="0" * 64, by="human")
+    reply = Reply(text=text, brief_digest="0" * 64, by="human")
     after = apply(state, parse_reply(state, state.due[0], reply, None))
 
     assert json.loads(text)["issues"] is None
@@ -288,7 +288,7 @@ def test_a_form_that_can_not_be_read(here: Path) -> None:
     """A form on the disk that is none is set aside before anything is written over it, and its name is told."""
     at = taken("1.verdict.judge", None, here)
     (here / "r.drafts").mkdir()
-    Path(at.drafts.place(at.brief)).write_text("My own notes.")
+    Path(at.drafts.path_of(at.brief)).write_text("My own notes.")
     _, script = filled(here, *SHORT, "")
     (aside,) = (here / "r.drafts").glob("*.aside-*")
 

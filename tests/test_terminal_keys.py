@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from viewer import Viewer, watching
 
-from debate_orchestrator.core.events import QUESTION
+from debate_orchestrator.core.events import MAX_QUESTION_LENGTH
 from debate_orchestrator.terminal import keys
 from debate_orchestrator.terminal.floor import QuestionPrompt
-from debate_orchestrator.terminal.keys import Session, in_foreground, split_keys
+from debate_orchestrator.terminal.keys import TerminalControl, in_foreground, split_keys
 
 SLOW = ("demo", "--name", "free-transit", "--pace", "300")
 FIRST = "Once a bus is scheduled to run"
@@ -66,7 +66,7 @@ def typed(sequence: str, names: dict[str, str] = NAMES) -> tuple[QuestionPrompt,
         ("xzaW\x1b[Ahy\t?\r", ("Why?", ("a",))),
         ("\x1b", ("", ())),
         ("aWhy?\x1b", ("", ())),
-        (f"a{'x' * (QUESTION + 50)}\r", ("x" * QUESTION, ("a",))),
+        (f"a{'x' * (MAX_QUESTION_LENGTH + 50)}\r", ("x" * MAX_QUESTION_LENGTH, ("a",))),
     ],
 )
 def test_a_question(sequence: str, asked: tuple[str, tuple[str, ...]]) -> None:
@@ -109,14 +109,14 @@ def echoes(end: int) -> bool:
 
 
 def during(
-    check: Callable[[Session, Shown], Awaitable[None]], descriptor: int | None, pressed: list[str] | None = None
+    check: Callable[[TerminalControl, Shown], Awaitable[None]], descriptor: int | None, pressed: list[str] | None = None
 ) -> Shown:
     """Checks something while a session holds a terminal; what it showed."""
     shown = Shown()
 
     async def hold() -> None:
         press = (pressed if pressed is not None else []).append
-        async with Session(shown.live, shown.display, press, descriptor) as session:
+        async with TerminalControl(shown.live, shown.display, press, descriptor) as session:
             await check(session, shown)
 
     asyncio.run(hold())
@@ -134,7 +134,7 @@ def test_keys_are_read(terminal: tuple[int, int]) -> None:
     master, slave = terminal
     before, pressed = termios.tcgetattr(slave), list[str]()
 
-    async def check(session: Session, shown: Shown) -> None:
+    async def check(session: TerminalControl, shown: Shown) -> None:
         assert session.reads_keys and not echoes(slave)
         os.write(master, b"pq")
         await until(lambda: len(pressed) == 2)
@@ -148,7 +148,7 @@ def test_a_terminal_that_is_closed(terminal: tuple[int, int]) -> None:
     """A terminal that is closed meanwhile is read no more, and breaks nothing."""
     master, slave = pty.openpty()
 
-    async def check(session: Session, shown: Shown) -> None:
+    async def check(session: TerminalControl, shown: Shown) -> None:
         os.close(master)
         await asyncio.sleep(0.05)
 
@@ -161,7 +161,7 @@ def test_only_a_foreground_job_reads_keys(terminal: tuple[int, int], monkeypatch
     foreground = False
     monkeypatch.setattr(keys, "in_foreground", lambda descriptor: foreground)
 
-    async def check(session: Session, shown: Shown) -> None:
+    async def check(session: TerminalControl, shown: Shown) -> None:
         nonlocal foreground
         await asyncio.sleep(0.02)
         assert not session.reads_keys
@@ -184,7 +184,7 @@ def test_a_terminal_that_is_lent(terminal: tuple[int, int], given_back: bool) ->
     """While the terminal is lent nothing is shown, no key is read and Ctrl-Z is the borrower's; what was finished
     meanwhile is shown when it is taken back, and never where the debate is left before."""
 
-    async def check(session: Session, shown: Shown) -> None:
+    async def check(session: TerminalControl, shown: Shown) -> None:
         shown.live.message("before")
         session.lend()
         assert signal.getsignal(signal.SIGTSTP) is signal.SIG_DFL

@@ -19,7 +19,7 @@ from rich.cells import cell_len
 
 from debate_orchestrator.core import schedule, tally, transcript
 from debate_orchestrator.core.events import (
-    Asked,
+    BriefSent,
     CallFailed,
     Declined,
     EndedEarly,
@@ -129,7 +129,7 @@ def test_a_call_in_trouble() -> None:
 def test_replies_that_will_not_do() -> None:
     """A speech or a ballot that will not do is said to be none; after the second ballot, that the judge has none."""
     shown = Shown(rounds=1)
-    reply = Reply(text="", brief="0" * 64, by="x")
+    reply = Reply(text="", brief_digest="0" * 64, by="x")
     shown.ask("1.opening.a")
     shown.happen(Rejected(turn="1.opening.a", problems=("it is empty",), reply=reply))
     shown.ask("1.opening.a")
@@ -187,7 +187,7 @@ def test_a_mirrored_judge() -> None:
     assert "Judge, mirrored, thinks" in shown.status
     for turn in shown.debate.due:
         text = json.dumps(puppets.ballot(*((4, 8) if turn.mirrored else (8, 4)), rounds=1))
-        shown.happen(replies.parse_reply(shown.debate, turn, Reply(text=text, brief="0" * 64, by="x"), None))
+        shown.happen(replies.parse_reply(shown.debate, turn, Reply(text=text, brief_digest="0" * 64, by="x"), None))
     text = shown.terminal.text
 
     assert "Judge Verdict — Round 1, Mirrored" in text
@@ -200,7 +200,7 @@ def test_notes_on_a_speech() -> None:
     shown.ask("1.opening.a")
     shown.speak("1.opening.a", "I would say mo" + " word" * 3_000, ended="cut")
     shown.ask("1.opening.b")
-    shown.happen(Declined(turn="1.opening.b", reply=Reply(text="I won't.", brief="0" * 64, by="x")))
+    shown.happen(Declined(turn="1.opening.b", reply=Reply(text="I won't.", brief_digest="0" * 64, by="x")))
     lines = shown.close()
     noted = " ".join(lines)
     assert "-- cut short by a limit of length; the last" in noted
@@ -251,10 +251,10 @@ def test_what_it_has_cost() -> None:
     """The status shows what calls have cost, and how many are of unknown price; before the first call nothing."""
     shown = Shown(columns=120)
     assert "$" not in shown.status
-    shown.happen(Asked(turn="1.opening.a", brief="0" * 64, by="anthropic:m", called=True))
+    shown.happen(BriefSent(turn="1.opening.a", brief_digest="0" * 64, by="anthropic:m", called=True))
     shown.happen(CallFailed(turn="1.opening.a", by="anthropic:m", problem="gone", maybe_billed=True))
     assert shown.status.endswith("$0.0000 and a call of unknown price")
-    shown.happen(Asked(turn="1.opening.a", brief="0" * 64, by="anthropic:m", called=True))
+    shown.happen(BriefSent(turn="1.opening.a", brief_digest="0" * 64, by="anthropic:m", called=True))
     shown.speak("1.opening.a", "x", cost=0.25, called=True)
     assert shown.status.endswith("$0.2500 and a call of unknown price")
 

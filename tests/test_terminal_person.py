@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Asked, Event, Rejected, Reply
+from debate_orchestrator.core.events import BriefSent, Event, Rejected, Reply
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.start import make_opening
@@ -75,7 +75,7 @@ def person(here: Path, *said: Any) -> tuple[Person, Script]:
 
 
 def event(debate: DebateState, turn: str, text: str) -> Event:
-    return parse_reply(debate, schedule.turn(debate, turn), Reply(text=text, brief="", by="x"), None)
+    return parse_reply(debate, schedule.turn(debate, turn), Reply(text=text, brief_digest="", by="x"), None)
 
 
 def test_a_person_alone(here: Path) -> None:
@@ -122,7 +122,7 @@ def test_the_terminal_is_lent(here: Path) -> None:
     on_event = one.attends(lambda: None, show, show.on_event)
 
     for turn in ("1.opening.a", "1.opening.b"):
-        for taken in (Asked(turn=turn, brief="0" * 64, by="x"), event(debate, turn, "Words.")):
+        for taken in (BriefSent(turn=turn, brief_digest="0" * 64, by="x"), event(debate, turn, "Words.")):
             debate = apply(debate, taken)
             on_event(debate, taken)
 
@@ -140,7 +140,7 @@ def test_no_person_sees_the_others_vote(here: Path) -> None:
     on_event = one.attends(lambda: None, show, show.on_event)
     ballot = event(debate, "1.verdict.judge-2", json.dumps(puppets.ballot(rounds=1)))
     for n in (2, 1, 3):
-        asking = Asked(turn=f"1.verdict.judge-{n}", brief="0" * 64, by="x")
+        asking = BriefSent(turn=f"1.verdict.judge-{n}", brief_digest="0" * 64, by="x")
         debate = apply(debate, asking)
         on_event(debate, asking)
     for n in (2, 1, 3):
@@ -242,7 +242,7 @@ def test_no_fence_is_left(name: str) -> None:
             debate = apply(
                 debate,
                 parse_reply(
-                    debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief="", by=rehearse.KIND), None
+                    debate, turn, Reply(text=rehearse.reply_for(debate, turn), brief_digest="", by=rehearse.KIND), None
                 ),
             )
 
@@ -290,7 +290,7 @@ def test_material_and_complaints() -> None:
     """Material is named, and what was wrong with an earlier reply is told."""
     debate = fold([opening(rounds=1)])
     turn = schedule.turn(debate, "1.opening.a")
-    reply = Reply(text=" ", brief="", by="host")
+    reply = Reply(text=" ", brief_digest="", by="host")
     rejected = Rejected(turn=turn.id, problems=("1.opening.a: got an empty reply",), reply=reply)
     pieces = brief_pieces.pieces(brief(debate, turn, rejected), NONCE)
 

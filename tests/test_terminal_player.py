@@ -12,7 +12,7 @@ import pytest
 from fake_terminal import FakeTerminal, Shown
 
 from debate_orchestrator.core.events import (
-    Asked,
+    BriefSent,
     CallFailed,
     EndedEarly,
     Event,
@@ -42,8 +42,8 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return passed
 
 
-def asked(turn: str) -> Asked:
-    return Asked(turn=turn, brief="0" * 64, by="host")
+def asked(turn: str) -> BriefSent:
+    return BriefSent(turn=turn, brief_digest="0" * 64, by="host")
 
 
 def recorded(**setup: Any) -> list[Event]:
@@ -162,7 +162,7 @@ def test_pausing() -> None:
 def test_what_broke_off_is_played_too() -> None:
     """Attempts that failed are shown as they were; keys are shown only once they can be pressed."""
     events = recorded(rounds=1)
-    lost = Reply(text="I was about", brief="0" * 64, by="host")
+    lost = Reply(text="I was about", brief_digest="0" * 64, by="host")
     events[2:2] = [CallFailed(turn="1.opening.a", by="host", problem="it hung up.", reply=lost), asked("1.opening.a")]
     play = Play(events, None)
     play.run()
@@ -199,7 +199,7 @@ def test_a_reply_that_was_asked_for_again_is_not_shown() -> None:
     before = recorded(rounds=1)
     at = next(n for n, event in enumerate(before) if isinstance(event, Submitted))
     turn = before[at].turn  # type: ignore[union-attr]
-    reply = Reply(text="no ballot", brief="0" * 64, by="host")
+    reply = Reply(text="no ballot", brief_digest="0" * 64, by="host")
     refused = Rejected(turn=turn, problems=(f"{turn}: the reply is not JSON.",), reply=reply, absent=False)
     play = Play([*before[:at], refused, asked(turn), *before[at:]], None)
 

@@ -179,11 +179,11 @@ def test_a_draft_that_can_not_be_read(here: Path) -> None:
     """A draft in another encoding is not written over: it is set aside, its name is told, and it is begun anew."""
     at = taken("1.opening.a", None, here)
     (here / "r.drafts").mkdir()
-    Path(at.drafts.place(at.brief)).write_bytes("Wörter.".encode("utf-16"))
+    Path(at.drafts.path_of(at.brief)).write_bytes("Wörter.".encode("utf-16"))
     text, script = spoken(here, "Anew.", "")
     (aside,) = (here / "r.drafts").glob("*.aside-*")
 
-    assert text == "Anew." and Path(at.drafts.place(at.brief)).read_text() == "Anew."
+    assert text == "Anew." and Path(at.drafts.path_of(at.brief)).read_text() == "Anew."
     assert str(aside) in script.text and aside.read_bytes().decode("utf-16") == "Wörter."
 
 
@@ -202,7 +202,7 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
 
 def two(debate: DebateState) -> tuple[Drafts, object, object]:
     turn = schedule.turn(debate, "1.opening.a")
-    short = Rejected(turn=turn.id, problems=("too short",), reply=Reply(text="So.", brief="", by="host"))
+    short = Rejected(turn=turn.id, problems=("too short",), reply=Reply(text="So.", brief_digest="", by="host"))
     return Drafts("r.drafts"), brief(debate, turn), brief(debate, turn, short)
 
 
@@ -221,7 +221,7 @@ def test_a_paper_that_is_no_form(here: Path, junk: str) -> None:
     """A paper that was spoiled breaks nothing."""
     at = taken("1.verdict.judge", None, here)
     Path("r.drafts").mkdir()
-    Path(at.drafts.place(at.brief)).write_text(junk)
+    Path(at.drafts.path_of(at.brief)).write_text(junk)
 
     assert isinstance(at.drafts.entered(at.brief), dict)
 
@@ -232,7 +232,7 @@ def test_what_is_no_form_is_set_aside(here: Path) -> None:
     moved = []
     for junk in (b"{", b"[1]", b"\xff\xfe"):
         Path("r.drafts").mkdir(exist_ok=True)
-        Path(at.drafts.place(at.brief)).write_bytes(junk)
+        Path(at.drafts.path_of(at.brief)).write_bytes(junk)
         moved.append(at.drafts.set_aside(at.brief))
         assert Path(moved[-1]).read_bytes() == junk
     at.drafts.keep_entered(at.brief, {("winner",): "a"})

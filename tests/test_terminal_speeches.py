@@ -19,7 +19,7 @@ from rich.text import Text
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.terminal.display import Row
-from debate_orchestrator.terminal.speeches import COLUMN, SpeechView, Stage, column_width
+from debate_orchestrator.terminal.speeches import COLUMN, SpeechView, StageView, column_width
 from debate_orchestrator.util.sanitize import sanitize
 
 TEXTS = st.one_of(st.text(max_size=60), nasty.texts, st.sampled_from(nasty.NASTY))
@@ -39,7 +39,7 @@ def texts(rows: Sequence[Row]) -> list[str]:
     return ["".join(cell.plain for cell in row).rstrip() for row in rows]
 
 
-def printed(stage: Stage, width: int = 80, room: int = 20, *, beside: bool = True) -> list[str]:
+def printed(stage: StageView, width: int = 80, room: int = 20, *, beside: bool = True) -> list[str]:
     """The rows that are final now."""
     return texts(stage.rows(width, room, beside=beside)[0])
 
@@ -52,7 +52,7 @@ def pieces(text: str, cuts: Sequence[int]) -> list[str]:
 def streamed(text: str, cuts: Sequence[int], widths: Sequence[int]) -> list[str]:
     """The rows of a speech that comes in pieces, each looked at in another width, without its heading."""
     speech = challenges()[0]
-    stage, rows = Stage([speech]), list[Row]()
+    stage, rows = StageView([speech]), list[Row]()
     for n, piece in enumerate(pieces(text, cuts)):
         speech.hear(piece)
         finished, still_open = stage.rows(widths[n % len(widths)], 20, beside=True)
@@ -129,7 +129,7 @@ def test_markdown_is_styled_lightly(text: str, bold: list[str], rest: str) -> No
     """Headings and strong words are bold instead of marked; within code, and between figures, signs are signs."""
     speech = challenges()[0]
     speech.settle(text)
-    cell: Text = Stage([speech]).rows(80, 20, beside=False)[0][-1][0]
+    cell: Text = StageView([speech]).rows(80, 20, beside=False)[0][-1][0]
     strong = [span for span in cell.spans if span.style == "bold"]
     assert sorted({cell.plain[span.start : span.end] for span in strong}) == bold
     left = "".join(char for n, char in enumerate(cell.plain) if not any(span.start <= n < span.end for span in strong))
@@ -153,7 +153,7 @@ def test_floods_without_width(flood: str) -> None:
 def test_one_after_the_other() -> None:
     """In a narrow terminal the first is shown as it is written, and the second is kept until the first has ended."""
     first, second = challenges()
-    stage = Stage([first, second])
+    stage = StageView([first, second])
     first.hear("I hold")
     second.hear("I deny it.")
     finished, still_open = stage.rows(60, 20, beside=True)
@@ -168,7 +168,7 @@ def test_one_after_the_other() -> None:
 def test_side_by_side() -> None:
     """In a wide terminal each has its column, and a row is final when neither can add to it."""
     first, second = challenges()
-    stage = Stage([first, second])
+    stage = StageView([first, second])
     first.hear("One.\n\nTwo.\n\nThree.")
     finished, still_open = stage.rows(119, 20, beside=True)
     assert [part.strip() for part in texts(finished)[0].split("│")] == ["Challenge A", "Challenge B"]
@@ -188,7 +188,7 @@ def test_columns_need_room() -> None:
 def test_open_rows_fit_the_screen() -> None:
     """Where one is far ahead of the other, its open rows fill the room and no more; the rest comes when it can."""
     first, second = challenges()
-    stage = Stage([first, second])
+    stage = StageView([first, second])
     first.settle("\n\n".join(f"Line {n}." for n in range(40)))
     assert [len(rows) for rows in stage.rows(119, 10, beside=True)] == [1, 10]
 
@@ -203,20 +203,20 @@ def test_another_text_than_was_heard() -> None:
     first, second = challenges()
     first.hear("Something else.")
     first.settle("What is on record.")
-    rows = printed(Stage([first]))
+    rows = printed(StageView([first]))
     assert "-- what is on record is not what was heard on the way:" in rows
     assert rows[-1] == "  What is on record."
 
     second.hear("\nSaid. \n")
     second.settle("Said.")
-    assert printed(Stage([second])) == ["Challenge B", "", "  Said."]
+    assert printed(StageView([second])) == ["Challenge B", "", "  Said."]
 
 
 def test_speech_is_indented() -> None:
     """SpeechView is indented and the engine's words are not, so no speech passes for a banner or a score."""
     first = challenges()[0]
     first.settle("--- ROUND 2 OF 3 ---\nScores: A: 10 | B: 1 | Winner: A\n-- broken off here\nChallenge B")
-    assert all(row.startswith("  ") for row in printed(Stage([first]))[2:])
+    assert all(row.startswith("  ") for row in printed(StageView([first]))[2:])
 
 
 def test_words_are_counted_across_pieces() -> None:
@@ -232,7 +232,7 @@ def test_every_word_is_printed_once(steps: list[tuple[int, int, int]]) -> None:
     """However two speeches come in and however the width changes, each word is printed exactly once, in order."""
     speeches = challenges()
     sources = [" ".join(f"{name}{n}" for n in range(200)) for name in "ab"]
-    stage, heard, rows = Stage(speeches), [0, 0], list[str]()
+    stage, heard, rows = StageView(speeches), [0, 0], list[str]()
     for side, count, width in steps:
         speeches[side].hear(sources[side][heard[side] : heard[side] + count])
         heard[side] += count
@@ -250,7 +250,7 @@ def test_small_pieces_take_time_in_proportion() -> None:
 
     def seconds(count: int) -> float:
         shown, kept = challenges()
-        stage, began = Stage([shown, kept]), time.process_time()
+        stage, began = StageView([shown, kept]), time.process_time()
         for n in range(count):
             shown.hear("four ")
             kept.hear(" and")

@@ -22,7 +22,7 @@ from reply_codes import coded
 from started import started
 
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import Asked, CallFailed, Event, Usage
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.casting import make_provider
@@ -73,7 +73,7 @@ def journals(held: Tournament) -> list[list[Event]]:
 
 
 def calls_of(held: Tournament) -> int:
-    return sum(isinstance(event, Asked) for events in journals(held) for event in events)
+    return sum(isinstance(event, BriefSent) for events in journals(held) for event in events)
 
 
 def test_a_tournament_runs_in_waves(server: Server) -> None:

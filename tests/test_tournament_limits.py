@@ -9,7 +9,7 @@ import pytest
 
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message
-from debate_orchestrator.providers.provider import Piece
+from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.tournament.limits import (
     FIRST_AT_ONCE,
     MAX_PAUSE,
@@ -128,10 +128,10 @@ class Model:
         self.asked: list[str] = []
         self.go_on = asyncio.Event()
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         self.asked.append(brief.turn)
         await self.go_on.wait()
-        return Reply(text="x", brief="", by=self.name, usage=Usage(fresh=1, output=1))
+        return Reply(text="x", brief_digest="", by=self.name, usage=Usage(fresh=1, output=1))
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -11,10 +11,10 @@ import debates
 import pytest
 from speakers import Speaker, take_turns
 
-from debate_orchestrator.core.events import Asked, CallFailed, Event, Opened, Reply
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened, Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.provider import Piece
+from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
 
@@ -27,7 +27,7 @@ class Failing(Speaker):
         self.fail, self.caches = fail, caches
         self.begun: list[tuple[str, float]] = []
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         n = sum(one.turn == brief.turn for one in self.briefs)
         self.begun.append((brief.turn, time.monotonic()))
         if (error := self.fail(brief, n)) is not None:
@@ -57,16 +57,16 @@ def of(events: list[Event], kind: type, turn: str) -> list[Event]:
 
 def test_a_call_that_came_to_nothing_is_made_again(tmp_path: Path) -> None:
     """Each call has its own intent; what came to nothing is on record with its reason, its wait and what had come."""
-    half = Reply(text="This is ha", brief="", by="", cost=0.25)
+    half = Reply(text="This is ha", brief_digest="", by="", cost=0.25)
     speaker = Failing(
         lambda brief, n: TransientError("no line", partial=half) if brief.turn == "1.opening.b" and n < 2 else None
     )
     events = run(tmp_path / "j", speaker)
     lost = of(events, CallFailed, "1.opening.b")
 
-    assert len(of(events, Asked, "1.opening.b")) == 3
+    assert len(of(events, BriefSent, "1.opening.b")) == 3
     assert [type(event.wait) for event in lost] == [float, float]  # type: ignore[attr-defined]
-    assert all(event.reply.text == "This is ha" and event.reply.brief for event in lost)  # type: ignore[attr-defined]
+    assert all(event.reply.text == "This is ha" and event.reply.brief_digest for event in lost)  # type: ignore[attr-defined]
     assert fold(events).complete
 
 
@@ -91,7 +91,7 @@ def test_what_will_not_pass_is_not_tried_again(error: Exception, tmp_path: Path)
     with pytest.raises(type(error)):
         run(tmp_path / "j", speaker)
 
-    assert len(of(read(tmp_path / "j").events, Asked, "1.opening.b")) == 1
+    assert len(of(read(tmp_path / "j").events, BriefSent, "1.opening.b")) == 1
 
 
 def test_a_wait_ends_when_told_to_stop(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_wait_ends_when_told_to_stop(tmp_path: Path) -> None:
     events = run(tmp_path / "j", Failing(fail), stop=stop, retry_for=1_000.0)
 
     assert time.monotonic() - begun < 10
-    assert len([event for event in events if isinstance(event, Asked)]) == 1
+    assert len([event for event in events if isinstance(event, BriefSent)]) == 1
 
 
 def test_answers_under_way_are_awaited(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from journals import private_mount
 from messages_server import Server, serving
 from started import Started, started
 
-from debate_orchestrator.core.events import Asked, Submitted
+from debate_orchestrator.core.events import BriefSent, Submitted
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
@@ -67,7 +67,7 @@ def full(process: Started, server: Server, requests: int) -> None:
 
 def asked(journal: str = J) -> list[str]:
     """The turns that were asked for, as often as they were."""
-    return [event.turn for event in read(journal).events if isinstance(event, Asked)]
+    return [event.turn for event in read(journal).events if isinstance(event, BriefSent)]
 
 
 def test_answers_wait_for_room(server: Server) -> None:

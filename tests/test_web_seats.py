@@ -350,7 +350,7 @@ def test_the_floor_and_an_early_end(visitor: Visitor, stranger: Visitor) -> None
 
     assert "Ended early: the verdict comes next." in visitor.text(address)
     assert [one.question for one in state().questions] == ["What would it cost?"]
-    assert state().closed_after is not None
+    assert state().ended_after is not None
 
 
 def test_an_early_end_waits_for_the_speech_under_way(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
@@ -365,7 +365,7 @@ def test_an_early_end_waits_for_the_speech_under_way(visitor: Visitor, stranger:
 
     visitor.until(address, "Complete")
     assert {"2.constructive.a", "2.constructive.b"} <= set(state().replies)
-    assert state().closed_after == "2.constructive." and "The second round." in visitor.text(address)
+    assert state().ended_after == "2.constructive." and "The second round." in visitor.text(address)
 
 
 def test_a_reply_that_comes_too_late_is_shown_to_its_writer(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811

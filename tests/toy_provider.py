@@ -13,7 +13,7 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import call_errors, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.provider import Permissions, Piece
+from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util.errors import ProviderFailed
 
 problem = servers.spec_problem
@@ -29,7 +29,7 @@ class Toy:
         self._server = servers.server(spec)
         self._permissions = permissions
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """The answer to one brief."""
         if wrong := servers.unencrypted(self._server, insecure=self._permissions.insecure):
             raise ProviderFailed(wrong)
@@ -48,7 +48,7 @@ class Toy:
             raise call_errors.oversized(self.name, f"more than {LIMITS.answer:,} characters")
         on_text(text)
         usage = Usage(fresh=sent, output=received)
-        return Reply(text=text, brief="", by=self.name, usage=usage, cost=pricing.cost(self.name, usage))
+        return Reply(text=text, brief_digest="", by=self.name, usage=usage, cost=pricing.cost(self.name, usage))
 
     def _post(self, brief: Brief) -> dict[str, Any]:
         """The server's answer, of which no more is read than an answer may have."""

@@ -17,7 +17,7 @@ from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import EVERYBODY, JUDGE
+from debate_orchestrator.core.phases import DEBATING_SEATS, JUDGE
 from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, MAX_COST, SOURCED, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.formats import loader
@@ -93,7 +93,9 @@ def settings_of(
     if isinstance(given.get("positions"), dict) and "positions" in flags:
         whole["positions"] = given["positions"] | flags["positions"]
     if "cast" in flags:
-        cast = _by_seat(given.get("cast"), [seat for seat in EVERYBODY if seat in format.seats_taken(format.options)])
+        cast = _by_seat(
+            given.get("cast"), [seat for seat in DEBATING_SEATS if seat in format.seats_taken(format.options)]
+        )
         whole["cast"] = (cast if isinstance(cast, dict) else {}) | flags["cast"]
     sources = given.get("sources")
     if flags and isinstance(sources, dict | None):
@@ -222,7 +224,7 @@ def cast_line(settings: Settings) -> str:
 
 def _file_cast(given: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Seat to what an answers file names for it."""
-    cast = _by_seat(given.get("cast"), EVERYBODY)
+    cast = _by_seat(given.get("cast"), DEBATING_SEATS)
     seats = cast if isinstance(cast, dict) else {}
     return {seat: specs if isinstance(specs, list) else [specs] for seat, specs in seats.items()}
 
@@ -239,7 +241,7 @@ def every_seat(model: str, format: Format) -> dict[str, Any]:
     """The cast of one model, with as many judges as the format has. Seats that act only if an option is chosen are
     filled too."""
     taken = format.seats_taken(format.options)
-    cast: dict[str, Any] = {seat: model for seat in EVERYBODY if seat in taken}
+    cast: dict[str, Any] = {seat: model for seat in DEBATING_SEATS if seat in taken}
     return cast | ({JUDGE: [model] * format.panel} if JUDGE in cast and format.panel > 1 else {})
 
 
@@ -252,7 +254,7 @@ def _for_named_seats(problems: list[str], cast: dict[str, Any], format: Format) 
     others = [problem for problem in problems if problem not in unfilled]
     if wrong_models := casting.cast_problems(named):
         return [*wrong_models, *others]
-    left = [seat for seat in EVERYBODY if seat in format.seated and seat not in cast]
+    left = [seat for seat in DEBATING_SEATS if seat in format.seated and seat not in cast]
     flags = " and ".join(f"--{seat} MODEL" for seat in left)
     model = next(iter(named.values()))[0]
     problem = f"cast: there is no model for {' and '.join(left)}."

@@ -15,7 +15,7 @@ from debate_orchestrator.host.setup import AskResult
 from debate_orchestrator.host.setup import ask as ask_host
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import format_of, settings_from
-from debate_orchestrator.setup.session import Ask, Propose, Ready
+from debate_orchestrator.setup.session import Propose, Ready, SetupQuestion
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util.data import MAX_SIZE
 from debate_orchestrator.util.errors import BadSettings
@@ -65,12 +65,12 @@ def _as_json(arguments: argparse.Namespace, result: AskResult, lacking: Sequence
     match result.now:
         case Ready(show=show):
             fields |= {"status": "ready", "show": show.split("\n")}
-        case Ask() as question:
+        case SetupQuestion() as question:
             fields |= {"status": "ask"} | ({} if arguments.dialog else {"question": _single(question)})
             fields |= {"questions": [_for_a_tool(question) for question in result.together]}
-        case Propose() as work if result.place is not None:
+        case Propose() as work if result.turn_files is not None:
             turn: dict[str, Any] = {"turn": work.turn, "seat": "moderator", "title": f"Setup: {work.name}"}
-            turn |= {"brief": result.place.brief, "reply": result.place.reply, "wants": "json"}
+            turn |= {"brief": result.turn_files.brief, "reply": result.turn_files.reply, "wants": "json"}
             fields |= {
                 "status": "propose",
                 "turns": [turn | ({"json_schema": work.json_schema} if arguments.schemas else {})],
@@ -84,14 +84,14 @@ def _as_json(arguments: argparse.Namespace, result: AskResult, lacking: Sequence
     return fields | {"complaints": list(result.problems)}
 
 
-def _single(question: Ask) -> dict[str, Any]:
+def _single(question: SetupQuestion) -> dict[str, Any]:
     """The question that comes next."""
     choices = [{"value": value, "about": about} for value, about in question.choices] or None
     named = ("key", "text", "default", "help")
     return {**{name: getattr(question, name) for name in named}, "choices": choices}
 
 
-def _for_a_tool(question: Ask) -> dict[str, Any]:
+def _for_a_tool(question: SetupQuestion) -> dict[str, Any]:
     """A question in the form that question tools of hosts take; without options where only words will do."""
     options = [{"label": label, "description": about} for label, about in question.options]
     return {

@@ -213,7 +213,7 @@ def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: s
         lines += [f"  {n}:", *(f"    {line}" for line in _fields(form, shape))]
     lines += ["final:", *(f"  {line}" for line in _fields(form, form.final))]
     lines += [
-        f"why:  # {texts.why_hint.format(words=reviews.WORDS)}",
+        f"why:  # {texts.why_hint.format(words=reviews.MAX_REASON_WORDS)}",
         f"after:  # {texts.after_hint.format(held=held)}",
     ]
     return "\n".join(lines) + "\n"

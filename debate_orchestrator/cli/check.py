@@ -12,7 +12,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
-from debate_orchestrator.reports import forms, wording
+from debate_orchestrator.reports import report_files, wording
 from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
 from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import DebateFiles
@@ -35,13 +35,13 @@ def run(arguments: argparse.Namespace) -> int:
     again with the ballots that reviewers have added."""
     arguments.journal = journal_named(arguments.journal)
     files = DebateFiles.of_journal(arguments.journal)
-    documents = forms.read_reports(arguments.given or forms.reports_beside(files.report))
+    documents = report_files.read_reports(arguments.given or report_files.reports_beside(files.report))
     try:
         contents = read(arguments.journal)
     except DamagedJournal as error:
-        reports = (f"{name_of(path)}: {forms.integrity(path, data)}" for path, data in documents)
+        reports = (f"{name_of(path)}: {report_files.integrity(path, data)}" for path, data in documents)
         raise DamagedJournal([*error.problems, *reports]) from None
-    checked = [forms.verify(path, data, contents.entries, files.ballots) for path, data in documents]
+    checked = [report_files.verify(path, data, contents.entries, files.ballots) for path, data in documents]
     facts = _facts(arguments.journal, contents)
     if arguments.json:
         reports_json = [report.data for report in checked]
@@ -75,7 +75,7 @@ def _facts(path: str, contents: JournalContents) -> dict[str, Any]:
         "complete": not due,
         "due": due,
         "missing": [wording.unwritten(debate, turn) for turn in schedule.unwritten(debate)],
-        "in_flight": [turn for turn in due if turn in debate.asked],
+        "in_flight": [turn for turn in due if turn in debate.briefs_sent],
         "prompts": "as recorded" if debate.opened.prompts == _installed_prompts(debate) else "changed since",
         "head": contents.entries[-1].hash,
     }

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from debate_orchestrator.cli.interrupts import terminated_like_interrupted
 from debate_orchestrator.cli.output import at_terminal, remark
 from debate_orchestrator.core.events import Event, Opened
-from debate_orchestrator.engine.debate import Changes, OpenDebate, continue_debate, create_paid_debate
+from debate_orchestrator.engine.debate import OpenDebate, PlanChanges, continue_debate, create_paid_debate
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.setup import risks as risks_module
 from debate_orchestrator.setup.risks import Risk
@@ -33,7 +33,7 @@ STANDARD_INPUT = "-"
 """The file name that means standard input."""
 STDIN = "standard input"
 
-Ask = Callable[[str, Sequence[Risk]], bool]
+AskConsent = Callable[[str, Sequence[Risk]], bool]
 """Shows a person a file's name and its risks; returns whether they agree."""
 
 
@@ -66,7 +66,7 @@ def _key(kind: str, path: str) -> str:
         return ""
 
 
-def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | None = None) -> None:
+def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: AskConsent | None = None) -> None:
     """Returns if the user agrees to all of these risks, and remembers it. Raises BadSettings if the user does not, or,
     with every risk, if there is no terminal to `ask` at and the file is not `trusted`."""
     if not not_agreed(origin, risks):
@@ -85,7 +85,12 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: Ask | No
 
 
 def agree_to_answers(
-    path: str, given: Mapping[str, Any], typed_format: str | None = None, *, trusted: bool, ask: Ask | None = None
+    path: str,
+    given: Mapping[str, Any],
+    typed_format: str | None = None,
+    *,
+    trusted: bool,
+    ask: AskConsent | None = None,
 ) -> None:
     """Does the same as `agree` for the answers in the file at a path, used with the format that was typed, if any."""
     agree(of_file(path), risks_module.of_settings(given, typed_format), trusted=trusted, ask=ask)
@@ -109,7 +114,7 @@ def new_debate(opening: Opened, files: DebateFiles, following: Sequence[Event] =
     return debate
 
 
-def existing_debate(path: str, changes: Changes = lambda state: [], *, trusted: bool) -> OpenDebate:
+def existing_debate(path: str, changes: PlanChanges = lambda state: [], *, trusted: bool) -> OpenDebate:
     """Continues the debate of a journal with the user's consent, as `continue_debate`. What the changes bring is
     remembered as agreed to."""
 

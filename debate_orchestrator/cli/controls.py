@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Asked, Event, QuestionAsked, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, Event, QuestionAsked, ReplyEvent
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate
@@ -23,7 +23,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import DebateError, ExternalError
 
 if TYPE_CHECKING:
-    from debate_orchestrator.terminal.keys import Session
+    from debate_orchestrator.terminal.keys import TerminalControl
     from debate_orchestrator.terminal.live import Live
     from debate_orchestrator.terminal.turn import Person
 
@@ -63,7 +63,7 @@ class Controls:
         self._offered = False
         self._changes_issues = False
         """Whether the user wants to change the list of issues before going on."""
-        self._session: Session | None = None
+        self._session: TerminalControl | None = None
         self.unsaved = UnsavedEvents(self._message)
         self.user_ended = False
         """Whether the user has ended it."""
@@ -73,7 +73,7 @@ class Controls:
     def _debate(self) -> DebateState:
         return self._open.state
 
-    def begin(self, session: Session | None) -> None:
+    def begin(self, session: TerminalControl | None) -> None:
         """Takes keys from a session with the terminal, if there is one, and lets the person be asked in it."""
         self._session, self._reads_keys = session, session is not None and session.reads_keys
         if self._person is not None:
@@ -283,7 +283,7 @@ class Controls:
         self._tell(debate, event)
         if isinstance(event, ReplyEvent):
             self._offer_issues()
-        if isinstance(event, Asked | ReplyEvent):
+        if isinstance(event, BriefSent | ReplyEvent):
             self.show_status()
 
 
@@ -291,7 +291,7 @@ class Screen(NamedTuple):
     """A live view, and what reads the keyboard for it."""
 
     live: Live
-    session: Callable[[Callable[[str], None]], Session]
+    session: Callable[[Callable[[str], None]], TerminalControl]
     """Makes the context that holds the terminal; its argument is called with every key."""
 
 
@@ -304,14 +304,14 @@ def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen 
     if not stream.isatty():
         return None
     from debate_orchestrator.terminal.display import Display
-    from debate_orchestrator.terminal.keys import Session, in_foreground, keyboard
+    from debate_orchestrator.terminal.keys import TerminalControl, in_foreground, keyboard
     from debate_orchestrator.terminal.live import Live
 
     if not in_foreground(descriptor):
         return None
     display = Display(stream, os.environ)
     live = Live(debate, display, money=money, sealed=hides_ballots(debate))
-    return Screen(live, lambda press: Session(live, display, press, keyboard()))
+    return Screen(live, lambda press: TerminalControl(live, display, press, keyboard()))
 
 
 @asynccontextmanager
@@ -322,7 +322,7 @@ async def controlled(
     answers under way, since they are paid for; the second one, or SIGTERM, leaves them. Raises KeyboardInterrupt if
     work is left then."""
     controls = Controls(debate, None if screen is None else screen.live, on_event, person)
-    holding: AbstractAsyncContextManager[Session | None] = (
+    holding: AbstractAsyncContextManager[TerminalControl | None] = (
         nullcontext() if screen is None else screen.session(controls.press)
     )
     try:

@@ -22,7 +22,7 @@ from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.turn import OnEvent, OnText
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.model import closing_line
+from debate_orchestrator.reports.model import summary_line
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ExternalError
 from debate_orchestrator.util.messages import command, ignore
@@ -145,7 +145,7 @@ def write_reports(debate: OpenDebate) -> Written:
     print_problems(problems)
     behind = report.verdict is not None and "winner is behind on points" in report.verdict.remarks
     again = wording.asking_again(debate.state, debate.files.journal)
-    summary = f"{closing_line(report, debate.files.report)} {again}".rstrip()
+    summary = f"{summary_line(report, debate.files.report)} {again}".rstrip()
     return Written(summary, wording.BEHIND if behind else "", None if problems else debate.files.page)
 
 

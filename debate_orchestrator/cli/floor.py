@@ -12,7 +12,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import is_unfinished, journal_named
 from debate_orchestrator.cli.output import print_json, say
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import QUESTION, Event, QuestionAsked
+from debate_orchestrator.core.events import MAX_QUESTION_LENGTH, Event, QuestionAsked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import record_alone
 from debate_orchestrator.reports import wording
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     debate = record(arguments, question)
     asked = debate.questions[-1]
     # A turn whose brief was sent already is not asked again, so it does not hear the question.
-    before = [turn.id for turn in debate.due if turn.id in debate.asked and turn.role in asked.to]
+    before = [turn.id for turn in debate.due if turn.id in debate.briefs_sent and turn.role in asked.to]
     if arguments.json:
         print_json({**status(debate, arguments.journal), "to": list(asked.to), "briefs_put_before": before})
         return 0
@@ -77,4 +77,6 @@ def _question(question: str, to: tuple[str, ...]) -> QuestionAsked:
     try:
         return QuestionAsked(question=question, to=to)
     except ValidationError:
-        raise BadSettings(f"{short_repr(question)} is not a question of 1 to {QUESTION:,} characters.") from None
+        raise BadSettings(
+            f"{short_repr(question)} is not a question of 1 to {MAX_QUESTION_LENGTH:,} characters."
+        ) from None

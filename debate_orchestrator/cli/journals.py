@@ -11,7 +11,7 @@ from pathlib import Path
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState, spec_in
-from debate_orchestrator.reports.forms import FORMS
+from debate_orchestrator.reports.report_files import FILE_TYPES
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import model_spec
@@ -35,10 +35,10 @@ def journal_named(given: str | None, *, transcripts: bool = False, unfinished: U
             raise BadFile("There is no debate in this folder.", hint="`debate` begins one; or name a journal")
         return _newest(found, unfinished)
     stem, ending = os.path.splitext(given)
-    if ending in FORMS and not (transcripts and ending == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
+    if ending in FILE_TYPES and not (transcripts and ending == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
         remark(f"{given} is a report; using its journal {stem}{JOURNAL}.")
         return f"{stem}{JOURNAL}"
-    if ending in FORMS and not transcripts and os.path.isfile(given):
+    if ending in FILE_TYPES and not transcripts and os.path.isfile(given):
         beside = f"{stem}{JOURNAL}"
         hint = "put it there; or name it first where it is elsewhere, as in `debate check JOURNAL REPORT`"
         raise BadJournal(f"{given} tells a debate, and its journal {beside} is not beside it.", hint=hint)

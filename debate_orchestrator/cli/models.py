@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"models": [way.model_dump() for way in available]})
         return 0
     for way in available:
-        say(f"{'yes' if way.ready else ' no'}  {way.seat:26} {way.about}")
+        say(f"{'yes' if way.ready else ' no'}  {way.spec:26} {way.about}")
         if way.models:
             left = len(way.models[_SHOWN:]) + way.more
             say(f"     {', '.join(way.models[:_SHOWN])}{f' and {left:,} more' if left else ''}")
@@ -33,6 +33,6 @@ def run(arguments: argparse.Namespace) -> int:
     names = [name for models in table.vendors.values() for name in models]
     say(f"\nModels with known prices (as of {table.date}): {', '.join(names)}.")
     say(f"By default: debaters {table.defaults.debater}, judge {table.defaults.judge}.")
-    program = next((way.seat for way in available if way.ready and way.about.endswith("is installed")), "MODEL")
+    program = next((way.spec for way in available if way.ready and way.about.endswith("is installed")), "MODEL")
     next_step(f'`debate run --topic "..." --model {shlex.quote(program)}` is a debate by one of them.')
     return 0

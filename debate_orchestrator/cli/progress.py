@@ -13,7 +13,7 @@ from contextlib import suppress
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import Asked, CallFailed, Event, Rejected, Reply, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, Reply, ReplyEvent
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.host.turns_folder import TurnsFolder, earlier_briefs
@@ -48,7 +48,7 @@ class ProgressLines:
         lines = (
             [_problem_line(debate, event)] if isinstance(event, Rejected | CallFailed) and not _replayed(event) else []
         )
-        if isinstance(event, Asked):
+        if isinstance(event, BriefSent):
             self._started.setdefault(event.turn, time.monotonic())
             self._sign_later(debate, event.turn, self._first_sign)
         if isinstance(event, ReplyEvent | CallFailed):
@@ -113,9 +113,11 @@ class BriefFiles:
         self._folder, self._journal = folder, journal
 
     def __call__(self, debate: DebateState, turn: Turn, brief: Brief) -> None:
-        place = self._folder.place(turn.id, brief.wants)
-        name = os.path.basename(place.reply)
-        self._folder.lay(place, brief_file(brief, debate, turn, name), earlier_briefs(self._journal.events, turn, name))
+        turn_files = self._folder.turn_files(turn.id, brief.wants)
+        name = os.path.basename(turn_files.reply)
+        self._folder.write_brief(
+            turn_files, brief_file(brief, debate, turn, name), earlier_briefs(self._journal.events, turn, name)
+        )
 
 
 def spending_line(debate: DebateState) -> str:

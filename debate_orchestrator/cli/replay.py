@@ -14,9 +14,9 @@ from debate_orchestrator.core import schedule, transcript
 from debate_orchestrator.core.events import Event, ReplyEvent
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.reports import forms, wording
+from debate_orchestrator.reports import report_files, wording
 from debate_orchestrator.reports.announcements import Announcer
-from debate_orchestrator.reports.model import build_report, closing_line
+from debate_orchestrator.reports.model import build_report, summary_line
 from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.setup.answers import number
 from debate_orchestrator.storage.journal import read
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 def check_arguments(arguments: argparse.Namespace) -> float | None:
     """The pace in words a minute; None for all at once. Raises BadSettings or BadFile for a bad pace or --to."""
     if arguments.to:
-        forms.checked_path(arguments.to)
+        report_files.checked_path(arguments.to)
     if arguments.no_pace:
         return None
     pace = _PACE if arguments.pace is None else number(arguments.pace)
@@ -77,9 +77,9 @@ def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None
         opened, *events = (entry.event for entry in entries)
         finished = _play(fold([opened]), events, pace)
     if to:
-        forms.write(report, to, remark)
+        report_files.write(report, to, remark)
     if finished:
-        summary = closing_line(report, to)
+        summary = summary_line(report, to)
     else:  # it does not say how the debate ends
         where = f"Its report was written to {to}." if to else f"`{command} --to report.md` writes its report."
         summary = f"Left before the end. `{command}` plays it again, and any key skips a speech. {where}"

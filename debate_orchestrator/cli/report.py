@@ -8,8 +8,8 @@ import json
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import next_step, print_json, print_problems, remark, say
-from debate_orchestrator.reports import forms
-from debate_orchestrator.reports.model import build_report, closing_line
+from debate_orchestrator.reports import report_files
+from debate_orchestrator.reports.model import build_report, summary_line
 from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
@@ -20,7 +20,7 @@ EXAMPLE = "debate report debate-report.journal.jsonl --to copy.html"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_journal(parser)
-    about = f"a file that ends in {forms.endings()}; by default .md and .html beside the journal"
+    about = f"a file that ends in {report_files.endings()}; by default .md and .html beside the journal"
     parser.add_argument("--to", metavar="FILE", help=about)
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of .json reports instead")
     flags.add_json(parser)
@@ -36,15 +36,15 @@ def run(arguments: argparse.Namespace) -> int:
     problems: list[str] = []
     path, page = arguments.to, None
     if path:
-        forms.write(report, path, remark)
+        report_files.write(report, path, remark)
     else:
         path = files.report
-        problems = forms.write_both(report, path, files.page, remark)
+        problems = report_files.write_both(report, path, files.page, remark)
         page = None if problems else files.page
     if arguments.json:
-        print_json({"status": report.status, "report": path, "page": page, "summary": closing_line(report, path)})
+        print_json({"status": report.status, "report": path, "page": page, "summary": summary_line(report, path)})
     else:
-        say(closing_line(report, path))
+        say(summary_line(report, path))
         if page:
             remark(f"The same as a page: {page}")
             next_step(f"open {page} in a browser.")

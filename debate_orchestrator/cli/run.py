@@ -25,8 +25,8 @@ from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet
 from debate_orchestrator.cli.output import at_terminal, next_step, remark
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR
-from debate_orchestrator.core.settings import MAX_LINE_LENGTH, Settings
+from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.formats import loader
@@ -38,7 +38,7 @@ from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.model_spec import HOST, REHEARSE, is_stand_in, public_name, specs_of, unrehearsed
 
-_MAX_PIPED = 64 * MAX_LINE_LENGTH
+_MAX_PIPED = 64 * MAX_TOPIC_LENGTH
 """Bytes that are read from standard input, so that a stream without end is refused too."""
 _DefaultModel = Callable[[str], str]
 """Gives the model of a seat for which none is named."""
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.topic is None and not arguments.answers:
         arguments.topic = _piped_topic()
     return run_settings(
-        read_settings(arguments, discovery.best if arguments.rehearse else discovery.default), arguments
+        read_settings(arguments, discovery.default_if_keyed if arguments.rehearse else discovery.default), arguments
     )
 
 
@@ -141,7 +141,7 @@ class _RealDebate(NamedTuple):
 def _real_debate(arguments: argparse.Namespace) -> _RealDebate:
     """The debate of the `arguments` of a rehearsal: the same without its stand-ins, which stand for the models that
     they name, or else for those that `run` finds. Raises BadSettings where that is no debate."""
-    command, settings = _advised(arguments, discovery.best)
+    command, settings = _advised(arguments, discovery.default_if_keyed)
     called = [spec for seat, specs in settings.cast.items() if seat != CLERK for spec in specs]
     needed = list(dict.fromkeys(filter(None, map(discovery.variable_to_set, called))))
     host = ", for an agent host," if HOST in called else ","
@@ -150,7 +150,7 @@ def _real_debate(arguments: argparse.Namespace) -> _RealDebate:
         return _RealDebate(settings, is_real)
     to_set = f"set {' and '.join(needed)}. Then {is_real}"
     named = _cast(_words(arguments, _named(arguments)), arguments, lambda seat: REHEARSE)
-    is_open = all(spec == REHEARSE for seat in EVERYBODY for spec in named.get(seat, ()))
+    is_open = all(spec == REHEARSE for seat in DEBATING_SEATS for spec in named.get(seat, ()))
     found = discovery.ready_without_key() if is_open else []
     if not found:
         return _RealDebate(settings, f"{to_set} `debate models` lists what else can speak here.")
@@ -166,7 +166,10 @@ def _advised(arguments: argparse.Namespace, default_model: _DefaultModel, model:
     named = _named(arguments, default_model)
     cast = _cast(_words(arguments, named), arguments, default_model)
     in_file = read_answers(arguments).get("cast")
-    seats = [*EVERYBODY, *(in_file if isinstance(in_file, dict) else ())]  # an unnamed rapporteur follows the others
+    seats = [
+        *DEBATING_SEATS,
+        *(in_file if isinstance(in_file, dict) else ()),
+    ]  # an unnamed rapporteur follows the others
     stood_in = {
         seat: [_real(spec, seat, default_model) for spec in specs]
         for seat, specs in cast.items()
@@ -174,9 +177,9 @@ def _advised(arguments: argparse.Namespace, default_model: _DefaultModel, model:
     }
     models = {tuple(specs) for specs in stood_in.values()}
     if model:
-        kept = {seat: specs for seat, specs in stood_in.items() if seat not in EVERYBODY or len(specs) > 1}
+        kept = {seat: specs for seat, specs in stood_in.items() if seat not in DEBATING_SEATS or len(specs) > 1}
         stood_in = {"model": [model], **kept}
-    elif len(models) == 1 and stood_in.keys() == {*cast} & {*EVERYBODY} and len(shared := models.pop()) == 1:
+    elif len(models) == 1 and stood_in.keys() == {*cast} & {*DEBATING_SEATS} and len(shared := models.pop()) == 1:
         stood_in = {"model": [*shared]}
     words = _words(arguments, named | stood_in)
     settings = _settings(words, arguments, default_model)

@@ -67,7 +67,7 @@ def _calls(debate: DebateState) -> Iterator[CostLine]:
     yield from (_line("moderator", SETUP, reply) for reply in debate.opened.derived if reply.called)
     for turn in debate.turns.values():
         seat, phase = turn.seat, turn.phase.name
-        answer, asked = debate.replies.get(turn.id), debate.asked.get(turn.id, [])
+        answer, asked = debate.replies.get(turn.id), debate.briefs_sent.get(turn.id, [])
         failed = debate.failed.get(turn.id, [])
         replies = [event.reply for event in debate.rejected.get(turn.id, []) if event is not answer]
         replies += [] if answer is None else [answer.reply]

@@ -24,7 +24,7 @@ from debate_orchestrator.core.phases import (
     MAX_TURNS,
     OUTCOMES,
     SEATS,
-    judges,
+    judge_seats,
 )
 from debate_orchestrator.core.settings import (
     FORMER_NAMES,
@@ -32,12 +32,12 @@ from debate_orchestrator.core.settings import (
     MAX_COUNT,
     MAX_ISSUES,
     MAX_JUDGES,
-    MAX_LINE_LENGTH,
+    MAX_TOPIC_LENGTH,
     Settings,
 )
 from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, Text
 
-NONCE = r"^[A-Za-z0-9]{1,64}$"
+NONCE_PATTERN = r"^[A-Za-z0-9]{1,64}$"
 """What may fence speech: nothing that could end a line or a block of its own."""
 MAX_CONTEXT = 400_000
 """Bytes of material that a debate may carry, since it is in every brief; of a journal's, characters."""
@@ -46,7 +46,7 @@ MAX_FILES = 200
 MAX_SEED = 2**64
 MAX_TEXT_LENGTH = 2_000_000
 """Characters of a reply or of a file that speakers may draw on: as many as a transcript may have that is judged."""
-QUESTION = 2000
+MAX_QUESTION_LENGTH = 2000
 """Characters that a question from the floor may have."""
 
 
@@ -106,7 +106,7 @@ class _Journaled(FrozenModel):
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
 
-class Recorded(_Journaled):
+class RecordedOutcome(_Journaled):
     """What a recorded debate made of a reply."""
 
     problems: Annotated[tuple[str, ...], FREE_TEXT] = Field(default=(), alias="complaints")
@@ -116,11 +116,11 @@ class Recorded(_Journaled):
     """As in `Submitted`; None and empty for a speech."""
 
 
-class Reply(FrozenModel):
+class Reply(_Journaled):
     """What came back for a turn, verbatim."""
 
     text: Annotated[Text, AfterValidator(_short_enough)]
-    brief: str
+    brief_digest: str = Field(alias="brief")
     """The sha256 of the brief it answers."""
     by: str
     """Who was asked: `host`, or the cast's name for a provider."""
@@ -141,7 +141,7 @@ class Reply(FrozenModel):
     code: Annotated[str | None, Field(exclude=True)] = None
     """The code that it was asked for, where that is not the one of the brief at hand: an earlier run asked, perhaps on
     another machine. It is in no journal."""
-    recorded: Annotated[Recorded | None, Field(exclude=True)] = None
+    recorded: Annotated[RecordedOutcome | None, Field(exclude=True)] = None
     """Of a replayed reply, what the recording made of it. It is in no journal."""
 
 
@@ -156,7 +156,7 @@ class RecordedRound(FrozenModel):
     winner: str
 
 
-class Recording(FrozenModel):
+class Recording(_Journaled):
     """The recorded debate that is judged again: who spoke in it is settled, whatever the new judges find."""
 
     source: Text
@@ -170,7 +170,7 @@ class Recording(FrozenModel):
     """Round to the sides that answered an intervention after it."""
     conceded: dict[int, str] = {}
     """Round to the side that its ballots held to have given up, where that ended the debate."""
-    closed_after: str | None = None
+    ended_after: str | None = Field(default=None, alias="closed_after")
     """The place among its slots after which it was ended early; None if it was not."""
     speakers: Annotated[dict[str, str], FREE_TEXT] = {}
     """Side to what filled its seat, or to the speaker's name in a transcript."""
@@ -234,7 +234,7 @@ class Opened(_Journaled):
     recording: Recording | None = None
     """Set where a debate is judged again."""
     seed: int = Field(ge=-MAX_SEED, le=MAX_SEED)
-    nonce: str = Field(pattern=NONCE)
+    nonce: str = Field(pattern=NONCE_PATTERN)
     """What fences speech in every brief of this debate."""
     speech_rules: Literal[1, 2] = 1
     """The version of the rules by which its speeches are read. 1, as in journals that do not say: a reserved line
@@ -303,10 +303,10 @@ class Opened(_Journaled):
     def _turn_problem(self) -> str | None:
         """What makes the debate one of more turns than can be held."""
         settings, format = self.settings, self.format
-        panel, parts = judges(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
+        judges, parts = judge_seats(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
         for slot in slots_of(format, settings.rounds, settings.strictness, settings.options):
             mirror = settings.mirror and format.votes(slot.phase)
-            parts[slot.round, slot.after_rounds] += sum(map(len, slot.stages(format.sides, panel, mirror=mirror)))
+            parts[slot.round, slot.after_rounds] += sum(map(len, slot.stages(format.sides, judges, mirror=mirror)))
             if parts[slot.round, slot.after_rounds] > MAX_PART_TURNS:
                 return f"more than {MAX_PART_TURNS} turns before the rounds, in one or after them"
         if (turns := parts.total()) > MAX_TURNS:
@@ -314,12 +314,12 @@ class Opened(_Journaled):
         return None
 
 
-class Asked(FrozenModel):
+class BriefSent(_Journaled):
     """A brief was put before a seat: the intent, written before the answer can cost anything."""
 
     kind: Literal["asked"] = "asked"
     turn: str
-    brief: str
+    brief_digest: str = Field(alias="brief")
     by: str
     called: bool = False
     """Whether it was put by a call of ours, which may be paid for."""
@@ -405,7 +405,7 @@ class QuestionAsked(FrozenModel):
     """A question was put from the floor. Those it is put to hear it from their next turn on."""
 
     kind: Literal["raised"] = "raised"
-    question: Text = Field(pattern=r"\S", max_length=QUESTION)
+    question: Text = Field(pattern=r"\S", max_length=MAX_QUESTION_LENGTH)
     to: tuple[str, ...] = Field(min_length=1, max_length=len(SEATS))
     """Sides, or `judge` for every judge."""
 
@@ -420,7 +420,7 @@ class IssuesChanged(FrozenModel):
     """The user changed the rapporteur's list of issues before it was argued to."""
 
     kind: Literal["issues_changed"] = "issues_changed"
-    issues: Annotated[tuple[Annotated[str, Field(pattern=r"\S", max_length=MAX_LINE_LENGTH)], ...], FREE_TEXT] = Field(
+    issues: Annotated[tuple[Annotated[str, Field(pattern=r"\S", max_length=MAX_TOPIC_LENGTH)], ...], FREE_TEXT] = Field(
         min_length=1, max_length=MAX_ISSUES
     )
     """The whole list, the weightiest first."""
@@ -453,7 +453,7 @@ class Noted(FrozenModel):
 ReplyEvent = Spoke | Declined | Submitted | Rejected
 Event = (
     Opened
-    | Asked
+    | BriefSent
     | Spoke
     | Declined
     | Submitted

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import (
-    Asked,
+    BriefSent,
     BudgetChanged,
     CallFailed,
     Declined,
@@ -35,7 +35,7 @@ from debate_orchestrator.core.events import (
 )
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import check, names_turns
-from debate_orchestrator.core.state import DebateState, JudgedRound, SlotPosition, make_plan
+from debate_orchestrator.core.state import DebateState, JudgedRound, SlotPosition, make_layout
 from debate_orchestrator.util.errors import OutOfTurn, short_repr
 
 MAX_REOPENED = 100
@@ -45,11 +45,11 @@ _OLD_ATTEMPTS = 2
 is: a one-sided transcript must not be judged."""
 
 _MAPS = (
-    *("replies", "rejected", "rejected_since", "asked", "failed", "begun", "last_begun"),
+    *("replies", "rejected", "rejected_since", "briefs_sent", "failed", "begun", "last_begun"),
     *("speeches", "votes", "judged", "turns"),
 )
 """The mappings of a state that its events change."""
-_EVENTS = ("asked", "failed", "rejected")
+_EVENTS = ("briefs_sent", "failed", "rejected")
 """Those whose values are sequences of events."""
 _SEQUENCES = ("notes", "questions", "stages")
 _K = TypeVar("_K")
@@ -177,7 +177,7 @@ def _check_issues(debate: DebateState, event: IssuesChanged) -> bool:
 def can_end_early(debate: DebateState) -> bool:
     """Whether the debate can be ended before all of its rounds."""
     try:
-        return debate.closed_after is None and check_event(debate, schedule.early_end(debate))
+        return debate.ended_after is None and check_event(debate, schedule.early_end(debate))
     except OutOfTurn:
         return False
 
@@ -189,16 +189,16 @@ def _check_early_end(debate: DebateState, event: EndedEarly) -> bool:
         raise OutOfTurn(f"{problem}; there is no round left to skip.")
     if not any(turn.speaking for turn in schedule.settled(debate)):
         raise OutOfTurn("No speech has been made yet, so there is nothing to judge.")
-    if debate.closed_after is not None:
+    if debate.ended_after is not None:
         return False
-    if (place := _closes_after(debate, event)) is None:
+    if (slot_id := _ended_after(debate, event)) is None:
         raise OutOfTurn("The last round of this debate is under way; there is no round left to skip.")
-    if place not in (schedule.last_slot_id(debate), schedule.last_slot_id(debate, asked=True)):
-        raise OutOfTurn(f"This debate can't be ended after {short_repr(place)} now.")
+    if slot_id not in (schedule.last_slot_id(debate), schedule.last_slot_id(debate, asked=True)):
+        raise OutOfTurn(f"This debate can't be ended after {short_repr(slot_id)} now.")
     return True
 
 
-def _closes_after(debate: DebateState, event: EndedEarly) -> str | None:
+def _ended_after(debate: DebateState, event: EndedEarly) -> str | None:
     return event.after or schedule.last_slot_id(debate, asked=True)
 
 
@@ -212,7 +212,7 @@ def _check_reopening(debate: DebateState) -> bool:
     return True
 
 
-def _check_reply(debate: DebateState, turn: Turn, event: Asked | CallFailed | ReplyEvent) -> None:
+def _check_reply(debate: DebateState, turn: Turn, event: BriefSent | CallFailed | ReplyEvent) -> None:
     """Raises OutOfTurn if a turn that is due wants another kind of answer, or if a structured reply lacks its shape."""
     shape = debate.shape(turn)
     if isinstance(event, Rejected) and event.absent and turn.speaking:
@@ -237,11 +237,11 @@ def _opening(opened: Opened) -> DebateState:
     recording = opened.recording
     debate = DebateState(
         opened=opened,
-        plan=make_plan(opened),
+        layout=make_layout(opened),
         cast=MappingProxyType(dict(opened.cast)),
         max_cost=opened.settings.max_cost,
         retry_for=opened.settings.retry_for,
-        closed_after=recording.closed_after if recording else None,
+        ended_after=recording.ended_after if recording else None,
     )
     return _advanced(_copied(replace(debate, last_slots=schedule.last_slots(debate)), opened))
 
@@ -251,7 +251,7 @@ def _copied(debate: DebateState, event: Event) -> DebateState:
     own: dict[str, Any] = {name: dict(getattr(debate, name)) for name in _MAPS}
     own |= {name: list(getattr(debate, name)) for name in _SEQUENCES}
     copy = replace(debate, **own)
-    if isinstance(event, Asked | CallFailed | Rejected):
+    if isinstance(event, BriefSent | CallFailed | Rejected):
         for events in (getattr(copy, name) for name in _EVENTS):
             if event.turn in events:
                 _own(events)[event.turn] = list(events[event.turn])
@@ -301,9 +301,9 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
             return replace(debate, issues=event.issues)
         case CallFailed():
             _add(debate.failed, event.turn, event)
-        case Asked():
+        case BriefSent():
             _begin(debate)
-            _add(debate.asked, event.turn, event)
+            _add(debate.briefs_sent, event.turn, event)
             _own(debate.rejected_since).pop(event.turn, None)
         case Rejected():
             _add(debate.rejected, event.turn, event)
@@ -320,7 +320,7 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
 
 def _ended_early(debate: DebateState, event: EndedEarly) -> DebateState:
     """An early end leaves out phases, among them some that answer what is found: the schedule is made again."""
-    return _rescheduled(replace(debate, closed_after=_closes_after(debate, event)), {})
+    return _rescheduled(replace(debate, ended_after=_ended_after(debate, event)), {})
 
 
 def _reopened(debate: DebateState) -> DebateState:
@@ -339,7 +339,7 @@ def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateS
     debate = replace(
         debate, judged=judged, stages=[], turns={}, position=SlotPosition(), last_slots=schedule.last_slots(debate)
     )
-    for round, turn_ids in debate.plan.round_votes.items():
+    for round, turn_ids in debate.layout.round_votes.items():
         if round not in judged and all(turn_id in debate.replies for turn_id in turn_ids):
             judged[round] = tally.judge_round(debate, round)
     return _advanced(debate)
@@ -353,18 +353,20 @@ def _begin(debate: DebateState) -> None:
             _own(debate.last_begun)[turn.seat, turn.mirrored] = len(debate.questions)
 
 
-def _settled(debate: DebateState, answer: ReplyEvent) -> DebateState:
+def _settled(debate: DebateState, reply_event: ReplyEvent) -> DebateState:
     _begin(debate)
-    turn = debate.turns[answer.turn]
-    _own(debate.replies)[turn.id] = answer
-    if isinstance(answer, Spoke | Declined):
-        _own(debate.speeches)[turn.id] = speech_rules.text_heard(debate, answer.reply.text, turn.phase)
-    if isinstance(answer, Spoke) and speech_rules.concedes(debate, turn, answer.reply):
+    turn = debate.turns[reply_event.turn]
+    _own(debate.replies)[turn.id] = reply_event
+    if isinstance(reply_event, Spoke | Declined):
+        _own(debate.speeches)[turn.id] = speech_rules.text_heard(debate, reply_event.reply.text, turn.phase)
+    if isinstance(reply_event, Spoke) and speech_rules.concedes(debate, turn, reply_event.reply):
         debate = replace(debate, conceding=debate.conceding | {turn.id})
-    place = schedule.slot_id_of(turn)
-    if place in debate.plan.voting and (cast := tally.votes_in(debate, place)) is not None:
-        _own(debate.votes)[place] = tuple(cast)
-        if turn.round is not None and all(turn_id in debate.replies for turn_id in debate.plan.round_votes[turn.round]):
+    slot_id = schedule.slot_id_of(turn)
+    if slot_id in debate.layout.voting and (votes := tally.votes_in(debate, slot_id)) is not None:
+        _own(debate.votes)[slot_id] = tuple(votes)
+        if turn.round is not None and all(
+            turn_id in debate.replies for turn_id in debate.layout.round_votes[turn.round]
+        ):
             _own(debate.judged)[turn.round] = tally.judge_round(debate, turn.round)
     return _advanced(debate)
 

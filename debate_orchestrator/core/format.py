@@ -16,19 +16,19 @@ from pydantic import model_validator
 
 from debate_orchestrator.core.phases import (
     CLERK,
+    DEBATING_SEATS,
     DECISION_BRIEF,
-    EVERYBODY,
     ISSUES,
     JUDGE,
     MAX_PART_TURNS,
     MAX_PHASES,
     MAX_STRICTNESS,
-    NAME,
+    NAME_PATTERN,
     OUTCOMES,
     RAPPORTEUR,
     SEATS,
-    TAG,
-    VOTES,
+    TAG_PATTERN,
+    VOTE_FIELDS,
     Intervention,
     Labels,
     Phase,
@@ -102,14 +102,14 @@ _checked: WeakValueDictionary[int, Format] = WeakValueDictionary()
 class Format(FrozenModel):
     """The rules of one kind of debate."""
 
-    name: str = Default(pattern=NAME)
+    name: str = Default(pattern=NAME_PATTERN)
     title: Text
     about: Text
     seats: dict[str, Seat]
     rounds: RoundLimits = RoundLimits()
     history: Literal["transcript", "dialogue"] = "transcript"
     """How earlier turns are shown: one growing transcript, or one's own as an assistant's messages."""
-    context_heard_by: tuple[str, ...] = EVERYBODY
+    context_heard_by: tuple[str, ...] = DEBATING_SEATS
     """Who may read the context files."""
     tells_rounds: bool = True
     """Whether debaters know how many rounds there are."""
@@ -117,7 +117,7 @@ class Format(FrozenModel):
     """Whether judges see the debate twice, the second time with sides exchanged, unless the setup says otherwise."""
     each_round: bool = False
     """Whether phases with the option `each round` take place, unless the setup says otherwise."""
-    private: str = Default(default="", pattern=rf"{TAG}|^$")
+    private: str = Default(default="", pattern=rf"{TAG_PATTERN}|^$")
     """The tag around a speaker's private working, which is shown to no one else; none if empty."""
     quotes: Quotes | None = None
     forbids: tuple[Literal["other's lines"], ...] = ()
@@ -128,7 +128,7 @@ class Format(FrozenModel):
     """Whether the side wins that has more votes, or the one that gained more since the blind verdict."""
     winner_of: dict[str, str] = {}
     """The winner that each label stands for, where ballots have a `label` and no `winner`."""
-    judged_by: str = Default(default="", pattern=rf"{NAME}|^$")
+    judged_by: str = Default(default="", pattern=rf"{NAME_PATTERN}|^$")
     """The format in which a debate of this one, which has no judge of its own, is judged later."""
     report: Literal["report", "transcript"] = "report"
     """What is left of a debate: a report, or the bare transcript."""
@@ -184,7 +184,7 @@ class Format(FrozenModel):
 
     def votes(self, phase: Phase) -> bool:
         """Whether a phase is one in which judges vote."""
-        return JUDGE in phase.seats and bool(VOTES & set(self.shapes.get(phase.reply, {})))
+        return JUDGE in phase.seats and bool(VOTE_FIELDS & set(self.shapes.get(phase.reply, {})))
 
     def phases(self) -> tuple[Phase, ...]:
         return (*self.before, *self.round, *self.after)
@@ -231,7 +231,7 @@ class Format(FrozenModel):
         if JUDGE not in self.seats and not self.judged_by:
             yield ("seats",), "there must be a judge, or a format in which the debate is judged later (judged_by)"
         for n, seat in enumerate(self.context_heard_by):
-            if seat not in EVERYBODY:
+            if seat not in DEBATING_SEATS:
                 yield ("context_heard_by", n), f"context_heard_by names {seat!r}, which is not a seat"
 
     def _phase_problems(self) -> Iterator[Problem]:

@@ -13,9 +13,9 @@ from pydantic_core import PydanticCustomError
 from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, Text
 
-NAME = r"^[a-z][a-z0-9-]{0,40}$"
+NAME_PATTERN = r"^[a-z][a-z0-9-]{0,40}$"
 """What a name may be that becomes part of a turn's id, and so of a file's name."""
-TAG = r"^[a-z][a-z0-9_]{0,40}$"
+TAG_PATTERN = r"^[a-z][a-z0-9_]{0,40}$"
 """What stands between < and > of a mark in a speech."""
 JUDGE = "judge"
 CLERK = "clerk"
@@ -23,11 +23,11 @@ CLERK = "clerk"
 RAPPORTEUR = "rapporteur"
 """Draws up the list of issues and writes the decision brief; takes no part in the argument and has no vote. It hears
 and reads what the judge does."""
-EVERYBODY = ("a", "b", JUDGE)
-SEATS = (*EVERYBODY, CLERK, RAPPORTEUR)
+DEBATING_SEATS = ("a", "b", JUDGE)
+SEATS = (*DEBATING_SEATS, CLERK, RAPPORTEUR)
 ISSUES, DECISION_BRIEF = "issues", "brief"
 """The options of the phases in which the rapporteur takes its turns."""
-VOTES = {"scores", "winner", "label"}
+VOTE_FIELDS = {"scores", "winner", "label"}
 """What makes a judge's shape a vote."""
 TIE = "tie"
 CONSENSUS = "consensus"
@@ -42,22 +42,22 @@ MAX_PART_TURNS = 500
 MAX_TURNS = 5_000
 """Turns of a whole debate."""
 MAX_STRICTNESS = 20
-MAX_COUNT = 10_000_000
+MAX_FORMAT_COUNT = 10_000_000
 MAX_SCORE = 1_000_000
 """The most that a scale may go to, and a criterion weigh."""
-MAX_LINE_LENGTH = 200
+MAX_FORMAT_LINE_LENGTH = 200
 OUTCOMES = (TIE, CONSENSUS, NO_DECISION)
 """What a vote may be for beside a side."""
 MIRRORED = ".mirrored"
 """What the id of a mirrored turn ends in."""
 
 
-_MARKS = frozenset("<>[]`*_|\\#~")
+_MARKUP = frozenset("<>[]`*_|\\#~")
 
 
 def _display_name(name: str) -> str:
     """What a seat or a phase may be called: it heads speeches in prompts and reports."""
-    if not name.isprintable() or len(name) > 80 or _MARKS & set(name):
+    if not name.isprintable() or len(name) > 80 or _MARKUP & set(name):
         raise PydanticCustomError(
             "called", "a line of text, of at most 80 characters, without marks of markdown or HTML"
         )
@@ -69,8 +69,8 @@ DisplayName = Annotated[Text, AfterValidator(_display_name)]
 
 def _line(text: str) -> str:
     """What is announced in prompts, in reports and on terminals."""
-    if not text.isprintable() or len(text) > MAX_LINE_LENGTH:
-        raise PydanticCustomError("line", f"a line of text, of at most {MAX_LINE_LENGTH} characters")
+    if not text.isprintable() or len(text) > MAX_FORMAT_LINE_LENGTH:
+        raise PydanticCustomError("line", f"a line of text, of at most {MAX_FORMAT_LINE_LENGTH} characters")
     return text
 
 
@@ -90,16 +90,16 @@ class Seat(FrozenModel):
 class RoundLimits(FrozenModel):
     """How many rounds there may be."""
 
-    default: int = Default(default=3, ge=1, le=MAX_COUNT)
-    most: int = Default(default=6, ge=1, le=MAX_COUNT)
-    insist: int = Default(default=8, ge=1, le=MAX_COUNT)
+    default: int = Default(default=3, ge=1, le=MAX_FORMAT_COUNT)
+    most: int = Default(default=6, ge=1, le=MAX_FORMAT_COUNT)
+    insist: int = Default(default=8, ge=1, le=MAX_FORMAT_COUNT)
     """The most rounds that may be had with `insist`."""
 
 
 class Phase(FrozenModel):
     """One kind of turn: who takes it, when, who hears it, and what is wanted."""
 
-    name: str = Default(pattern=NAME)
+    name: str = Default(pattern=NAME_PATTERN)
     title: DisplayName
     tag: DisplayName
     seats: tuple[str, ...]
@@ -114,22 +114,22 @@ class Phase(FrozenModel):
     """Only as an answer to something found: a fresh convergence in the round, or faults in the decision brief."""
     reply: str = "text"
     """`text`, or the name of a shape of this format."""
-    heard_by: tuple[str, ...] = EVERYBODY
+    heard_by: tuple[str, ...] = DEBATING_SEATS
     """Seats that find the turn in their transcript. A judge's ballots are in no other's."""
-    refusals_heard_by: tuple[str, ...] = EVERYBODY
+    refusals_heard_by: tuple[str, ...] = DEBATING_SEATS
     """Those of them that hear of a refusal to argue in it."""
     option: Literal["each round", "blind", "issues", "brief"] | None = None
     """Only where the setup asks for it: the judge's verdict after each round, or before the first word; the list of
     issues; the decision brief."""
     words: int | None = Default(default=None, ge=1, le=MAX_WORDS)
     """About how many words are asked for."""
-    tokens: int | None = Default(default=None, ge=1, le=MAX_COUNT)
+    tokens: int | None = Default(default=None, ge=1, le=MAX_FORMAT_COUNT)
     """The most tokens that a reply may have, where the provider takes such a limit."""
     least_words: int | None = Default(default=None, ge=1, le=MAX_WORDS)
     """A speech of fewer is asked for again, once."""
     most_words: int | None = Default(default=None, ge=1, le=MAX_WORDS)
     """What others hear of a speech ends after so many; the record keeps it whole."""
-    template: str = Default(default="", pattern=rf"^([a-z][a-z0-9-]{{0,40}}/)?{NAME[1:]}|^$")
+    template: str = Default(default="", pattern=rf"^([a-z][a-z0-9-]{{0,40}}/)?{NAME_PATTERN[1:]}|^$")
     """The template of the task, in the format's folder, or as `adversarial/opening` in that of a shipped one; the
     phase's name if empty."""
 
@@ -175,9 +175,9 @@ class Rubric(FrozenModel):
 class Quotes(FrozenModel):
     """How a debater marks what is quoted from the material, and how the marks are heard: names of tags."""
 
-    tag: str = Default(default="quote", pattern=TAG)
-    verified: str = Default(default="v_quote", pattern=TAG)
-    unverified: str = Default(default="u_quote", pattern=TAG)
+    tag: str = Default(default="quote", pattern=TAG_PATTERN)
+    verified: str = Default(default="v_quote", pattern=TAG_PATTERN)
+    unverified: str = Default(default="u_quote", pattern=TAG_PATTERN)
     least_words: int = Default(default=4, ge=0, le=MAX_WORDS)
     """A quote of fewer words proves nothing, and is heard as unverified."""
 
@@ -280,12 +280,12 @@ class Slot(FrozenModel):
         together = (self.round, self.after_rounds) == (previous.round, previous.after_rounds)
         return self.phase.with_previous and together
 
-    def stages(self, order: Sequence[str], panel: Sequence[str], *, mirror: bool = False) -> list[tuple[str, ...]]:
+    def stages(self, order: Sequence[str], judges: Sequence[str], *, mirror: bool = False) -> list[tuple[str, ...]]:
         """The seats that take a turn here, stage by stage, with the sides in this speaking order. With `mirror`
         each judge takes a second one, marked as mirrored, beside the first."""
         seats: list[tuple[str, ...]] = [(side,) for side in order if side in self.phase.seats]
         if JUDGE in self.phase.seats:
-            voting = panel if self.phase.panel == "every judge" else panel[:1]
+            voting = judges if self.phase.panel == "every judge" else judges[:1]
             seats += [(judge, judge + MIRRORED) if mirror else (judge,) for judge in voting]
         seats += [(seat,) for seat in (CLERK, RAPPORTEUR) if seat in self.phase.seats]
         if self.phase.order == "at once":
@@ -293,8 +293,8 @@ class Slot(FrozenModel):
         return seats
 
 
-def judges(panel: int) -> tuple[str, ...]:
+def judge_seats(panel_size: int) -> tuple[str, ...]:
     """The seats of a panel of that size."""
-    if not panel:
+    if not panel_size:
         return ()
-    return (JUDGE,) if panel == 1 else tuple(f"{JUDGE}-{i}" for i in range(1, panel + 1))
+    return (JUDGE,) if panel_size == 1 else tuple(f"{JUDGE}-{i}" for i in range(1, panel_size + 1))

@@ -35,7 +35,7 @@ class FloorQuestion(NamedTuple):
 def next_stage(debate: DebateState) -> tuple[Stage, SlotPosition]:
     """The stage after those that were reached, all of which are settled, and the position behind it; an empty stage at
     the end of the debate."""
-    slots, (n, stage, ended) = debate.plan.slots, debate.position
+    slots, (n, stage, ended) = debate.layout.slots, debate.position
     while n < len(slots):
         slot = slots[n]
         if stage and not slot.after_rounds and tally.conceding_sides(debate, debate.stages[-1]):
@@ -49,53 +49,55 @@ def next_stage(debate: DebateState) -> tuple[Stage, SlotPosition]:
                 turns += [_turn(other, seat) for other in joining for seats in _seats(debate, other) for seat in seats]
             return tuple(turns), SlotPosition(n, stage + 1, ended)
         after = n + 1 + len(joining)
-        ended = ended or any(_ends(debate, place) for place in range(n, after))
+        ended = ended or any(_ends(debate, slot_index) for slot_index in range(n, after))
         n, stage = after, 0
     return (), SlotPosition(n, stage, ended)
 
 
-def _joining(slots: Sequence[Slot], place: int) -> Sequence[Slot]:
-    """The slots whose turns are due together with the last ones of the slot at this place."""
-    return tuple(takewhile(lambda slot: slot.joins(slots[place]), slots[place + 1 :]))
+def _joining(slots: Sequence[Slot], slot_index: int) -> Sequence[Slot]:
+    """The slots whose turns are due together with the last ones of the slot at this index."""
+    return tuple(takewhile(lambda slot: slot.joins(slots[slot_index]), slots[slot_index + 1 :]))
 
 
-def _ends(debate: DebateState, place: int) -> bool:
-    """Whether the rounds are over once the phase at this place is."""
-    closed = debate.plan.slots[place].turn_id("") == debate.closed_after
-    return closed or _declined(debate, place) or _ran_dry(debate, place)
+def _ends(debate: DebateState, slot_index: int) -> bool:
+    """Whether the rounds are over once the phase at this index is."""
+    closed = debate.layout.slots[slot_index].turn_id("") == debate.ended_after
+    return closed or _declined(debate, slot_index) or _ends_without_new_ground(debate, slot_index)
 
 
-def _ran_dry(debate: DebateState, place: int) -> bool:
-    """Whether the debate ends with the phase at this place, the last one of a round in which the judges find no new
+def _ends_without_new_ground(debate: DebateState, slot_index: int) -> bool:
+    """Whether the debate ends with the phase at this index, the last one of a round in which the judges find no new
     ground. Where a debate is judged again, its recording is settled."""
-    slot, *after = debate.plan.slots[place : place + 2]
+    slot, *after = debate.layout.slots[slot_index : slot_index + 2]
     if not debate.opened.settings.until_dry or debate.opened.recording is not None or slot.round is None:
         return False
-    return (not after or after[0].round != slot.round) and tally.dry(debate, slot.round)
+    return (not after or after[0].round != slot.round) and tally.finds_no_new_ground(debate, slot.round)
 
 
-def dry_after(debate: DebateState) -> str | None:
+def no_new_ground_after(debate: DebateState) -> str | None:
     """The place after which a debate ended because it found no new ground; None if it did not."""
-    slots = debate.plan.slots
-    places = [n for n, slot in enumerate(slots[:-1]) if slots[n + 1].round and _ran_dry(debate, n)]
-    return slots[places[0]].turn_id("") if places else None
+    slots = debate.layout.slots
+    slot_indexes = [
+        n for n, slot in enumerate(slots[:-1]) if slots[n + 1].round and _ends_without_new_ground(debate, n)
+    ]
+    return slots[slot_indexes[0]].turn_id("") if slot_indexes else None
 
 
-def _declined(debate: DebateState, place: int) -> bool:
-    """Whether a refusal to argue ends the debate with the phase at this place, the last one of a round, or of those
+def _declined(debate: DebateState, slot_index: int) -> bool:
+    """Whether a refusal to argue ends the debate with the phase at this index, the last one of a round, or of those
     before the rounds."""
     if debate.format.after_refusal == "goes on":
         return False
-    slot, *after = debate.plan.slots[place : place + 2]
+    slot, *after = debate.layout.slots[slot_index : slot_index + 2]
     if after and (after[0].round, after[0].after_rounds) == (slot.round, slot.after_rounds):
         return False
-    part = [other for other in debate.plan.slots_by_round[slot.round] if other.after_rounds == slot.after_rounds]
+    part = [other for other in debate.layout.slots_by_round[slot.round] if other.after_rounds == slot.after_rounds]
     return any(speech_rules.declined(debate, other.turn_id(side)) for other in part for side in other.phase.seats)
 
 
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
     """The seats that take a turn in a slot, stage by stage."""
-    order = debate.plan.speaking_order
+    order = debate.layout.speaking_order
     if slot.phase.on == "findings" and not rapporteur.findings(debate):
         return []
     if "findings" in debate.format.shapes.get(slot.phase.reply, {}) and rapporteur.decision_brief(debate) is None:
@@ -121,8 +123,10 @@ def _turn(slot: Slot, seat: str) -> Turn:
 
 def max_turns(debate: DebateState) -> int:
     """How many turns the debate may have, with those that answer something found."""
-    plan = debate.plan
-    stages = (slot.stages(plan.speaking_order, plan.judges, mirror=debate.mirrors(slot.phase)) for slot in plan.slots)
+    layout = debate.layout
+    stages = (
+        slot.stages(layout.speaking_order, layout.judges, mirror=debate.mirrors(slot.phase)) for slot in layout.slots
+    )
     return sum(len(seats) for slot in stages for seats in slot)
 
 
@@ -154,14 +158,14 @@ def last_slot_id(debate: DebateState, *, asked: bool = False) -> str | None:
     rounds = {turn.round for turn in settled(debate)}
 
     def has_begun(turn: Turn) -> bool:
-        briefs = debate.asked.get(turn.id, ())
+        briefs = debate.briefs_sent.get(turn.id, ())
         wanted = asked or turn.round in rounds or any(brief.called for brief in briefs)
         return turn.id in debate.replies or bool(briefs and wanted)
 
     begun = {slot_id_of(turn) for turn in debate.turns.values() if has_begun(turn)}
     if not begun:
         return None
-    slots = debate.plan.slots
+    slots = debate.layout.slots
     last = max(n for n, slot in enumerate(slots) if slot.turn_id("") in begun)
     for n, slot in enumerate(slots[last + 1 :], start=last + 1):
         if slot.round != slots[last].round or slot.phase.on or set(slot.phase.seats) & set(debate.format.sides):
@@ -174,7 +178,7 @@ def last_slot_id(debate: DebateState, *, asked: bool = False) -> str | None:
 def early_end(debate: DebateState) -> EndedEarly:
     """The event that ends a debate early now. A phase in which a person writes is under way: what they write would be
     lost otherwise."""
-    writing = any(brief.by == model_spec.HUMAN for turn in debate.due for brief in debate.asked.get(turn.id, ()))
+    writing = any(brief.by == model_spec.HUMAN for turn in debate.due for brief in debate.briefs_sent.get(turn.id, ()))
     return EndedEarly(after=last_slot_id(debate, asked=writing))
 
 
@@ -188,14 +192,16 @@ def can_change_issues(debate: DebateState) -> bool:
     ):
         return False
     stage = debate.stages[-1]
-    called = any(brief.called for turn in stage for brief in debate.asked.get(turn.id, ()))
+    called = any(brief.called for turn in stage for brief in debate.briefs_sent.get(turn.id, ()))
     begun = called or any(turn.id in debate.replies for turn in stage)
     return bool(debate.due) and not begun and rapporteur.issue_list(debate) is not None
 
 
 def last_slots(debate: DebateState) -> Mapping[str, int]:
     """Seat to the number of the last slot in which it has a turn whatever is found."""
-    certain = [(n, slot) for n, slot in enumerate(debate.plan.slots) if not slot.phase.on and not debate.cut_off(slot)]
+    certain = [
+        (n, slot) for n, slot in enumerate(debate.layout.slots) if not slot.phase.on and not debate.is_skipped(slot)
+    ]
     return MappingProxyType({seat: n for n, slot in certain for seat in slot.phase.seats})
 
 
@@ -204,10 +210,10 @@ def will_hear(debate: DebateState, seat: str) -> bool:
     is put now."""
     if not debate.due:
         return False
-    due = debate.plan.slot_numbers[slot_id_of(debate.due[0])]
+    due = debate.layout.slot_numbers[slot_id_of(debate.due[0])]
     if debate.last_slots.get(seat, -1) > due:
         return True
-    slot, taking = debate.plan.slots[due], debate.judges if seat == JUDGE else (seat,)
+    slot, taking = debate.layout.slots[due], debate.judges if seat == JUDGE else (seat,)
     return seat in slot.phase.seats and any(slot.turn_id(taker) not in debate.begun for taker in taking)
 
 
@@ -263,7 +269,7 @@ def is_unwritten(debate: DebateState, turn: Turn) -> bool:
     if not isinstance(debate.replies.get(turn.id), Rejected):
         return False
     return turn.role == RAPPORTEUR or (
-        turn.judging and turn.after_rounds and slot_id_of(turn) not in debate.plan.voting
+        turn.judging and turn.after_rounds and slot_id_of(turn) not in debate.layout.voting
     )
 
 
@@ -285,7 +291,7 @@ def may_be_absent(debate: DebateState, turn: Turn) -> bool:
     only while enough other judges can vote for the quorum."""
     if turn.speaking or not turn.judging:
         return not turn.speaking
-    if (panel := debate.plan.voting.get(slot_id_of(turn))) is None:
+    if (panel := debate.layout.voting.get(slot_id_of(turn))) is None:
         return True
     absent = {
         voting.judge

@@ -34,7 +34,7 @@ MAX_ISSUES = 20
 MAX_COST = 1e9
 """US dollars; a cap of as much or more could never be reached."""
 MAX_COUNT = 10**12
-MAX_LINE_LENGTH = 1_000
+MAX_TOPIC_LENGTH = 1_000
 """Characters that a topic or a position may have."""
 FORMER_NAMES = {"patience": "retry_for", "leader_first": "share_cache"}
 """What settings were called by earlier versions, whose journals have those names."""
@@ -266,8 +266,8 @@ def line_problems(name: str, text: str) -> list[str]:
         return [f"{name}: {short_repr(text)} contains an invalid Unicode character."]
     if not sanitize.one_line(text):
         return [f"{name}: {short_repr(text)} is empty."]
-    if len(text) > MAX_LINE_LENGTH:
-        problem = f"{name}: it has {len(text):,} characters, and at most {MAX_LINE_LENGTH:,} are allowed."
+    if len(text) > MAX_TOPIC_LENGTH:
+        problem = f"{name}: it has {len(text):,} characters, and at most {MAX_TOPIC_LENGTH:,} are allowed."
         return [with_hint(problem, "make it one sentence")]
     return []
 

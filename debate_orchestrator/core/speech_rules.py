@@ -33,8 +33,8 @@ def text_heard(debate: DebateState, text: str, phase: Phase | None = None, *, pa
         private=format.private,
         quotes=format.quotes,
         material=material,
-        known=debate.knows_marks,
-        texts=parts * debate.plan.speeches,
+        known=debate.knows_thinking_tags,
+        texts=parts * debate.layout.speeches,
     )
 
 
@@ -62,12 +62,12 @@ def _texts(value: Any) -> int:
 
 def as_spoken(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
     """The same with quotes as the speaker marks them."""
-    return make_visible(text, phase, private=debate.format.private, known=debate.knows_marks)
+    return make_visible(text, phase, private=debate.format.private, known=debate.knows_thinking_tags)
 
 
 def public(debate: DebateState, text: str) -> str:
     """A reply without its private working."""
-    return without_private(sanitize(text), debate.format.private, known=debate.knows_marks)
+    return without_private(sanitize(text), debate.format.private, known=debate.knows_thinking_tags)
 
 
 def concedes(debate: DebateState, turn: Turn, reply: Reply) -> bool:
@@ -84,7 +84,7 @@ def says(debate: DebateState, line: str, turn: Turn, reply: Reply) -> bool:
     tags = (debate.format.quotes or Quotes()).names
     if reply.ended == "cut" or spoken.dropped or not ends_with_line(spoken.text, line, tags):
         return False
-    return not may_be_quoting(sanitize(reply.text), debate.format.private, known=debate.knows_marks)
+    return not may_be_quoting(sanitize(reply.text), debate.format.private, known=debate.knows_thinking_tags)
 
 
 def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> str | None:

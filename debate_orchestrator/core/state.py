@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import (
-    Asked,
+    BriefSent,
     CallFailed,
     Noted,
     Opened,
@@ -20,7 +20,7 @@ from debate_orchestrator.core.events import (
     Submitted,
 )
 from debate_orchestrator.core.format import Format, slots_of
-from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judges
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judge_seats
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.side_swap import SideSwap
 from debate_orchestrator.core.verdict import ConvergenceFinding, RoundResult
@@ -44,7 +44,7 @@ class JudgeTurns(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class DebateLayout:
     """What the opening alone decides, and no later event changes. A slot id is the id of its turns without a seat. All
     states of a debate share one."""
 
@@ -97,7 +97,7 @@ class DebateState:
     """One debate after the events so far. Its mappings are read-only and its sequences are tuples."""
 
     opened: Opened
-    plan: Plan = field(compare=False)
+    layout: DebateLayout = field(compare=False)
     cast: Mapping[str, tuple[str, ...]]
     """Who fills the seats now."""
     max_cost: float | None
@@ -105,12 +105,12 @@ class DebateState:
     """Seconds that a turn's calls may be silent or retried now before the debate is paused."""
     reopened: int = 0
     """How often the debate was reopened."""
-    closed_after: str | None = None
-    """The place after which only the last turns follow, where the debate was ended early."""
+    ended_after: str | None = None
+    """The id of the slot after which only the last turns follow, where the debate was ended early."""
     replies: Mapping[str, ReplyEvent] = field(default_factory=_empty)
-    """Turn id to the answer that settled it."""
+    """Turn id to the reply that settled it."""
     rejected: Mapping[str, Sequence[Rejected]] = field(default_factory=_empty)
-    asked: Mapping[str, Sequence[Asked]] = field(default_factory=_empty)
+    briefs_sent: Mapping[str, Sequence[BriefSent]] = field(default_factory=_empty)
     failed: Mapping[str, Sequence[CallFailed]] = field(default_factory=_empty)
     """Turn id to its replies that were rejected, its briefs that were put, and its calls that failed."""
     rejected_since: Mapping[str, Set[Rejected]] = field(default_factory=_empty, compare=False)
@@ -131,7 +131,7 @@ class DebateState:
     conceding: frozenset[str] = frozenset()
     """The turns whose speech concedes the debate by the reserved line."""
     votes: Mapping[str, Sequence[Vote]] = field(default_factory=_empty)
-    """Place to its votes, absent ones among them, once the whole panel has voted there."""
+    """Slot id to its votes, absent ones among them, once the whole panel has voted there."""
     judged: Mapping[int, JudgedRound] = field(default_factory=_empty)
     stages: Sequence[Stage] = ()
     """Every settled stage, in order, and the one that is due."""
@@ -166,17 +166,17 @@ class DebateState:
     @property
     def judges(self) -> tuple[str, ...]:
         """The judges' seats; empty if the format has none."""
-        return self.plan.judges
+        return self.layout.judges
 
     @property
     def weights(self) -> Mapping[str, Fraction]:
         """The criteria that apply in this debate, with how much each counts."""
-        return self.plan.weights
+        return self.layout.weights
 
     @property
     def criteria(self) -> tuple[str, ...]:
         """The criteria that apply in this debate."""
-        return tuple(self.plan.weights)
+        return tuple(self.layout.weights)
 
     @property
     def askable(self) -> tuple[str, ...]:
@@ -184,13 +184,13 @@ class DebateState:
         return (*self.format.sides, *((JUDGE,) if self.judges else ()))
 
     @property
-    def knows_marks(self) -> bool:
+    def knows_thinking_tags(self) -> bool:
         """Whether the marks that models use for private working count, besides the format's own."""
         return self.opened.speech_rules > 1
 
     @property
     def side_swap(self) -> SideSwap:
-        return self.plan.side_swap
+        return self.layout.side_swap
 
     def reply(self, turn: Turn) -> Reply:
         """The reply that settled a turn."""
@@ -202,19 +202,19 @@ class DebateState:
 
     def submitted(self, turn_id: str) -> Submitted | None:
         """The ballot cast in that turn; None if none counts."""
-        answer = self.replies.get(turn_id)
-        return answer if isinstance(answer, Submitted) else None
+        reply_event = self.replies.get(turn_id)
+        return reply_event if isinstance(reply_event, Submitted) else None
 
     def mirrors(self, phase: Phase) -> bool:
         """Whether judges take a second, mirrored turn in a phase."""
         return _mirrors(self.opened, phase)
 
-    def cut_off(self, slot: Slot) -> bool:
+    def is_skipped(self, slot: Slot) -> bool:
         """Whether an early end has left out that phase."""
-        if slot.after_rounds or self.closed_after is None:
+        if slot.after_rounds or self.ended_after is None:
             return False
-        places = self.plan.slot_numbers
-        return places[slot.turn_id("")] > places.get(self.closed_after, len(places))
+        slot_numbers = self.layout.slot_numbers
+        return slot_numbers[slot.turn_id("")] > slot_numbers.get(self.ended_after, len(slot_numbers))
 
 
 def spec_in(debate: DebateState, seat: str) -> str:
@@ -223,15 +223,15 @@ def spec_in(debate: DebateState, seat: str) -> str:
     return debate.cast[role][int(number) - 1 if number else 0]
 
 
-def make_plan(opened: Opened) -> Plan:
+def make_layout(opened: Opened) -> DebateLayout:
     """What an opening decides for the whole debate."""
-    setup, format = opened.settings, opened.format
-    slots = tuple(slots_of(format, setup.rounds, setup.strictness, setup.options))
+    settings, format = opened.settings, opened.format
+    slots = tuple(slots_of(format, settings.rounds, settings.strictness, settings.options))
     by_round: dict[int | None, list[Slot]] = {}
     for slot in slots:
         by_round.setdefault(slot.round, []).append(slot)
-    panel = judges(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.seated else ()
-    voting = {slot.turn_id(""): _judge_turns(opened, slot, panel) for slot in slots if format.votes(slot.phase)}
+    judges = judge_seats(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.seated else ()
+    voting = {slot.turn_id(""): _judge_turns(opened, slot, judges) for slot in slots if format.votes(slot.phase)}
     round_votes: dict[int, tuple[str, ...]] = {}
     for slot in slots:
         ids = tuple(turn_id for judge in voting.get(slot.turn_id(""), ()) for turn_id in judge.turns)
@@ -240,16 +240,16 @@ def make_plan(opened: Opened) -> Plan:
     weights = {
         name: Fraction(str(criterion.weight))
         for name, criterion in format.rubric.criteria.items()
-        if criterion.when.holds(rounds=setup.rounds, strictness=setup.strictness)
+        if criterion.when.holds(rounds=settings.rounds, strictness=settings.strictness)
     }
-    first = (setup.first,) if setup.first in format.sides else ()
-    return Plan(
+    first = (settings.first,) if settings.first in format.sides else ()
+    return DebateLayout(
         slots=slots,
         slot_numbers=MappingProxyType({slot.turn_id(""): n for n, slot in enumerate(slots)}),
         slots_by_round=MappingProxyType({round: tuple(group) for round, group in by_round.items()}),
         speeches=max(1, sum(len(slot.phase.seats) for slot in slots if not format.votes(slot.phase))),
         speaking_order=(*first, *(side for side in format.sides if side not in first)),
-        judges=panel,
+        judges=judges,
         voting=MappingProxyType(voting),
         round_votes=MappingProxyType(round_votes),
         weights=MappingProxyType(weights),

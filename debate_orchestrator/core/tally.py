@@ -37,36 +37,36 @@ def final_ballots(debate: DebateState) -> list[Submitted]:
     return _ballots(debate, final_votes(debate))
 
 
-def _ballots(debate: DebateState, cast: Sequence[Vote]) -> list[Submitted]:
-    counting = [vote for vote in cast if not vote.absent]
+def _ballots(debate: DebateState, given_votes: Sequence[Vote]) -> list[Submitted]:
+    counting = [vote for vote in given_votes if not vote.absent]
     return [ballot for vote in counting if (ballot := debate.submitted(vote.turn)) is not None]
 
 
 def votes(debate: DebateState, round: int) -> list[Vote]:
     """What each judge makes of a round, absent ones among them; none before the whole panel has voted."""
-    return _votes(debate, debate.plan.slots_by_round.get(round, ()))
+    return _votes(debate, debate.layout.slots_by_round.get(round, ()))
 
 
 def final_votes(debate: DebateState) -> list[Vote]:
     """What each judge makes of the debate."""
-    return _votes(debate, [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.after_rounds])
+    return _votes(debate, [slot for slot in debate.layout.slots_by_round.get(None, ()) if slot.after_rounds])
 
 
 def blind_votes(debate: DebateState) -> list[Vote]:
     """What each judge held before the first word; empty if the format does not ask."""
-    return _votes(debate, [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.phase.option == "blind"])
+    return _votes(debate, [slot for slot in debate.layout.slots_by_round.get(None, ()) if slot.phase.option == "blind"])
 
 
 def _votes(debate: DebateState, slots: Sequence[Slot]) -> list[Vote]:
-    places = [place for slot in slots if (place := slot.turn_id("")) in debate.plan.voting]
-    if any(place not in debate.votes for place in places):
+    slot_ids = [slot_id for slot in slots if (slot_id := slot.turn_id("")) in debate.layout.voting]
+    if any(slot_id not in debate.votes for slot_id in slot_ids):
         return []
-    return [vote for place in places for vote in debate.votes[place]]
+    return [vote for slot_id in slot_ids for vote in debate.votes[slot_id]]
 
 
-def votes_in(debate: DebateState, place: str) -> list[Vote] | None:
+def votes_in(debate: DebateState, slot_id: str) -> list[Vote] | None:
     """The votes of one phase, read from its ballots; None before the whole panel has voted in it."""
-    judges = debate.plan.voting[place]
+    judges = debate.layout.voting[slot_id]
     if any(turn_id not in debate.replies for judge in judges for turn_id in judge.turns):
         return None
     return [_vote(debate, judge) for judge in judges]
@@ -98,14 +98,16 @@ def unmirrored(debate: DebateState, shape: Shape, ballot: Submitted) -> dict[str
 
 def judge_round(debate: DebateState, round: int) -> JudgedRound:
     """What a round's votes come to; for a round whose whole panel has voted."""
-    cast, format = votes(debate, round), debate.format
+    round_votes, format = votes(debate, round), debate.format
     found = find_convergence(ballots(debate, round), format.sides)
-    absent = all(vote.absent for vote in cast)
+    absent = all(vote.absent for vote in round_votes)
     result = (
-        None if absent else round_result(round, cast, format.sides, debate.opened.settings.quorum, debate.plan.labels)
+        None
+        if absent
+        else round_result(round, round_votes, format.sides, debate.opened.settings.quorum, debate.layout.labels)
     )
-    answering = [slot for slot in debate.plan.slots_by_round[round] if slot.phase.on == "convergence"]
-    calls = found.detected and any(not debate.cut_off(slot) for slot in answering)
+    answering = [slot for slot in debate.layout.slots_by_round[round] if slot.phase.on == "convergence"]
+    calls = found.detected and any(not debate.is_skipped(slot) for slot in answering)
     before = range(round - format.intervention.most_in_a_row, round)
     intervened = (
         calls
@@ -115,7 +117,7 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
     return JudgedRound(found, result, intervened)
 
 
-def finding(debate: DebateState, round: int) -> ConvergenceFinding:
+def convergence_finding(debate: DebateState, round: int) -> ConvergenceFinding:
     """What the ballots of a round say of convergence."""
     return debate.judged[round].finding if round in debate.judged else ConvergenceFinding()
 
@@ -123,7 +125,7 @@ def finding(debate: DebateState, round: int) -> ConvergenceFinding:
 def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
     """The sides that answer the intervention of a round."""
     recording = debate.opened.recording
-    return finding(debate, round).sides if recording is None else recording.interventions.get(round, ())
+    return convergence_finding(debate, round).sides if recording is None else recording.interventions.get(round, ())
 
 
 def conceded_in(debate: DebateState, round: int) -> str | None:
@@ -143,7 +145,9 @@ def intervened(debate: DebateState, round: int) -> bool:
 
 def persists(debate: DebateState, round: int) -> bool:
     """Whether a round converged right after an intervention, and was flagged instead of answered again."""
-    return finding(debate, round).detected and intervened(debate, round - 1) and not intervened(debate, round)
+    return (
+        convergence_finding(debate, round).detected and intervened(debate, round - 1) and not intervened(debate, round)
+    )
 
 
 def persisted(debate: DebateState) -> tuple[int, ...]:
@@ -155,14 +159,14 @@ def feedback(debate: DebateState, side: str, round: int) -> list[str]:
     """The judges' advice from the round before to a side; empty in round 1 or with feedback off."""
     if round < 2 or not debate.opened.settings.feedback:
         return []
-    cast = ballots(debate, round - 1)
-    return [ballot.data["feedback"][side] for ballot in cast if ballot.data.get("feedback")]
+    round_ballots = ballots(debate, round - 1)
+    return [ballot.data["feedback"][side] for ballot in round_ballots if ballot.data.get("feedback")]
 
 
-def dry(debate: DebateState, round: int) -> bool:
+def finds_no_new_ground(debate: DebateState, round: int) -> bool:
     """Whether more than half of the ballots of a round say that the debate finds no new ground."""
-    cast = ballots(debate, round)
-    return 2 * sum(ballot.data.get("dry") is True for ballot in cast) > len(cast)
+    round_ballots = ballots(debate, round)
+    return 2 * sum(ballot.data.get("dry") is True for ballot in round_ballots) > len(round_ballots)
 
 
 def result(debate: DebateState, round: int) -> RoundResult | None:
@@ -177,7 +181,7 @@ def unjudged(debate: DebateState, round: int) -> bool:
 
 def is_judged(debate: DebateState, round: int) -> bool:
     """Whether a round is one that gets scored, when its turn comes."""
-    return round in debate.plan.round_votes
+    return round in debate.layout.round_votes
 
 
 def results(debate: DebateState) -> list[RoundResult]:
@@ -198,22 +202,22 @@ def totals(debate: DebateState) -> dict[str, Fraction]:
 
 def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without any."""
-    marks: dict[str, dict[str, list[Fraction]]] = {}
-    slots = [slot for slot in debate.plan.slots if slot.phase.option != "blind"]
-    for judge in [judge for slot in slots for judge in debate.plan.voting.get(slot.turn_id(""), ())]:
-        cast = [ballot for turn_id in judge.turns if (ballot := debate.submitted(turn_id)) is not None]
-        for ballot in cast if "scores" in judge.shape and len(cast) == len(judge.turns) else ():
+    points: dict[str, dict[str, list[Fraction]]] = {}
+    slots = [slot for slot in debate.layout.slots if slot.phase.option != "blind"]
+    for judge in [judge for slot in slots for judge in debate.layout.voting.get(slot.turn_id(""), ())]:
+        judge_ballots = [ballot for turn_id in judge.turns if (ballot := debate.submitted(turn_id)) is not None]
+        for ballot in judge_ballots if "scores" in judge.shape and len(judge_ballots) == len(judge.turns) else ():
             scores = unmirrored(debate, judge.shape, ballot)["scores"]
             for side in debate.format.sides:
-                given = marks.setdefault(side, {})
+                side_points = points.setdefault(side, {})
                 for name in debate.criteria:
-                    given.setdefault(name, []).append(Fraction(str(scores[side][name])))
-    return {side: {name: mean(values) for name, values in given.items()} for side, given in marks.items()}
+                    side_points.setdefault(name, []).append(Fraction(str(scores[side][name])))
+    return {side: {name: mean(values) for name, values in side_points.items()} for side, side_points in points.items()}
 
 
 def flips(debate: DebateState) -> tuple[int, int]:
     """How many of the votes that were cast in both presentations changed with it, and how many there are."""
-    pairs = [vote for cast in debate.votes.values() for vote in cast if vote.twice and not vote.absent]
+    pairs = [vote for slot_votes in debate.votes.values() for vote in slot_votes if vote.twice and not vote.absent]
     return sum(not vote.stable for vote in pairs), len(pairs)
 
 
@@ -224,8 +228,8 @@ def results_of(debate: DebateState, judge: str, *, mirrored: bool = False) -> li
     for n in range(1, debate.rounds + 1):
         own = [vote for vote in votes(debate, n) if vote.judge == judge]
         readings = [vote.mirrored if mirrored else vote.straight for vote in own]
-        cast = [Vote(judge=judge, turn="", straight=reading) for reading in readings if reading is not None]
-        found += [round_result(n, cast, debate.format.sides)] if cast else []
+        counted_votes = [Vote(judge=judge, turn="", straight=reading) for reading in readings if reading is not None]
+        found += [round_result(n, counted_votes, debate.format.sides)] if counted_votes else []
     return found
 
 
@@ -236,7 +240,7 @@ def conceding_sides(debate: DebateState, stage: Stage) -> tuple[str, ...]:
     first = stage[0]
     if own or first.round is None or "conceded" not in (debate.shape(first) or {}):
         return own
-    if debate.plan.round_votes.get(first.round, ())[-1:] != (stage[-1].id,) or stage[-1].id not in debate.replies:
+    if debate.layout.round_votes.get(first.round, ())[-1:] != (stage[-1].id,) or stage[-1].id not in debate.replies:
         return ()  # judges of a panel may vote one after another: the last of them ends it
     found = conceded_in(debate, first.round)
     return (found,) if found else ()
@@ -256,18 +260,18 @@ def conceded(debate: DebateState) -> str | None:
 
 def verdict(debate: DebateState) -> Verdict | None:
     """What the final ballots and the scores add up to; None until there is a final ballot."""
-    cast = final_votes(debate)
-    if all(vote.absent for vote in cast):
+    last_votes = final_votes(debate)
+    if all(vote.absent for vote in last_votes):
         return None
     strengths = [ballot.data.get("strength") for ballot in final_ballots(debate)]
     return final_verdict(
-        cast,
+        last_votes,
         scored(debate),
         debate.format.sides,
         quorum=debate.opened.settings.quorum,
         blind=blind_votes(debate),
         by_swing=debate.format.decided_by == "swing",
-        winner_of=debate.plan.labels,
+        winner_of=debate.layout.labels,
         measured=any("scores" in shape for shape in debate.format.shapes.values()),
         concession=conceded(debate),
         persisted=bool(persisted(debate)),

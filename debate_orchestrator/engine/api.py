@@ -16,8 +16,8 @@ from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine import rejudge as rejudging
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.engine.debate import (
-    Agree,
     OpenDebate,
+    RequireConsent,
     continue_debate,
     create_debate,
     create_paid_debate,
@@ -29,7 +29,7 @@ from debate_orchestrator.engine.debate import (
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.turn import OnEvent, OnText
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.reports import forms
+from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.setup import risks
@@ -84,7 +84,7 @@ async def run(
         result = await run({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}}, rehearse=True)
         print(result.report.verdict.winner, result.files.report)
     """
-    default_model = discovery.best if rehearse else discovery.default
+    default_model = discovery.default_if_keyed if rehearse else discovery.default
     with await _create(_settings(settings, default_model), rehearse=rehearse) as debate:
         return await _run(debate, on_event, on_text)
 
@@ -273,13 +273,13 @@ def render(journal: Path, form: str = "markdown") -> str:
     Example:
         page = render("debate-report.journal.jsonl", "html")
     """
-    endings = {known.name: ending for ending, known in forms.FORMS.items()}
+    endings = {known.name: ending for ending, known in report_files.FILE_TYPES.items()}
     if form not in endings:
         raise BadSettings(f"form: {form!r} is not {', '.join(endings)}.")
     path = os.fspath(journal)
     entries = read(path).entries
     reviews = gather_reviews(DebateFiles.of_journal(path).ballots, entries)
-    return forms.rendered(build_report(entries, reviews), endings[form])
+    return report_files.rendered(build_report(entries, reviews), endings[form])
 
 
 def load_format(name: str) -> Format:
@@ -320,7 +320,7 @@ def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk,
     return risks.of_debate(debate.opened, debate.cast)
 
 
-def trusting(trust: bool) -> Agree:
+def trusting(trust: bool) -> RequireConsent:
     """Consent to the risks of a journal if the caller trusts it; BadSettings, with every risk, if not."""
     return lambda journal, found: _must_be_trusted(journal.path, found, trust)
 

@@ -22,7 +22,7 @@ from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, TurnRunner, record_event
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, PersonInput, PersonProvider, Provider
-from debate_orchestrator.reports import forms
+from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.reports.wording import next_command
@@ -34,9 +34,9 @@ from debate_orchestrator.util.errors import ExternalError, Paused
 from debate_orchestrator.util.messages import Tell, command, ignore
 from debate_orchestrator.util.numbers import plural
 
-Agree = Callable[[JournalWriter, tuple[risks.Risk, ...]], None]
+RequireConsent = Callable[[JournalWriter, tuple[risks.Risk, ...]], None]
 """Returns if the user consents to these risks of a journal; raises otherwise."""
-Changes = Callable[[DebateState], list[Event]]
+PlanChanges = Callable[[DebateState], list[Event]]
 """Checks that a debate can be continued, and returns the events to write before."""
 
 
@@ -123,7 +123,9 @@ def _opened(journal: JournalWriter, files: DebateFiles, following: Sequence[Even
     return debate
 
 
-def continue_debate(journal: str | os.PathLike[str], agree: Agree, changes: Changes = lambda state: []) -> OpenDebate:
+def continue_debate(
+    journal: str | os.PathLike[str], agree: RequireConsent, changes: PlanChanges = lambda state: []
+) -> OpenDebate:
     """Opens the debate of a journal again, with `changes` to its cast or limits.
 
     If turns are due then, `agree` is called with what they do beyond the debate, as far as the journal names it: what
@@ -274,4 +276,4 @@ def finish(debate: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[s
     debate.journal.sync()  # no report may outlive what it tells
     entries = debate.journal.entries
     report = build_report(entries, gather_reviews(files.ballots, entries))
-    return report, forms.write_both(report, files.report, files.page, tell)
+    return report, report_files.write_both(report, files.report, files.page, tell)

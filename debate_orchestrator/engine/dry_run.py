@@ -66,7 +66,7 @@ def opened(
     cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.seats_taken(format.options), (rehearse.KIND,))
     cast |= {JUDGE: (rehearse.KIND,) * 2} if scenario.eventful and JUDGE in cast else {}
     context = (Context(name="material.md", text="Something to draw on."),) if scenario.eventful else ()
-    setup = Settings(
+    settings = Settings(
         topic="Whether a stand-in has a point.",
         positions={side: f"{format.name_of(side)} has a point." for side in sides},
         rounds=rounds,
@@ -85,7 +85,7 @@ def opened(
     return Opened(
         schema_version=SCHEMA,
         version=__version__,
-        settings=setup,
+        settings=settings,
         context=context,
         format=format,
         prompts={},
@@ -204,12 +204,12 @@ class _Trial:
             self._quiet = False
             lines = debate.format.lines
             text = f"{text}\n\n{lines.concede if self.scenario.ends else lines.decline}"
-        return replies.parse_reply(debate, turn, Reply(text=text, brief="", by=rehearse.KIND), None)
+        return replies.parse_reply(debate, turn, Reply(text=text, brief_digest="", by=rehearse.KIND), None)
 
     def _size(self) -> str:
         """The kind of debate, in words."""
-        setup = self.first.settings
-        return f"{self.scenario.name} of {plural(setup.rounds, 'round')} ({setup.strictness})"
+        settings = self.first.settings
+        return f"{self.scenario.name} of {plural(settings.rounds, 'round')} ({settings.strictness})"
 
     def _tripped(self, turn: Turn | None, error: Exception) -> str:
         """The error for a debate that does not reach its end, or can't be reported."""

@@ -210,7 +210,7 @@ def _play(debate: DebateState) -> tuple[list[_PlannedCall], float]:
         all_ends = [*ends, *(clock + seconds(spec_in(debate, turn.seat), turn.phase) for turn in due)]
         for turn in due:
             text = rehearse.reply_for(debate, turn)
-            reply = Reply(text=text, brief="", by=rehearse.KIND)
+            reply = Reply(text=text, brief_digest="", by=rehearse.KIND)
             debate = apply(debate, replies.parse_reply(debate, turn, reply, None))
         clock = max(all_ends)
     return calls, took

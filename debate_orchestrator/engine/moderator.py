@@ -98,7 +98,11 @@ async def propose(
     try:
         for attempt in range(1, _ATTEMPTS + 1):
             reply = await _reply(request, provider, limits)
-            update = {"brief": request.digest, "by": provider.name, "called": model_spec.is_called(provider.name)}
+            update = {
+                "brief_digest": request.digest,
+                "by": provider.name,
+                "called": model_spec.is_called(provider.name),
+            }
             paid.append(reply.model_copy(update=update))
             try:
                 return interview.proposed(draft, wanted.name, parse_structured(request.turn, reply.text))

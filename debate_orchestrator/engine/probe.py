@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import Costs, costs_of
-from debate_orchestrator.core.events import Asked, CallFailed, Declined, Event, Opened, Rejected, Spoke, Submitted
+from debate_orchestrator.core.events import BriefSent, CallFailed, Declined, Event, Opened, Rejected, Spoke, Submitted
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
@@ -41,7 +41,7 @@ from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError, 
 from debate_orchestrator.util.messages import ignore
 
 AT_ONCE = 6  # ballots under way at the same time, of all judges together
-_CALLS = (Asked, Submitted, Rejected, CallFailed)
+_CALLS = (BriefSent, Submitted, Rejected, CallFailed)
 
 _T = TypeVar("_T")
 _BySide = Annotated[dict[Side, _T], Field(min_length=2)]

@@ -46,7 +46,7 @@ from debate_orchestrator.util.sanitize import one_line
 
 FORMAT = "transcript"
 """The format by which a transcript is judged."""
-MAX_WORDS = 5
+MAX_HEADING_WORDS = 5
 TITLE_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -157,23 +157,23 @@ def of_journal(
         raise BadJournal(f"{path}: this debate is not finished (due: {due}).", hint=hint)
     if old.format.judged_by:
         return _of_unjudged(debate, path=path, digest=digest, judges=judges, strictness=strictness, panel=panel)
-    setup = old.settings.model_copy(update={"strictness": strictness or old.settings.strictness})
-    votes = {name: getattr(setup, name) for name in VOTING if name != "quorum"}
+    settings = old.settings.model_copy(update={"strictness": strictness or old.settings.strictness})
+    votes = {name: getattr(settings, name) for name in VOTING if name != "quorum"}
     if len(judges) == len(old.cast.get(JUDGE, ())):
-        votes["quorum"] = setup.quorum
-    problems = [*panel_problems(judges), *_strictness_problems(setup, old)]
-    setup = setup.model_copy(update=_voting(votes | dict(panel or {}), old.format, judges, problems))
+        votes["quorum"] = settings.quorum
+    problems = [*panel_problems(judges), *_strictness_problems(settings, old)]
+    settings = settings.model_copy(update=_voting(votes | dict(panel or {}), old.format, judges, problems))
     if problems:
         raise BadSettings(problems)
     recording = (f"replay:{path}",)
-    setup = setup.model_copy(update={"brief": False})  # a brief is on a verdict, and this one is still to come
-    seated = old.format.seats_taken(setup.options)
+    settings = settings.model_copy(update={"brief": False})  # a brief is on a verdict, and this one is still to come
+    seated = old.format.seats_taken(settings.options)
     cast = {**{seat: recording for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
     calls = {name: Settings.model_fields[name].default for name in CALLING}
     opened = new_opening(
         old.format,
         old.templates,
-        settings=setup.model_copy(update={"cast": cast, **calls}),
+        settings=settings.model_copy(update={"cast": cast, **calls}),
         context=old.context,
         recording=_recording(debate, os.path.basename(path), digest),
         speech_rules=old.speech_rules,
@@ -184,10 +184,10 @@ def of_journal(
 def _of_unjudged(debate: DebateState, **how: Any) -> Opening:
     """The judging of a debate whose format has no judge but names one to judge it by: its speeches as they were heard,
     under the names that the speakers have in them."""
-    format, setup = debate.format, debate.opened.settings
+    format, settings = debate.format, debate.opened.settings
     transcript = Transcript(
-        topic=setup.topic,
-        positions=setup.positions,
+        topic=settings.topic,
+        positions=settings.positions,
         speakers={side: ", ".join(debate.cast[side]) for side in format.sides},
         speeches=tuple(_heard(debate, turn) for turn in schedule.settled(debate) if turn.speaking),
         notes=tuple(_weaknesses(debate)),
@@ -221,7 +221,7 @@ def _recording(debate: DebateState, source: str, digest: str) -> Recording:
         source=source,
         digest=digest,
         root=before.debated if before else digest,
-        closed_after=debate.closed_after or schedule.dry_after(debate),
+        ended_after=debate.ended_after or schedule.no_new_ground_after(debate),
         interventions={number: tally.diverging_sides(debate, number) for number in rounds if number in answered},
         conceded={number: side for number in rounds if (side := tally.conceded_in(debate, number)) is not None},
         speakers=before.speakers if before else speakers,
@@ -256,13 +256,17 @@ def _weaknesses(debate: DebateState) -> list[str]:
     return weaknesses
 
 
-def _strictness_problems(setup: Settings, old: Opened) -> list[str]:
+def _strictness_problems(settings: Settings, old: Opened) -> list[str]:
     """What is wrong with a strictness: the format has no such mode, or has other speeches in it."""
-    if problems := _mode_problems(setup.strictness, old.format):
+    if problems := _mode_problems(settings.strictness, old.format):
         return problems
-    then, now = (_speaking(old.format, setup.rounds, mode) for mode in (old.settings.strictness, setup.strictness))
+    then, now = (
+        _speaking(old.format, settings.rounds, mode) for mode in (old.settings.strictness, settings.strictness)
+    )
     if then != now:
-        return [f"--strictness: this format has other speeches when {setup.strictness}. Use {old.settings.strictness}."]
+        return [
+            f"--strictness: this format has other speeches when {settings.strictness}. Use {old.settings.strictness}."
+        ]
     return []
 
 
@@ -303,7 +307,7 @@ def of_transcript(
     votes = _voting(panel or {}, format, judges, problems)
     if problems:
         raise BadSettings(problems)
-    setup = Settings(
+    settings = Settings(
         topic=topic or "",
         positions={"a": f"For: {topic}", "b": f"Against: {topic}"} | given,
         rounds=transcript.rounds,
@@ -317,7 +321,7 @@ def of_transcript(
     opened = new_opening(
         _fitted(format, transcript).model_copy(update={"lines": _NEVER_SAID}),
         {},
-        settings=setup,
+        settings=settings,
         recording=Recording(
             source=source, digest=digest, root=digest, speakers=transcript.speakers, notes=transcript.notes
         ),
@@ -356,7 +360,11 @@ def _title(title: str) -> str:
     plain = " ".join(re.sub(r"[^\w ,:().–—-]|_", " ", one_line(title)).split())
     words = re.findall(r"\w+", plain.casefold())
     known = all(word in TITLE_WORDS or re.fullmatch("[0-9]{1,2}", word) for word in words)
-    return plain if known and 1 <= len(words) <= MAX_WORDS and len(plain.split()) <= MAX_WORDS else ARGUMENT
+    return (
+        plain
+        if known and 1 <= len(words) <= MAX_HEADING_WORDS and len(plain.split()) <= MAX_HEADING_WORDS
+        else ARGUMENT
+    )
 
 
 def _events(opened: Opened, speeches: Sequence[TranscriptSpeech], source: str) -> list[Spoke | Declined]:
@@ -365,7 +373,7 @@ def _events(opened: Opened, speeches: Sequence[TranscriptSpeech], source: str) -
     for speech in speeches:
         turn = debate.due[0]
         assert turn.seat == speech.side
-        reply = Reply(text=speech.text, brief="", by=f"replay:{source}", ended="cut" if speech.cut else "whole")
+        reply = Reply(text=speech.text, brief_digest="", by=f"replay:{source}", ended="cut" if speech.cut else "whole")
         event = Declined(turn=turn.id, reply=reply) if speech.declined else Spoke(turn=turn.id, reply=reply)
         debate = apply(debate, event)
         events.append(event)

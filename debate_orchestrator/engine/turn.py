@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Asked, CallFailed, Event, Rejected, Reply, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, Reply, ReplyEvent
 from debate_orchestrator.core.fold import CurrentState, check_event
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState, spec_in
@@ -125,7 +125,7 @@ class TurnRunner:
             absent = last and not kept and (dispensable or schedule.may_be_absent(self.debate, turn))
             return Rejected(turn=turn.id, problems=tuple(error.problems), reply=replies.stored(reply), absent=absent)
 
-    async def record(self, event: Asked | ReplyEvent | CallFailed) -> None:
+    async def record(self, event: BriefSent | ReplyEvent | CallFailed) -> None:
         """Writes an event, and returns when it is on the disk. Answers and failures wait for room on a full disk.
 
         An intent is not synced. A killed process leaves it in the file; after a power cut the worst case is a call
@@ -135,7 +135,7 @@ class TurnRunner:
         def write() -> None:
             record_event(self.journal, self.current, event, self.on_event)
 
-        if isinstance(event, Asked):
+        if isinstance(event, BriefSent):
             write()
             await self.journal.handed_over()
             return
@@ -188,7 +188,7 @@ class _Call:
         if self._batched is not None and self._batched.under_way(self._request):
             return
         try:
-            await runner.record(Asked(turn=turn.id, brief=self._digest, by=name, called=self._billed))
+            await runner.record(BriefSent(turn=turn.id, brief_digest=self._digest, by=name, called=self._billed))
         except BaseException:
             runner.budget.release(turn.id)  # without an intent no call is made
             raise
@@ -212,7 +212,9 @@ class _Call:
             raise
         # What an answer has cost whose stream was closed is not known.
         budget.release(self._turn.id, unseen=self._billed and reply.cost is None)
-        return reply.model_copy(update={"brief": self._digest, "by": self._provider.name, "called": self._billed})
+        return reply.model_copy(
+            update={"brief_digest": self._digest, "by": self._provider.name, "called": self._billed}
+        )
 
     def _record_cancelled(self) -> None:
         """Records a call that is given up, with the part of its answer that had come, at once: the process may have
@@ -225,7 +227,7 @@ class _Call:
         text, reply = "".join(self._pieces), None
         if text.strip():
             name = self._provider.name
-            reply = Reply(text=text, brief=self._digest, by=name, called=self._billed)
+            reply = Reply(text=text, brief_digest=self._digest, by=name, called=self._billed)
         if self._billed or reply is not None:
             event = CallFailed(
                 turn=self._turn.id,
@@ -255,7 +257,7 @@ class _Call:
         partial = transient.partial if transient and isinstance(transient.partial, Reply) else None
         if partial is not None:
             # The token count of a reply that broke off is not final, so its price is unknown.
-            update = {"brief": self._digest, "by": self._provider.name, "called": self._billed, "cost": None}
+            update = {"brief_digest": self._digest, "by": self._provider.name, "called": self._billed, "cost": None}
             partial = partial.model_copy(update=update)
         maybe_billed = transient is not None and (transient.maybe_billed or partial is not None)
         event = CallFailed(

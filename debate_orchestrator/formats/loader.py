@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from debate_orchestrator.core.format import Format, slots_of
-from debate_orchestrator.core.phases import NAME, Phase, judges
+from debate_orchestrator.core.phases import NAME_PATTERN, Phase, judge_seats
 from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.formats import source
 from debate_orchestrator.util import resources
@@ -63,7 +63,7 @@ def digests(format: Format, own: Mapping[str, str]) -> dict[str, str]:
     """The sha256 of every template that a debate's briefs may be made of, by its path; `own` are the copied ones.
     BadFormat if they name a shipped format that does not exist."""
     texts = [*own.values(), *(task_template(format, phase) for phase in format.phases())]
-    named = {name for text in texts for name in re.findall(rf"\bformats/({NAME[1:-1]})/", text)}
+    named = {name for text in texts for name in re.findall(rf"\bformats/({NAME_PATTERN[1:-1]})/", text)}
     shipped = named & {*resources.format_names()} if own else named
     return resources.digests(*sorted(shipped)) | {path: _digest(text) for path, text in own.items()}
 
@@ -94,7 +94,7 @@ def unrolled(format: Format, rounds: int, strictness: str, panel: int = 1) -> li
     stages: list[tuple[str, str, list[str]]] = []
     for slot in slots_of(format, rounds, strictness, format.options):
         part = f"round {slot.round}" if slot.round is not None else "closing" if slot.after_rounds else "before"
-        taken = slot.stages(format.sides, judges(panel))
+        taken = slot.stages(format.sides, judge_seats(panel))
         how = "alone" if sum(len(seats) for seats in taken) < 2 else str(slot.phase.order)
         how = (
             f"only on {slot.phase.on}{', those it names' * (slot.phase.on == 'convergence')}" if slot.phase.on else how

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.phases import NAME
+from debate_orchestrator.core.phases import NAME_PATTERN
 from debate_orchestrator.formats import source as source_module
 from debate_orchestrator.formats.source import FILE, MAX_TEMPLATES, FormatFolder
 from debate_orchestrator.storage.files import write_atomic
@@ -36,7 +36,7 @@ def copy_format(source: str, name: str, to: str) -> CopiedFormat:
     if draft.problems:
         raise BadFormat(draft.problems)
     path = os.path.join(to or ".", name)
-    if not re.fullmatch(NAME, name):
+    if not re.fullmatch(NAME_PATTERN, name):
         rule = "small letters, digits and hyphens, with a letter first"
         raise BadFormat(f"formats new: {short_repr(name)} should be {rule}. Try: `debate formats new town-hall`.")
     if name in resources.format_names():

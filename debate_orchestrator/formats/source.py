@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import NAME
+from debate_orchestrator.core.phases import NAME_PATTERN
 from debate_orchestrator.formats.validation import MAX_LISTED, Keys, validate
 from debate_orchestrator.formats.validation import key_path as written
 from debate_orchestrator.util import resources
@@ -122,7 +122,7 @@ def read_source(given: str) -> FormatSource:
     texts = _texts(folder, errors)
     _inherit(data, lines, folders, errors)
     format, problems = validate(Format, data | {"name": folder.name}, lambda keys: location(lines, keys))
-    if not re.fullmatch(NAME, folder.name):  # said already, where the name stands
+    if not re.fullmatch(NAME_PATTERN, folder.name):  # said already, where the name stands
         problems = [problem for problem in problems if not problem.partition(": ")[2].startswith("name: ")]
     format = format if format is not None and format.rubric.name else None
     return FormatSource(tuple(folders), data, lines, texts, format, [*errors, *problems])
@@ -135,7 +135,7 @@ def _name_problems(folder: FormatFolder) -> list[str]:
     where = f"{folder.shown_path}/{FILE}:1: the folder's name"
     if folder.name in resources.format_names():
         return [f"{where}: {short_repr(folder.name)} is the name of a shipped format. Rename the folder."]
-    if not re.fullmatch(NAME, folder.name):
+    if not re.fullmatch(NAME_PATTERN, folder.name):
         rule = "small letters, digits and hyphens, with a letter first"
         return [f"{where}: {short_repr(folder.name)} should be {rule}. Rename the folder."]
     return []
@@ -263,7 +263,7 @@ def _inherit(data: Mapping[str, Any], lines: Lines, folders: Sequence[FormatFold
     are nowhere."""
     for keys, phase in phases(data):
         file = phase.get("template") or phase.get("name")
-        if not isinstance(file, str) or not re.fullmatch(rf"([a-z0-9-]+/)?{NAME[1:-1]}", file):
+        if not isinstance(file, str) or not re.fullmatch(rf"([a-z0-9-]+/)?{NAME_PATTERN[1:-1]}", file):
             continue  # the model says what is wrong with it
         if "/" in file:
             home, known = "prompts/formats", _templates(resources.prompts() / "formats", "*/*")

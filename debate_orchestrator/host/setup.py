@@ -20,9 +20,9 @@ from debate_orchestrator.prompting.replies import parse_structured
 from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.setup.questions import Questionnaire
 from debate_orchestrator.setup.session import (
-    Ask,
     Propose,
     Ready,
+    SetupQuestion,
     SetupState,
     load,
     save,
@@ -40,10 +40,10 @@ from debate_orchestrator.util.redact import redact
 class AskResult(FrozenModel):
     """What one call took, and what the conversation needs now."""
 
-    now: Ask | Propose | Ready
-    together: tuple[Ask, ...]
+    now: SetupQuestion | Propose | Ready
+    together: tuple[SetupQuestion, ...]
     """The questions that can be put at once, the next one first."""
-    place: TurnFiles | None
+    turn_files: TurnFiles | None
     """The path of the moderator's brief, if a moderator is needed now."""
     settled: dict[str, Any]
     sources: dict[str, str]
@@ -67,20 +67,20 @@ def ask(
     whole = read_keys <= draft.given.keys() | {"output"}
     folder = TurnsFolder(f"{os.path.splitext(path)[0]}.setup", tell)
     if wait and isinstance(now := questions.next(draft), Propose) and now.turn not in given:
-        wait_for_replies([folder.place(now.turn, "json")], wait)
+        wait_for_replies([folder.turn_files(now.turn, "json")], wait)
     for key, value in given.items():
         try:
             draft = _take(draft, key, value, questions)
         except DebateError as error:
             problems += error.problems
-    draft, place, missing = _moderated(folder, draft, questions, problems)
+    draft, turn_files, missing = _moderated(folder, draft, questions, problems)
     together = questions.together(draft)
     draft = questions.mark_asked(draft, *together)
     save(path, draft, tell, whole=whole)
     return AskResult(
         now=questions.next(draft),
         together=together,
-        place=place,
+        turn_files=turn_files,
         settled=draft.given,
         sources=dict(draft.sources),
         problems=tuple(problems),
@@ -131,20 +131,20 @@ def _moderated(
     """The draft with the moderator's replies that are there; the place of the brief that is laid out for the next one;
     and what is missing. What is wrong with a reply is added to `problems`."""
     while isinstance(now := questions.next(draft), Propose):
-        place, brief = _brief(folder, now, draft)
-        asked_before = os.path.exists(place.brief)
+        turn_files, brief = _brief(folder, now, draft)
+        asked_before = os.path.exists(turn_files.brief)
         try:
-            text = folder.collect(place, brief)
+            text = folder.collect(turn_files, brief)
             if text is None:
-                problem = folder.lay(place, brief)
+                problem = folder.write_brief(turn_files, brief)
                 problems += [problem] if problem else []
                 awaited = asked_before and not problem
-                return draft, place, tuple(folder.missing([place])) if awaited else ()
+                return draft, turn_files, tuple(folder.missing([turn_files])) if awaited else ()
             draft = questions.proposed(draft, now.name, parse_structured(now.turn, text))
-            folder.spend(place)
+            folder.archive(turn_files)
         except DebateError as error:
-            problems += folder.refuse(place, error.problems)
-            return draft, place, ()
+            problems += folder.refuse(turn_files, error.problems)
+            return draft, turn_files, ()
     return draft, None, ()
 
 
@@ -164,13 +164,13 @@ def _take(draft: SetupState, key: str, value: str, questions: Questionnaire) -> 
 
 
 def _brief(folder: TurnsFolder, now: Propose, draft: SetupState) -> tuple[TurnFiles, str]:
-    place = folder.place(now.turn, "json")
+    turn_files = folder.turn_files(now.turn, "json")
     text = moderator_brief(
         now.name,
         turn=now.turn,
         nonce=draft.progress.nonce,
         schema=now.json_schema,
-        reply_name=os.path.basename(place.reply),
+        reply_name=os.path.basename(turn_files.reply),
         **now.values,
     )
-    return place, redact(text)
+    return turn_files, redact(text)

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from debate_orchestrator.core import schedule, speech_rules
-from debate_orchestrator.core.events import Asked, Noted, Rejected, Reply, ReplyEvent, Submitted
+from debate_orchestrator.core.events import BriefSent, Noted, Rejected, Reply, ReplyEvent, Submitted
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
@@ -138,7 +138,7 @@ def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
     folder = TurnsFolder(DebateFiles.of_journal(journal).turns)
     asked = [turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in given]
     wants = {turn.id: "text" if debate.shape(turn) is None else "json" for turn in asked}
-    wait_for_replies([folder.place(turn_id, form) for turn_id, form in wants.items()], seconds)
+    wait_for_replies([folder.turn_files(turn_id, form) for turn_id, form in wants.items()], seconds)
 
 
 class _Stepper:
@@ -146,7 +146,9 @@ class _Stepper:
         self.open, self.folder = debate, folder
         self.callable = seat_providers(debate, permissions)
         due = self.debate.due
-        self.waiting = [turn.id for turn in due if turn.seat not in self.callable and turn.id in self.debate.asked]
+        self.waiting = [
+            turn.id for turn in due if turn.seat not in self.callable and turn.id in self.debate.briefs_sent
+        ]
         self.accepted: list[Accepted] = []
         self.problems: list[str] = []
         self.refused: set[str] = set()
@@ -190,7 +192,7 @@ class _Stepper:
             return
         for turn in self._due_at_host():
             coded = self.debate.shape(turn) is not None and needs_code(spec_in(self.debate, turn.seat))
-            if coded and turn.id in self.waiting and os.path.lexists(self.folder.place(turn.id, "json").brief):
+            if coded and turn.id in self.waiting and os.path.lexists(self.folder.turn_files(turn.id, "json").brief):
                 reply_secret.kept_secret()  # the next step with this state folder lays the brief out again
                 problem = f"{turn.id}: the secret from which the code in its brief follows is not in the state folder."
                 hint = "set XDG_STATE_HOME to the folder of the earlier steps; without it, step again for a new brief"
@@ -203,8 +205,8 @@ class _Stepper:
             return []
         left_out = {
             slot.turn_id(seat)
-            for slot in debate.plan.slots
-            if debate.cut_off(slot)
+            for slot in debate.layout.slots
+            if debate.is_skipped(slot)
             for role in slot.phase.seats
             for seat in (debate.judges if role == JUDGE else (role,))
         }
@@ -216,13 +218,13 @@ class _Stepper:
         before = len(self.accepted)
         for turn in self._due_at_host():
             asked = self._brief(turn)
-            place = self.folder.place(turn.id, asked.wants)
+            turn_files = self.folder.turn_files(turn.id, asked.wants)
             try:
-                text = self.folder.collect(place, self._brief_file(asked, self.debate, turn))
+                text = self.folder.collect(turn_files, self._brief_file(asked, self.debate, turn))
                 if text is not None:
                     self._take(turn.id, text)
             except BadReply as error:
-                self._refuse(turn.id, self.folder.refuse(place, error.problems))
+                self._refuse(turn.id, self.folder.refuse(turn_files, error.problems))
         return len(self.accepted) > before
 
     def _call(self) -> bool:
@@ -244,7 +246,7 @@ class _Stepper:
         if line := _wrapper(text):
             problem = f"{turn_id}: the reply is wrapped in text of the host's own tools ({short_repr(line)})."
             raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
-        reply = replies.stored(Reply(text=text, brief=asked.digest, by=model_spec.HOST))
+        reply = replies.stored(Reply(text=text, brief_digest=asked.digest, by=model_spec.HOST))
         event = self._parsed(turn, asked, reply)
         if turn_id not in self.debate.replies:
             self._ask_once(turn, asked)
@@ -276,9 +278,9 @@ class _Stepper:
         return [turn for turn in self.debate.due if turn.seat not in self.callable]
 
     def _ask_once(self, turn: Turn, asked: Brief) -> None:
-        earlier = self.debate.asked.get(turn.id)
-        if not earlier or earlier[-1].brief != asked.digest:
-            self.open.record(Asked(turn=turn.id, brief=asked.digest, by=model_spec.HOST))
+        earlier = self.debate.briefs_sent.get(turn.id)
+        if not earlier or earlier[-1].brief_digest != asked.digest:
+            self.open.record(BriefSent(turn=turn.id, brief_digest=asked.digest, by=model_spec.HOST))
 
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn as the host may see it: without the secrets of the environment. It ends with the last
@@ -286,22 +288,22 @@ class _Stepper:
         return _brief_in(self.debate, turn)
 
     def _brief_file(self, asked: Brief, debate: DebateState, turn: Turn) -> str:
-        reply = self.folder.place(turn.id, asked.wants).reply
+        reply = self.folder.turn_files(turn.id, asked.wants).reply
         return brief_file(asked, debate, turn, os.path.basename(reply))
 
     def _lay(self, turn: Turn) -> DueTurn:
         asked = self._brief(turn)
-        place = self.folder.place(turn.id, asked.wants)
-        earlier = earlier_briefs(self.open.journal.events, turn, os.path.basename(place.reply))
+        turn_files = self.folder.turn_files(turn.id, asked.wants)
+        earlier = earlier_briefs(self.open.journal.events, turn, os.path.basename(turn_files.reply))
         self._ask_once(turn, asked)
-        if problem := self.folder.lay(place, self._brief_file(asked, self.debate, turn), earlier):
+        if problem := self.folder.write_brief(turn_files, self._brief_file(asked, self.debate, turn), earlier):
             self._refuse(turn.id, [problem])
         return DueTurn(
             turn=turn.id,
             seat=turn.seat,
             title=self.debate.format.heading_of(turn),
-            brief=place.brief,
-            reply=place.reply,
+            brief=turn_files.brief,
+            reply=turn_files.reply,
             wants=asked.wants,
             json_schema=asked.json_schema,
         )

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from debate_orchestrator.core.events import Asked, Event
+from debate_orchestrator.core.events import BriefSent, Event
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.prompting.briefs import brief, brief_file
@@ -56,37 +56,37 @@ class TurnsFolder:
     def __init__(self, folder: str, tell: Tell = ignore):
         self.folder, self.tell = folder, tell
 
-    def place(self, turn_id: str, wants: str) -> TurnFiles:
+    def turn_files(self, turn_id: str, wants: str) -> TurnFiles:
         """The paths of a turn's brief and reply."""
         stem = os.path.join(self.folder, turn_id)
         return TurnFiles(turn_id, f"{stem}{_BRIEF}", f"{stem}.reply.{'json' if wants == 'json' else 'md'}")
 
-    def lay(self, place: TurnFiles, brief: str, earlier: Iterable[str] = ()) -> str | None:
+    def write_brief(self, turn_files: TurnFiles, brief: str, earlier: Iterable[str] = ()) -> str | None:
         """Puts a brief in its place. An `earlier` brief of this turn is replaced; any other file there is moved aside,
         since it may have been edited. A reply that was there before the brief answers something else: it is moved aside
         too, and the problem with it is returned.
         Raises BadFile if the brief can't be written."""
-        if self._is_laid(place, brief):
+        if self._has_brief(turn_files, brief):
             return None
         make_folder(self.folder)
-        aside = self._move_aside(place.reply, "aside") if os.path.lexists(place.reply) else None
-        if kept := write_atomic(place.brief, brief, ours=lambda data: data in map(_encoded, earlier)):
-            self.tell(f"{place.brief} was not the brief that is due now: kept as {kept}.")
+        aside = self._move_aside(turn_files.reply, "aside") if os.path.lexists(turn_files.reply) else None
+        if kept := write_atomic(turn_files.brief, brief, ours=lambda data: data in map(_encoded, earlier)):
+            self.tell(f"{turn_files.brief} was not the brief that is due now: kept as {kept}.")
         if aside is None:
             return None
-        problem = f"{place.turn}: this reply was there before its brief, or answers an earlier one."
+        problem = f"{turn_files.turn}: this reply was there before its brief, or answers an earlier one."
         return with_hint(f"{problem} It was kept as {aside}.", "answer the brief as it is now")
 
-    def collect(self, place: TurnFiles, brief: str) -> str | None:
+    def collect(self, turn_files: TurnFiles, brief: str) -> str | None:
         """The reply in place to exactly this brief; None if there is none. Raises BadReply if it is not text."""
-        if not self._is_laid(place, brief) or not os.path.lexists(place.reply):
+        if not self._has_brief(turn_files, brief) or not os.path.lexists(turn_files.reply):
             return None
-        return read_reply(place.turn, place.reply, found=True)
+        return read_reply(turn_files.turn, turn_files.reply, found=True)
 
-    def missing(self, places: Iterable[TurnFiles]) -> list[str]:
+    def missing(self, awaited: Iterable[TurnFiles]) -> list[str]:
         """A sentence for each of these places, which have no reply; it names a file that is probably the reply under
         another name."""
-        expected = {place.turn: os.path.basename(place.reply) for place in places}
+        expected = {turn_files.turn: os.path.basename(turn_files.reply) for turn_files in awaited}
         found = self._misnamed(expected)
         return [
             f"{turn}: no reply at {os.path.join(self.folder, name)} yet."
@@ -114,11 +114,11 @@ class TurnsFolder:
         except OSError:
             return []
 
-    def refuse(self, place: TurnFiles, problems: list[str]) -> list[str]:
+    def refuse(self, turn_files: TurnFiles, problems: list[str]) -> list[str]:
         """Moves a reply that can't be taken aside, so that another can be awaited in its place. Returns the problems
         with its new name, and how to go on."""
-        kept = self._move_aside(place.reply, "refused")
-        return [*problems[:-1], f"{problems[-1]} It was kept as {kept}: correct it and save it as {place.reply}."]
+        kept = self._move_aside(turn_files.reply, "refused")
+        return [*problems[:-1], f"{problems[-1]} It was kept as {kept}: correct it and save it as {turn_files.reply}."]
 
     def replied(self) -> list[str]:
         """The turns to which there are replies in the folder, used or not; none in a folder that a link leads to."""
@@ -131,17 +131,17 @@ class TurnsFolder:
         names = [name for name in self._names() if (found := _REPLY.fullmatch(name)) and found[1] == turn_id]
         return [self._move_aside(os.path.join(self.folder, name), "aside") for name in names][-1]
 
-    def spend(self, place: TurnFiles) -> None:
+    def archive(self, turn_files: TurnFiles) -> None:
         """Puts away a brief and the reply that was taken, so that the same turn can be asked for again."""
-        for path in (place.reply, place.brief):
+        for path in (turn_files.reply, turn_files.brief):
             if os.path.lexists(path):
                 self._move_aside(path, "taken")
 
-    def _is_laid(self, place: TurnFiles, brief: str) -> bool:
+    def _has_brief(self, turn_files: TurnFiles, brief: str) -> bool:
         if is_link(self.folder):
             return False
         try:
-            return read_regular(place.brief) == _encoded(brief)
+            return read_regular(turn_files.brief) == _encoded(brief)
         except OSError:
             return False
 
@@ -157,13 +157,13 @@ def _encoded(brief: str) -> bytes:
     return brief.encode("utf-8", "backslashreplace")
 
 
-def wait_for_replies(places: Iterable[TurnFiles], seconds: float) -> None:
+def wait_for_replies(awaited: Iterable[TurnFiles], seconds: float) -> None:
     """Returns when a whole reply lies in each of these places, or after that many seconds. Places without a brief are
     not waited for."""
     end, before = time.monotonic() + seconds, list[tuple[int, int] | None]()
-    asked = [place for place in places if os.path.lexists(place.brief)]
+    asked = [turn_files for turn_files in awaited if os.path.lexists(turn_files.brief)]
     while asked:
-        now = [_written(place.reply) for place in asked]
+        now = [_written(turn_files.reply) for turn_files in asked]
         left = end - time.monotonic()
         if left <= 0 or (all(now) and now == before):
             return
@@ -197,7 +197,7 @@ def earlier_briefs(events: Sequence[Event], turn: Turn, reply_name: str) -> Iter
     question was put or the list of issues was changed in between."""
     for n in range(len(events) - 1, 0, -1):
         event = events[n]
-        if not isinstance(event, Asked) or event.turn != turn.id:
+        if not isinstance(event, BriefSent) or event.turn != turn.id:
             continue
         then = fold(events[: n + 1])
         code = code_for(then, turn, model_spec.unrehearsed(event.by), reply_secret.secret)

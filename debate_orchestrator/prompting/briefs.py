@@ -20,7 +20,7 @@ from debate_orchestrator.core.events import Rejected, ReplyEvent, Submitted
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase, Turn
 from debate_orchestrator.core.schema import json_schema
-from debate_orchestrator.core.state import DebateState, Plan
+from debate_orchestrator.core.state import DebateLayout, DebateState
 from debate_orchestrator.core.transcript import TranscriptEntry
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
@@ -156,14 +156,14 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     )
 
 
-_blocks: WeakKeyDictionary[Plan, dict[tuple[str, bool, Hashable], tuple[ReplyEvent, str]]] = WeakKeyDictionary()
-"""A debate's plan, which all its states share, to the blocks of its settled turns, straight and mirrored, by the list
+_blocks: WeakKeyDictionary[DebateLayout, dict[tuple[str, bool, Hashable], tuple[ReplyEvent, str]]] = WeakKeyDictionary()
+"""A debate's layout, which all its states share, to the blocks of its settled turns, straight and mirrored, by the list
 of issues as it was changed. Each with the answer that it was made of."""
 
 
 def _block(debate: DebateState, heard: dict[str, Any], context: dict[str, Any]) -> str:
     """A speech as those who heard it find it in their transcript."""
-    blocks = _blocks.setdefault(debate.plan, {})
+    blocks = _blocks.setdefault(debate.layout, {})
     key = heard["turn"]["id"], context["mirrored"], debate.issues
     answer = debate.replies[debate.side_swap.turn_id(key[0]) if key[1] else key[0]]
     if key not in blocks or blocks[key][0] is not answer:
@@ -251,28 +251,28 @@ def _context(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[
 
 def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     """What every brief has from the setup, the issues and the floor."""
-    format, setup, exchange = debate.format, debate.opened.settings, debate.side_swap
+    format, settings, side_swap = debate.format, debate.opened.settings, debate.side_swap
     as_they_are = {side: side for side in format.sides}
-    real = exchange.keys(as_they_are) if turn.mirrored else as_they_are
-    renamed: Callable[[str], str] = exchange.text if turn.mirrored else str
+    real = side_swap.keys(as_they_are) if turn.mirrored else as_they_are
+    renamed: Callable[[str], str] = side_swap.text if turn.mirrored else str
     return {
         "mirrored": turn.mirrored,
         "nonce": debate.opened.nonce,
-        "topic": setup.topic,
-        "as_of": setup.as_of,
-        "positions": {side: renamed(setup.positions[who]) for side, who in real.items()},
+        "topic": settings.topic,
+        "as_of": settings.as_of,
+        "positions": {side: renamed(settings.positions[who]) for side, who in real.items()},
         "holder": {who: side for side, who in real.items()},
         "side_labels": {side: format.seats[who].side for side, who in real.items()},
         "context": debate.opened.context if turn.hears_as in format.context_heard_by else (),
-        "rounds": setup.rounds,
-        "strictness_name": setup.strictness,
+        "rounds": settings.rounds,
+        "strictness_name": settings.strictness,
         "words": turn.phase.words,
         "floor": [
             {"question": renamed(entry.text), "new": entry.new} for entry in schedule.questions_put_to(debate, turn)
         ],
-        "search": setup.search and turn.speaking and debate.shape(turn) is None,
-        "until_dry": setup.until_dry,
-        "own_issues": isinstance(setup.issues, tuple),
+        "search": settings.search and turn.speaking and debate.shape(turn) is None,
+        "until_dry": settings.until_dry,
+        "own_issues": isinstance(settings.issues, tuple),
         **_issues(debate, renamed),
     }
 
@@ -317,9 +317,18 @@ def _schema(debate: DebateState, turn: Turn, code: Code | None) -> dict[str, Any
 
 def _kept_schema(debate: DebateState, turn: Turn, code: Code | None) -> Any:
     """The JSON Schema of a structured reply, with the places of the code and without its text."""
-    setup, listed, coded = debate.opened.settings, rapporteur.issue_list(debate), code is not None
+    settings, listed, coded = debate.opened.settings, rapporteur.issue_list(debate), code is not None
     issues = tuple(listed.issues) if listed else ()
-    key = ("schema", turn.phase.reply, setup.rounds, setup.strictness, setup.conditions, debate.criteria, issues, coded)
+    key = (
+        "schema",
+        turn.phase.reply,
+        settings.rounds,
+        settings.strictness,
+        settings.conditions,
+        debate.criteria,
+        issues,
+        coded,
+    )
 
     def make() -> Any:
         shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn, named=False)

@@ -30,8 +30,8 @@ from debate_orchestrator.core.verdict import strength_of
 from debate_orchestrator.util.errors import BadReply, short_repr
 from debate_orchestrator.util.terminal_text import chosen
 
-Place = tuple[str, ...]
-Entered = Mapping[Place, str]
+FieldPath = tuple[str, ...]
+Entered = Mapping[FieldPath, str]
 """Places of fields to what was typed there."""
 
 GATE = "?"
@@ -40,17 +40,17 @@ NOT_GIVEN = "(not given)"
 """Stands for a text that the schema wants and the person was not asked for."""
 MAX_ASKED = 6
 """Questions of a ballot; the others are asked if the person wants more."""
-_ALONE = ("text", "url", "number", "choice", "turn")
+_ENDING_KINDS = ("text", "url", "number", "choice", "turn")
 """Kinds of a first field whose emptiness ends a list of records."""
 _MISSING: Any = object()
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?", re.ASCII)
 _YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
 
 
-class Step(NamedTuple):
+class FormQuestion(NamedTuple):
     """One question of a form."""
 
-    place: Place
+    field_path: FieldPath
     field: Field
     """What is asked for, alone: of one side, whatever else was entered. Of kind `scores` it is a line of numbers, and a
     choice for each issue is a line of choices."""
@@ -86,11 +86,11 @@ class Step(NamedTuple):
         return {"flag": "no", "text": NOT_GIVEN}.get(self.field.kind)
 
 
-Filled = Generator[Step, None, Any]
+FormGenerator = Generator[FormQuestion, None, Any]
 """Yields the questions, and returns the value that the answers amount to, or `_MISSING` where one is still missing."""
 
 
-def steps(shape: Shape, shape_context: ShapeContext, entered: Entered) -> list[Step]:
+def steps(shape: Shape, shape_context: ShapeContext, entered: Entered) -> list[FormQuestion]:
     """The questions of a form, as far as they are known from what was entered."""
     return list(_record(shape, shape_context, entered, ()))
 
@@ -101,15 +101,15 @@ def value(shape: Shape, shape_context: ShapeContext, entered: Entered) -> dict[s
     return None if reply is _MISSING else reply
 
 
-def completed(shape: Shape, shape_context: ShapeContext, entered: Entered) -> dict[Place, str]:
+def completed(shape: Shape, shape_context: ShapeContext, entered: Entered) -> dict[FieldPath, str]:
     """What was entered, with the defaults of all questions that have one and were not answered."""
     full = dict(entered)
     while missing := {
-        step.place: step.default
+        step.field_path: step.default
         for step in steps(shape, shape_context, full)
-        if step.place not in full and step.default is not None
+        if step.field_path not in full and step.default is not None
     }:
-        full |= {place: text for place, text in missing.items() if text is not None}
+        full |= {field_path: text for field_path, text in missing.items() if text is not None}
     return full
 
 
@@ -141,7 +141,7 @@ def _empty(field: Field, shape_context: ShapeContext) -> Any:
     return empty_value(field)
 
 
-def computed(debate: DebateState, turn: Turn, entered: Entered) -> dict[Place, str]:
+def computed(debate: DebateState, turn: Turn, entered: Entered) -> dict[FieldPath, str]:
     """Answers that arithmetic gives, so that no person is asked for them: how firm a final verdict is, by the scores of
     the rounds and the winner that was entered. A verdict for neither side counts as narrow."""
     shape, winner = debate.shape(turn) or {}, entered.get(("winner",))
@@ -153,24 +153,24 @@ def computed(debate: DebateState, turn: Turn, entered: Entered) -> dict[Place, s
     return {("strength",): strength_of(named, tally.totals(debate), measured=True) or "narrow"}
 
 
-def shortened(questions: Iterable[Step], first: str = "") -> list[Step]:
+def shortened(questions: Iterable[FormQuestion], first: str = "") -> list[FormQuestion]:
     """The questions of a short form: those that only the person can answer, then texts up to MAX_ASKED in all. Texts
     that stand alone come before those for each side, and those of the field `first` before other fields; a field is
     asked for every side or for none. All questions where only items of lists are asked for."""
     questions = list(questions)
     needed = [step for step in questions if step.default is None or step.field.per_issue]
-    texts = [step for step in questions if step.default == NOT_GIVEN or step.place == (first, "1")]
-    if all(any(part.isdigit() for part in step.place) for step in (*needed, *texts)):
+    texts = [step for step in questions if step.default == NOT_GIVEN or step.field_path == (first, "1")]
+    if all(any(part.isdigit() for part in step.field_path) for step in (*needed, *texts)):
         return questions
-    texts.sort(key=lambda step: (len(step.place) > 1, step.place[0] != first))
-    wanted = [step.place for step in needed]
-    for _, of_field in groupby(texts, key=lambda step: (step.place[:-1] or step.place, step.field)):
-        places = [step.place for step in of_field]
-        wanted += places if len(wanted) + len(places) <= MAX_ASKED else []
-    return [step for step in questions if step.place in wanted]
+    texts.sort(key=lambda step: (len(step.field_path) > 1, step.field_path[0] != first))
+    wanted = [step.field_path for step in needed]
+    for _, of_field in groupby(texts, key=lambda step: (step.field_path[:-1] or step.field_path, step.field)):
+        field_paths = [step.field_path for step in of_field]
+        wanted += field_paths if len(wanted) + len(field_paths) <= MAX_ASKED else []
+    return [step for step in questions if step.field_path in wanted]
 
 
-def short_form(debate: DebateState, turn: Turn) -> Callable[[Iterable[Step]], list[Step]] | None:
+def short_form(debate: DebateState, turn: Turn) -> Callable[[Iterable[FormQuestion]], list[FormQuestion]] | None:
     """What picks the questions of a judge's short form; None for other seats. Advice is asked for where a round follows
     that hears it, and an unresolved question in the final form, since the closing line of the debate has it."""
     if turn.role != JUDGE:
@@ -184,11 +184,11 @@ def asked_at_first(debate: DebateState, turn: Turn) -> list[str]:
     """The fields that the form of a structured turn asks for unless the person wants more."""
     every, short = steps(debate.shape(turn) or {}, schedule.shape_context(debate, turn), {}), short_form(debate, turn)
     given = computed(debate, turn, {})
-    asked = [step.place[0] for step in (short(every) if short else every) if step.place not in given]
+    asked = [step.field_path[0] for step in (short(every) if short else every) if step.field_path not in given]
     return [transcript.title(name) for name in dict.fromkeys(asked)]
 
 
-def read(step: Step, shape_context: ShapeContext, text: str) -> Any:
+def read(step: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
     """What an answer means. BadReply, with what is expected, where it will not do."""
     text = text.strip()
     if not text and step.may_be_empty:
@@ -212,10 +212,10 @@ def read(step: Step, shape_context: ShapeContext, text: str) -> Any:
     )
 
 
-def readable(step: Step, shape_context: ShapeContext, entered: Entered) -> bool:
+def readable(step: FormQuestion, shape_context: ShapeContext, entered: Entered) -> bool:
     """Whether a question has an answer that will do."""
     try:
-        return step.place in entered and read(step, shape_context, entered[step.place]) is not _MISSING
+        return step.field_path in entered and read(step, shape_context, entered[step.field_path]) is not _MISSING
     except BadReply:
         return False
 
@@ -231,7 +231,7 @@ def written(answer: Any) -> str:
     return "" if answer is None else f"{answer:g}" if isinstance(answer, int | float) else str(answer)
 
 
-def typed_hint(step: Step, shape_context: ShapeContext) -> str:
+def typed_hint(step: FormQuestion, shape_context: ShapeContext) -> str:
     """What kind of text is expected; empty for a choice among options."""
     field = step.field
     match field.kind:
@@ -258,7 +258,7 @@ def typed_hint(step: Step, shape_context: ShapeContext) -> str:
             return f"a text of at most {field.words} words" if field.words else "a text"
 
 
-def hint(step: Step, shape_context: ShapeContext) -> str:
+def hint(step: FormQuestion, shape_context: ShapeContext) -> str:
     """What kind of answer is expected of a person at a terminal."""
     expected = typed_hint(step, shape_context)
     if step.field.kind in ("choice", "turn"):
@@ -270,10 +270,10 @@ def hint(step: Step, shape_context: ShapeContext) -> str:
     return f"{expected}; Enter alone is for none" if step.may_be_empty else expected
 
 
-def label(place: Place, name: Callable[[str], str] = transcript.title) -> str:
+def label(field_path: FieldPath, name: Callable[[str], str] = transcript.title) -> str:
     """A place as people read it: `Strongest: Researcher A`. `name` gives the name of a part."""
-    ending = (" (one more?)" if place[-2].isdigit() else " (anything?)") if place[-1] == GATE else ""
-    return ": ".join(part if part.isdigit() else name(part) for part in place if part != GATE) + ending
+    ending = (" (one more?)" if field_path[-2].isdigit() else " (anything?)") if field_path[-1] == GATE else ""
+    return ": ".join(part if part.isdigit() else name(part) for part in field_path if part != GATE) + ending
 
 
 def _scores(shape_context: ShapeContext, text: str) -> dict[str, Any]:
@@ -293,7 +293,7 @@ def _scores(shape_context: ShapeContext, text: str) -> dict[str, Any]:
     return marks
 
 
-def _by_issue(step: Step, shape_context: ShapeContext, text: str) -> dict[str, str]:
+def _by_issue(step: FormQuestion, shape_context: ShapeContext, text: str) -> dict[str, str]:
     """A line of choices as the answers on the issues."""
     typed, options = [part for part in re.split(r"[\s,;/]+", text) if part], step.options(shape_context)
     if len(typed) != len(shape_context.issues):
@@ -312,7 +312,7 @@ def _number(text: str) -> Any:
     return float(text) if "." in text else int(text)
 
 
-def _meant(step: Step, shape_context: ShapeContext, text: str) -> Any:
+def _meant(step: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
     """The value that a text stands for; _MISSING where it stands for none of those that may be chosen."""
     match step.field.kind:
         case "number":
@@ -341,77 +341,89 @@ def _options(options: tuple[str, ...], text: str) -> Any:
 
 
 def _record(
-    shape: Shape, shape_context: ShapeContext, entered: Entered, place: Place, first: Step | None = None
-) -> Filled:
+    shape: Shape,
+    shape_context: ShapeContext,
+    entered: Entered,
+    field_path: FieldPath,
+    first: FormQuestion | None = None,
+) -> FormGenerator:
     """The fields of a record; of an item of a list, its `first` question is given."""
     filled: dict[str, Any] = {}
     wanted = fields_asked(shape, shape_context)
-    siblings = _Siblings(wanted, shape_context, entered, place)
+    siblings = _Siblings(wanted, shape_context, entered, field_path)
     complete = True
     for name, field in wanted.items():
         conditional = bool(field.only_if or field.unless)
-        if first is not None and first.place == (*place, name):
+        if first is not None and first.field_path == (*field_path, name):
             filled[name] = yield from _leaf(first, shape_context, entered)
         elif conditional and not siblings.applies(field):
             filled[name] = empty_value(field)
             complete = complete and siblings.settled(field)
         else:
             must = conditional and not field.optional
-            filled[name] = yield from _field(field, shape_context, entered, (*place, name), must=must)
+            filled[name] = yield from _field(field, shape_context, entered, (*field_path, name), must=must)
         complete = complete and filled[name] is not _MISSING
     return filled if complete else _MISSING
 
 
-def _field(field: Field, shape_context: ShapeContext, entered: Entered, place: Place, *, must: bool) -> Filled:
+def _field(
+    field: Field, shape_context: ShapeContext, entered: Entered, field_path: FieldPath, *, must: bool
+) -> FormGenerator:
     """A field that is to be filled in; `must` says that an empty list of choices will not do."""
     if field.per_issue and field.kind == "choice":
-        return (yield from _leaf(Step(place, field, field.about, may_be_empty=True), shape_context, entered))
+        return (
+            yield from _leaf(FormQuestion(field_path, field, field.about, may_be_empty=True), shape_context, entered)
+        )
     keys = field.keys(shape_context) or (shape_context.sides if field.kind == "scores" else ())
     compound = bool(keys) or field.kind == "record"
     if field.optional and compound:
-        there = yield from _leaf(Step((*place, GATE), Field(kind="flag"), field.about), shape_context, entered)
+        there = yield from _leaf(
+            FormQuestion((*field_path, GATE), Field(kind="flag"), field.about), shape_context, entered
+        )
         if there is not True:
             return None if there is False else _MISSING
     if not keys:
-        return (yield from _one(field, shape_context, entered, place, must=must))
+        return (yield from _one(field, shape_context, entered, field_path, must=must))
     filled = {}
     single = field.single.model_copy(update={"optional": False})
     for key in keys:
-        filled[key] = yield from _one(single, shape_context, entered, (*place, key), must=False)
+        filled[key] = yield from _one(single, shape_context, entered, (*field_path, key), must=False)
     return _MISSING if _MISSING in filled.values() else filled
 
 
-def _one(field: Field, shape_context: ShapeContext, entered: Entered, place: Place, *, must: bool) -> Filled:
+def _one(
+    field: Field, shape_context: ShapeContext, entered: Entered, field_path: FieldPath, *, must: bool
+) -> FormGenerator:
     """A field for one side, or for none."""
     if field.kind == "record":
-        return (yield from _record(field.fields, shape_context, entered, place))
+        return (yield from _record(field.fields, shape_context, entered, field_path))
     if field.kind == "list":
-        return (yield from _list(field, shape_context, entered, place))
+        return (yield from _list(field, shape_context, entered, field_path))
     bare = field.model_copy(update={"only_if": {}, "unless": {}})
     empty = field.optional or (field.kind == "choices" and not must)
-    return (yield from _leaf(Step(place, bare, field.about, empty), shape_context, entered))
+    return (yield from _leaf(FormQuestion(field_path, bare, field.about, empty), shape_context, entered))
 
 
-def _list(field: Field, shape_context: ShapeContext, entered: Entered, place: Place) -> Filled:
+def _list(field: Field, shape_context: ShapeContext, entered: Entered, field_path: FieldPath) -> FormGenerator:
     """Item after item, until the first question of one is left empty; of records that may well begin with nothing,
     until no further one is wanted."""
     items: list[Any] = []
     while len(items) < MAX_ITEMS:
-        here = (*place, str(len(items) + 1))
+        here = (*field_path, str(len(items) + 1))
         lacking = max(0, int(field.least or 0) - len(items))
         if not field.fields:
-            step = Step(here, Field(kind="text", optional=True), field.about, True, True, lacking)
+            step = FormQuestion(here, Field(kind="text", optional=True), field.about, True, True, lacking)
             item = yield from _leaf(step, shape_context, entered)
             if item is None or item is _MISSING:
                 return items if item is None else _MISSING
         else:
-            step = _first(field, shape_context, here) or Step((*here, GATE), Field(kind="flag"), field.about)
+            step = _first(field, shape_context, here) or FormQuestion((*here, GATE), Field(kind="flag"), field.about)
             step = step._replace(lacking=lacking)
             begun = _returned(_leaf(step, shape_context, entered))
             if begun is None or begun is False or begun is _MISSING:
                 yield step
                 return _MISSING if begun is _MISSING else items
-            if step.place[-1] == GATE:
+            if step.field_path[-1] == GATE:
                 yield step
             item = yield from _record(field.fields, shape_context, entered, here, step)
             if item is _MISSING:
@@ -420,22 +432,29 @@ def _list(field: Field, shape_context: ShapeContext, entered: Entered, place: Pl
     return items
 
 
-def _first(field: Field, shape_context: ShapeContext, here: Place) -> Step | None:
+def _first(field: Field, shape_context: ShapeContext, here: FieldPath) -> FormQuestion | None:
     """The question that begins an item of a list of records and, left empty, ends the list; None where nothing may
     be an answer to it."""
     name, first = next(iter(fields_asked(field.fields, shape_context).items()), ("", None))
-    if first is None or first.kind not in _ALONE or first.optional or first.per_side or first.only_if or first.unless:
+    if (
+        first is None
+        or first.kind not in _ENDING_KINDS
+        or first.optional
+        or first.per_side
+        or first.only_if
+        or first.unless
+    ):
         return None
     about = "; ".join(part for part in (field.about, first.about) if part)
-    return Step((*here, name), first, about, True, True)
+    return FormQuestion((*here, name), first, about, True, True)
 
 
-def _leaf(step: Step, shape_context: ShapeContext, entered: Entered) -> Filled:
+def _leaf(step: FormQuestion, shape_context: ShapeContext, entered: Entered) -> FormGenerator:
     yield step
-    return read(step, shape_context, entered[step.place]) if readable(step, shape_context, entered) else _MISSING
+    return read(step, shape_context, entered[step.field_path]) if readable(step, shape_context, entered) else _MISSING
 
 
-def _returned(filled: Filled) -> Any:
+def _returned(filled: FormGenerator) -> Any:
     """What a generator returns, whatever it yields."""
     while True:
         try:
@@ -447,8 +466,8 @@ def _returned(filled: Filled) -> Any:
 class _Siblings:
     """The values of the fields of one record on which others depend."""
 
-    def __init__(self, wanted: Shape, shape_context: ShapeContext, entered: Entered, place: Place):
-        self._wanted, self._terms, self._entered, self._place = wanted, shape_context, entered, place
+    def __init__(self, wanted: Shape, shape_context: ShapeContext, entered: Entered, field_path: FieldPath):
+        self._wanted, self._terms, self._entered, self._field_path = wanted, shape_context, entered, field_path
         self._known: dict[str, Any] = {}
 
     def applies(self, field: Field) -> bool:
@@ -469,6 +488,6 @@ class _Siblings:
                 self._known[name] = empty_value(field)
             else:
                 must = bool(field.only_if or field.unless) and not field.optional
-                filled = _field(field, self._terms, self._entered, (*self._place, name), must=must)
+                filled = _field(field, self._terms, self._entered, (*self._field_path, name), must=must)
                 self._known[name] = _returned(filled)
         return self._known[name]

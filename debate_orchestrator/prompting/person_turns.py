@@ -12,7 +12,7 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.votes import leader, read_ballot
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.prompting.fields import Step, label
+from debate_orchestrator.prompting.fields import FormQuestion, label
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply
 
@@ -36,9 +36,9 @@ def part_name(part: str, shape_context: ShapeContext, format: Format) -> str:
     return format.rubric.criteria[part].title if part in shape_context.criteria else transcript.title(part)
 
 
-def step_label(step: Step, shape_context: ShapeContext, format: Format) -> str:
+def step_label(step: FormQuestion, shape_context: ShapeContext, format: Format) -> str:
     """What a question of a form is about; of a line of scores with the criteria in their order."""
-    named = label(step.place, lambda part: part_name(part, shape_context, format))
+    named = label(step.field_path, lambda part: part_name(part, shape_context, format))
     if step.field.kind != "scores":
         return named
     return f"{named}: {', '.join(part_name(name, shape_context, format) for name in shape_context.criteria)}"
@@ -46,7 +46,7 @@ def step_label(step: Step, shape_context: ShapeContext, format: Format) -> str:
 
 def reply_problems(debate: DebateState, turn: Turn, brief: Brief, text: str) -> list[str]:
     """What is wrong with a text as the reply to a turn; empty where it will do."""
-    reply = Reply(text=text, brief=brief.digest, by=model_spec.HUMAN)
+    reply = Reply(text=text, brief_digest=brief.digest, by=model_spec.HUMAN)
     try:
         replies.parse_reply(debate, turn, reply, brief.code)
     except BadReply as error:
@@ -58,7 +58,7 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     """What to know before a structured reply is handed in that will do: what the report will say is wrong with a list
     or a brief, and that the scores of a ballot favour another side than the one it names."""
     try:
-        event = replies.parse_reply(debate, turn, Reply(text=text, brief="", by=model_spec.HUMAN), None)
+        event = replies.parse_reply(debate, turn, Reply(text=text, brief_digest="", by=model_spec.HUMAN), None)
     except BadReply:
         return []
     ballot = event.data if isinstance(event, Submitted) else {}
@@ -78,7 +78,7 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
 def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     """What to know before a speech is handed in: what is not heard of it, and what its last line does."""
     dropped, lines = speech_rules.as_spoken(debate, text, turn.phase).dropped, debate.format.lines
-    reply = Reply(text=text, brief="", by=model_spec.HUMAN)
+    reply = Reply(text=text, brief_digest="", by=model_spec.HUMAN)
     over = f"The last {dropped:,} words are over the limit: they are on record, and no seat hears them."
     found = [over] if dropped else []
     if turn.speaking and speech_rules.says(debate, lines.decline, turn, reply):

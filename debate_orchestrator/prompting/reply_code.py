@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, fields_asked, json_schema
-from debate_orchestrator.core.state import DebateState, Plan
+from debate_orchestrator.core.state import DebateLayout, DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util import model_spec
 
@@ -39,8 +39,8 @@ _NO_CODE = (model_spec.REHEARSE, model_spec.HUMAN, model_spec.FETCH, model_spec.
 """Specs whose replies need no code: stand-ins, people, who fill in forms, and clerks of the program itself."""
 
 
-_openings: WeakKeyDictionary[Plan, str] = WeakKeyDictionary()
-"""A debate's plan, which all its states share, to the sha256 of its opening."""
+_openings: WeakKeyDictionary[DebateLayout, str] = WeakKeyDictionary()
+"""A debate's layout, which all its states share, to the sha256 of its opening."""
 
 
 class Code(FrozenModel):
@@ -100,9 +100,9 @@ def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:
     opened = debate.opened
     heard = [(other.id, debate.replies[other.id].reply.text) for other in schedule.heard(debate, turn)]
     questions = [entry.text for entry in schedule.questions_put_to(debate, turn)]
-    if debate.plan not in _openings:
-        _openings[debate.plan] = hashlib.sha256(opened.model_dump_json().encode()).hexdigest()
-    parts = [opened.nonce, _openings[debate.plan], turn.id, heard, questions, debate.issues]
+    if debate.layout not in _openings:
+        _openings[debate.layout] = hashlib.sha256(opened.model_dump_json().encode()).hexdigest()
+    parts = [opened.nonce, _openings[debate.layout], turn.id, heard, questions, debate.issues]
     number = int.from_bytes(hmac.digest(secret, json.dumps(parts).encode(), "sha256"))
     return "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(_LENGTH))
 

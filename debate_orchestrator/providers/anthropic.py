@@ -13,7 +13,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors, limits, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_marks
 from debate_orchestrator.providers.options import Option, Refusals
-from debate_orchestrator.providers.provider import Permissions, Piece
+from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
@@ -49,7 +49,7 @@ class Messages(api.ApiModel):
         super().__init__(spec, current, permissions)
         self._plans = cache_plans(current.state)
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """The answer to one brief, as `Provider` says. One that pauses in a search is several requests."""
         base, options = self._request(brief), options_of(brief, self.name)
         answer = MessagesReply()

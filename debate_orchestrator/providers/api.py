@@ -24,7 +24,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import call_errors, limits, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.options import Option, Refusals
-from debate_orchestrator.providers.provider import Permissions, Piece
+from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util import redact
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
@@ -106,8 +106,8 @@ class ApiReply:
         usage = None if self.closed and not pricing.free(spec) else self.usage
         cost = pricing.cost(spec, usage, batch=batch) if self.cost is None else self.cost
         return Reply(
-            text=self.text, brief="", by=spec, model=self.model, usage=self.usage, stop=self.stop, ended=self.ended(),
-            cost=cost, found=self.pages(), lacked=lacked,
+            text=self.text, brief_digest="", by=spec, model=self.model, usage=self.usage, stop=self.stop,
+            ended=self.ended(), cost=cost, found=self.pages(), lacked=lacked,
         )  # fmt: skip
 
     def partial(self, spec: str) -> Reply | None:
@@ -205,7 +205,7 @@ class ApiModel:
         answer: ApiReply,
         brief: Brief,
         clock: call_errors.SilenceClock,
-        on_text: Piece,
+        on_text: OnPiece,
     ) -> None:
         """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it. Where a
         server refuses an option, the call is made again at once in another form."""
@@ -318,7 +318,7 @@ class ApiModel:
 
 
 async def read_stream(
-    stream: Any, answer: ApiReply, clock: call_errors.SilenceClock, on_text: Piece, meter: limits.Meter
+    stream: Any, answer: ApiReply, clock: call_errors.SilenceClock, on_text: OnPiece, meter: limits.Meter
 ) -> None:
     """Reads a stream until it ends, is too long for its brief, or can't be an answer.
 

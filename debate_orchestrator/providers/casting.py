@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from debate_orchestrator.core.fold import CurrentState
-from debate_orchestrator.core.phases import CLERK, JUDGE, judges
+from debate_orchestrator.core.phases import CLERK, JUDGE, judge_seats
 from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, ArchivingProvider, Permissions, Provider
 from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, entry
@@ -95,7 +95,7 @@ def make_providers(
     by_spec: dict[str, Provider] = {}
     by_seat: dict[str, Provider] = {}
     for role, specs in cast.items():
-        seats = judges(len(specs)) if role == JUDGE else (role,)
+        seats = judge_seats(len(specs)) if role == JUDGE else (role,)
         for seat, spec in zip(seats, specs, strict=True):
             if spec != model_spec.HOST:
                 by_seat[seat] = by_spec[spec] = by_spec.get(spec) or make_provider(spec, current, permissions)

@@ -18,7 +18,7 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief, evidence
-from debate_orchestrator.providers.provider import Permissions, Piece
+from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import short_repr
 
@@ -37,13 +37,13 @@ class Clerk:
         self.archive: str | None = None
         self._current, self._fetcher = current, fetcher
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """One check for each citation of the round. It never fails: an unreachable page is a result too."""
         cited = evidence(self._current.state, schedule.turn(self._current.state, brief.turn))
         checks = await self._fetched(cited) if self.name == model_spec.FETCH else _unchecked(cited)
         text = _written(checks, brief.json_schema)
         on_text(text)
-        return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)
+        return Reply(text=text, brief_digest=brief.digest, by=self.name, cost=0.0)
 
     async def _fetched(self, cited: list[dict[str, str]]) -> list[dict[str, Any]]:
         from debate_orchestrator.evidence.check import check

@@ -24,7 +24,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import call_errors, supervisor
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Piece
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, OnPiece, Permissions
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ProviderFailed, TransientError, short_repr
 from debate_orchestrator.util.redact import StreamRedactor
@@ -57,7 +57,7 @@ class Command:
         self._nonce = debate.opened.nonce
         self._permissions = permissions
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """What the program prints. TransientError if it fails or takes too long, ProviderFailed if it can't be
         run."""
         loop = asyncio.get_running_loop()
@@ -118,7 +118,7 @@ class Command:
         return error
 
     def _reply(self, text: str) -> Reply:
-        return Reply(text=text.removesuffix("\n").removesuffix("\r"), brief="", by=self.name)
+        return Reply(text=text.removesuffix("\n").removesuffix("\r"), brief_digest="", by=self.name)
 
     async def close(self) -> None:
         """Does nothing: a program ends with its turn."""
@@ -127,7 +127,7 @@ class Command:
 class _Run(asyncio.SubprocessProtocol):
     """The output of a running program."""
 
-    def __init__(self, on_text: Piece):
+    def __init__(self, on_text: OnPiece):
         loop = asyncio.get_running_loop()
         self._on_text, self._loop = on_text, loop
         self._decoder, self._stderr_decoder = (codecs.getincrementaldecoder("utf-8")("replace") for _ in range(2))

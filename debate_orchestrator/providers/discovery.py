@@ -19,7 +19,9 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.phases import EVERYBODY, JUDGE
+from pydantic import ConfigDict, Field
+
+from debate_orchestrator.core.phases import DEBATING_SEATS, JUDGE
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.providers import pricing, registry, servers
 from debate_orchestrator.providers.call_errors import quote
@@ -30,7 +32,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.sanitize import one_line
 
-_KEPT = 1_000
+_MAX_KEPT_MODELS = 1_000
 """Names of models that are kept of one server's list."""
 _PROGRAMS = {"claude": "claude -p", "llm": "llm", "codex": "codex exec -", "gemini": "gemini"}
 """Programs that read a prompt and print an answer, and the command that makes each do so."""
@@ -45,18 +47,20 @@ _JUDGES = (
     "for any program, human for yourself, host for an agent host, rehearse for a stand-in. `debate models` lists what "
     "was found."
 )
-_LISTED = 3
+_MAX_LISTED_MODELS = 3
 """Models of one server of the user's own that are choices."""
 _Problem = tuple[int, str]
 """The HTTP status of a look-up that failed, or 0; and why."""
-_ALONE = (model_spec.HUMAN, model_spec.HOST, model_spec.REHEARSE)
+_WHOLE_SPECS = (model_spec.HUMAN, model_spec.HOST, model_spec.REHEARSE)
 """Specs that are a kind alone."""
 
 
 class Available(FrozenModel):
     """One way to fill a seat."""
 
-    seat: str
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+    spec: str = Field(alias="seat")
     """How a cast names it."""
     ready: bool
     about: str
@@ -68,7 +72,7 @@ class Available(FrozenModel):
 
 
 def available(permissions: Permissions = NO_PERMISSIONS) -> list[Available]:
-    """Every way to fill a seat, all servers asked at once. Takes up to `LIMITS.lookup` seconds."""
+    """Every way to fill a spec, all servers asked at once. Takes up to `LIMITS.lookup` seconds."""
     apis = [known for known in ENTRIES.values() if known.api is not None]
     with ThreadPoolExecutor(len(apis)) as pool:
         asked = [pool.submit(_server, known, permissions) for known in apis]
@@ -76,13 +80,13 @@ def available(permissions: Permissions = NO_PERMISSIONS) -> list[Available]:
     found += _installed()
     listed = {known.example: known.about for known in ENTRIES.values() if known.about}
     listed["anthropic:MODEL@URL"] = _OTHER_SERVERS
-    return [*found, *(Available(seat=seat, ready=True, about=about) for seat, about in listed.items())]
+    return [*found, *(Available(spec=spec, ready=True, about=about) for spec, about in listed.items())]
 
 
 def _installed() -> list[Available]:
     """The programs that can speak."""
     return [
-        Available(seat=f"command:{command}", ready=True, about=f"{name} is installed")
+        Available(spec=f"command:{command}", ready=True, about=f"{name} is installed")
         for name, command in _PROGRAMS.items()
         if shutil.which(name)
     ]
@@ -93,7 +97,7 @@ def ready_without_key() -> list[str]:
     apis = [known for known in ENTRIES.values() if known.api is not None and not known.api.needs_key]
     local = [(known, _server(known, NO_PERMISSIONS)) for known in apis]
     served = [f"{known.kind}:{name}" for known, found in local if found.ready for name in found.models]
-    return [*(program.seat for program in _installed()), *served]
+    return [*(program.spec for program in _installed()), *served]
 
 
 def variable_to_set(spec: str) -> str:
@@ -114,22 +118,22 @@ def judge() -> str:
 def default(seat: str, choose: str = "Try: --a, --b and --judge.", otherwise: str = _SPEAKERS) -> str:
     """The model for a seat for which none was named: an Opus-level judge and capable debaters, from the first provider
     with credentials that serves them. BadSettings, with what does work, where there is none."""
-    if model := _usual(seat):
+    if model := _default_if_found(seat):
         return model
     others = (known for known in ENTRIES.values() if known.api is not None and known.api.defaults is None)
     ready = [found for found in (_server(known, NO_PERMISSIONS) for known in others) if found.ready]
     if ready:
-        ways = " and ".join(f"{found.seat} ({', '.join(found.models[:3])})" for found in ready)
+        ways = " and ".join(f"{found.spec} ({', '.join(found.models[:3])})" for found in ready)
         raise BadSettings(f"cast: no model is named, though there is {ways}. {choose}")
     raise BadSettings(f"cast: no model is named, and no key or server was found. {otherwise}")
 
 
-def best(seat: str) -> str:
+def default_if_keyed(seat: str) -> str:
     """The model for a seat in a rehearsal: the default, or the one that would be it if there were a key."""
-    return _usual(seat) or f"anthropic:{_default_model(seat)}"
+    return _default_if_found(seat) or f"anthropic:{_default_model(seat)}"
 
 
-def _usual(seat: str) -> str | None:
+def _default_if_found(seat: str) -> str | None:
     """The default model for a seat; None without credentials of a provider that serves it."""
     for known in ENTRIES.values():
         if known.api is not None and known.api.defaults is not None and servers.credentials(known.api):
@@ -141,20 +145,20 @@ class FoundModels(NamedTuple):
     """What can be asked from here."""
 
     ways: tuple[Available, ...]
-    usual: dict[str, str]
+    default: dict[str, str]
     """Seat to the model that fills it by default; empty without a key."""
-    best: dict[str, str]
+    default_if_keyed: dict[str, str]
     """Seat to the model that would be the default with a key."""
     permissions: Permissions = NO_PERMISSIONS
 
     def ready(self) -> list[tuple[str, str]]:
         """What needs nothing more than its name, with what was found of it: installed programs, and models of a server
         of the user's own."""
-        programs = [way for way in self.ways if way.ready and model_spec.kind(way.seat) == model_spec.COMMAND]
-        found = [(way.seat, way.about) for way in programs if "PROGRAM" not in way.seat]
+        programs = [way for way in self.ways if way.ready and model_spec.kind(way.spec) == model_spec.COMMAND]
+        found = [(way.spec, way.about) for way in programs if "PROGRAM" not in way.spec]
         for way in self.ways:
-            if way.ready and way.seat == "ollama:MODEL":
-                found += [(way.seat.replace("MODEL", name), way.about) for name in way.models[:_LISTED]]
+            if way.ready and way.spec == "ollama:MODEL":
+                found += [(way.spec.replace("MODEL", name), way.about) for name in way.models[:_MAX_LISTED_MODELS]]
         return found
 
     def callable_models(self, most: int) -> dict[str, str]:
@@ -162,31 +166,33 @@ class FoundModels(NamedTuple):
         most, of every API whose key or server was found."""
         found: dict[str, str] = {}
         for way in self.ways:
-            kind = model_spec.kind(way.seat)
-            if way.ready and kind == model_spec.COMMAND and "PROGRAM" not in way.seat:
-                found[way.seat] = way.about
-            elif way.ready and way.seat.endswith(":MODEL"):
+            kind = model_spec.kind(way.spec)
+            if way.ready and kind == model_spec.COMMAND and "PROGRAM" not in way.spec:
+                found[way.spec] = way.about
+            elif way.ready and way.spec.endswith(":MODEL"):
                 found |= {f"{kind}:{name}": kind for name in (way.models or pricing.models(kind))[:most]}
         return found
 
     def anything(self) -> bool:
         """Whether there is anything to call."""
-        return bool(self.usual or self.ready() or any(way.ready and way.models for way in self.ways))
+        return bool(self.default or self.ready() or any(way.ready and way.models for way in self.ways))
 
     def names(self) -> tuple[str, ...]:
         """Every model that was found or is known, as a cast names it; and how the others begin."""
         names: list[str] = []
         for way in self.ways:
-            known = pricing.models(model_spec.kind(way.seat)) if way.seat.endswith(":MODEL") else ()
-            names += [f"{model_spec.kind(way.seat)}:{name}" for name in way.models or known]
-            names += [] if way.models or known or " " in way.seat else [way.seat]
+            known = pricing.models(model_spec.kind(way.spec)) if way.spec.endswith(":MODEL") else ()
+            names += [f"{model_spec.kind(way.spec)}:{name}" for name in way.models or known]
+            names += [] if way.models or known or " " in way.spec else [way.spec]
         return tuple(dict.fromkeys(names))
 
 
 def find_models(permissions: Permissions = NO_PERMISSIONS) -> FoundModels:
     """Looks for models and programs. It takes some seconds where a server is slow to answer."""
-    usual = {seat: model for seat in EVERYBODY if (model := _usual(seat))}
-    return FoundModels(tuple(available(permissions)), usual, {seat: best(seat) for seat in EVERYBODY}, permissions)
+    default = {seat: model for seat in DEBATING_SEATS if (model := _default_if_found(seat))}
+    return FoundModels(
+        tuple(available(permissions)), default, {seat: default_if_keyed(seat) for seat in DEBATING_SEATS}, permissions
+    )
 
 
 def _default_model(seat: str) -> str:
@@ -196,17 +202,17 @@ def _default_model(seat: str) -> str:
 
 def _server(known: ProviderEntry, permissions: Permissions) -> Available:
     """What is found of one API: its library, its key, and its server, which is asked for its models."""
-    api, seat = known.api, known.example
+    api, spec = known.api, known.example
     assert api is not None
 
     def unready(about: str) -> Available:
-        return Available(seat=seat, ready=False, about=about)
+        return Available(spec=spec, ready=False, about=about)
 
     if api.package and find_spec(api.package) is None:
         return unready(f'not installed: pip install "debate-orchestrator[{api.package}]"')
     where = servers.credentials(api)
     if where is None and api.needs_key:
-        other = f", or name a server: {seat}@URL" if api.other_servers else ""
+        other = f", or name a server: {spec}@URL" if api.other_servers else ""
         other = ", or sign in with a profile" if api.profile else other
         return unready(f"no key: set {api.keys[0]}{other}")
     server = servers.server(f"{known.kind}:x")
@@ -214,7 +220,7 @@ def _server(known: ProviderEntry, permissions: Permissions) -> Available:
         return unready(refusal)
     key = server.key() if api.needs_key else None
     if key is None and api.needs_key:
-        return Available(seat=seat, ready=True, about=f"credentials: {where}")
+        return Available(spec=spec, ready=True, about=f"credentials: {where}")
     url = servers.without_user((server.address or api.url).rstrip("/"))
     headers = {} if key is None else {api.list_key: key if api.list_key == "x-api-key" else f"Bearer {key}"}
     answer, problem = _get_in_time(f"{url}{api.list_path}", headers | {"anthropic-version": "2023-06-01"})
@@ -223,11 +229,11 @@ def _server(known: ProviderEntry, permissions: Permissions) -> Available:
         if not isinstance(answer, dict) or api.list_fields[0] not in answer:
             return unready(f"no server answers at {url}")
         about = f"a server answers at {url}" + ("" if names else f", and has no model: `{known.kind} pull` one")
-        return Available(seat=seat, ready=bool(names), about=about, models=names, more=more)
+        return Available(spec=spec, ready=bool(names), about=about, models=names, more=more)
     about = f"{where} is set, for {url}"
     if problem is not None and (refused := _refusal(*problem)):
         return unready(f"{about}, but the server {refused}")
-    return Available(seat=seat, ready=True, about=about, models=tuple(sorted(names)), more=more)
+    return Available(spec=spec, ready=True, about=about, models=tuple(sorted(names)), more=more)
 
 
 def _refusal(status: int, why: str) -> str:
@@ -244,7 +250,7 @@ def _names(answer: Any, key: str, name: str) -> tuple[tuple[str, ...], int]:
     listed = answer.get(key) if isinstance(answer, dict) else None
     items = listed if isinstance(listed, list) else []
     names = [item[name] for item in items if isinstance(item, dict) and isinstance(item.get(name), str)]
-    return tuple(map(quote, names[:_KEPT])), max(0, len(names) - _KEPT)
+    return tuple(map(quote, names[:_MAX_KEPT_MODELS])), max(0, len(names) - _MAX_KEPT_MODELS)
 
 
 def _get(url: str, headers: dict[str, str]) -> tuple[Any, _Problem | None]:
@@ -274,7 +280,7 @@ def corrected_spec(spec: str) -> str:
     name = model_spec.rest(spec)
     if name and (kinds := difflib.get_close_matches(model_spec.kind(spec), registry.ENTRIES, 1, 0.75)):
         return f"{kinds[0]}:{name}"
-    if not name and (seats := difflib.get_close_matches(spec, _ALONE, 1, 0.75)):
+    if not name and (seats := difflib.get_close_matches(spec, _WHOLE_SPECS, 1, 0.75)):
         return seats[0]
     for vendor, named_alike in {"anthropic": r"claude-.*", "openai": r"gpt-\w[\w.-]*"}.items():
         if (near := _near(vendor, spec)) or re.fullmatch(named_alike, spec):

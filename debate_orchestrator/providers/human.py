@@ -9,7 +9,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.provider import Permissions, PersonInput, Piece
+from debate_orchestrator.providers.provider import OnPiece, Permissions, PersonInput
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ProviderFailed, short_repr
 
@@ -27,14 +27,14 @@ class Human:
         self._current = current
         self._terminal = asyncio.Lock()
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """What the person says. ProviderFailed if there is no terminal to ask at, Paused if the person leaves."""
         if self.person is None:
             raise ProviderFailed(f"{brief.turn} is a person's turn, and there is no terminal to ask at. {_AS_FILES}")
         async with self._terminal if self.person.one_at_a_time else nullcontext():
             text = await self.person.answer(self._current.state, schedule.turn(self._current.state, brief.turn), brief)
         on_text(text)
-        return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)
+        return Reply(text=text, brief_digest=brief.digest, by=self.name, cost=0.0)
 
     async def close(self) -> None:
         """Removes the drafts of turns that are on record."""

@@ -12,7 +12,7 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors, limits, servers
 from debate_orchestrator.providers.options import Option, Refusals
-from debate_orchestrator.providers.provider import Permissions, Piece
+from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 _STRUCTURED, _SEARCH, _LIMIT, _USAGE = "structured output", "search", "limit of tokens", "usage"
@@ -39,7 +39,7 @@ class Completions(api.ApiModel):
     sdk_name = "openai"
     imports = "openai.resources.chat"
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """The answer to one brief, as `Provider` says. The API has no search."""
         answer, options = CompletionsReply(), self._options(brief)
         clock = call_errors.SilenceClock(self.current.state.retry_for)

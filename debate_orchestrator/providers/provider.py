@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from debate_orchestrator.prompting.briefs import Brief
 
-Piece = Callable[[str], None]
+OnPiece = Callable[[str], None]
 """Receives each piece of an answer as it comes; the first, which may be empty, when the answer has begun."""
 
 
@@ -41,7 +41,7 @@ class Provider(Protocol):
     caches: bool
     """Whether calls with the same beginning get cheaper once the first of them has begun to answer."""
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """The answer to a brief, verbatim, from one call: the loop decides on retries. Raises TransientError where
         another call may succeed, Paused or ProviderFailed if the user has to change something first."""
         ...
@@ -155,7 +155,7 @@ class ArchivingProvider(Protocol):
     """The folder for them; None keeps nothing."""
 
 
-async def call_provider(provider: Provider, brief: Brief, on_text: Piece, *, watched: bool = True) -> Reply:
+async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, watched: bool = True) -> Reply:
     """The provider's reply to a brief, or its error, with `[key]` in place of every secret. Unless it is `watched`,
     `on_text` gets the beginning of the answer as an empty text, and what came of an answer that failed in one piece.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from debate_orchestrator.core.phases import CLERK, EVERYBODY, RAPPORTEUR
+from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, RAPPORTEUR
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.redact import add_variables
 
@@ -72,7 +72,7 @@ class ProviderEntry(NamedTuple):
     api: Api | None = None
 
 
-_SEATS_OF_PEOPLE = (*EVERYBODY, RAPPORTEUR, model_spec.REHEARSE)
+_SEATS_OF_PEOPLE = (*DEBATING_SEATS, RAPPORTEUR, model_spec.REHEARSE)
 """A person argues or judges, and is neither moderator nor clerk."""
 
 

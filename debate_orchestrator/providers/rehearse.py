@@ -25,7 +25,7 @@ from debate_orchestrator.core.votes import leader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import clerk
 from debate_orchestrator.providers.casting import cast_problems
-from debate_orchestrator.providers.provider import Permissions, Piece
+from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import short_repr
 
@@ -60,11 +60,11 @@ class Rehearsal:
         self.name = spec
         self._current = current
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """The stand-in's reply, at no cost and without counts."""
         text = reply_for(self._current.state, schedule.turn(self._current.state, brief.turn))
         on_text(text)
-        return Reply(text=text, brief=brief.digest, by=self.name, cost=0.0)
+        return Reply(text=text, brief_digest=brief.digest, by=self.name, cost=0.0)
 
     async def close(self) -> None:
         """Does nothing: nothing is open."""

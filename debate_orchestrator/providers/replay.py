@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from debate_orchestrator.core.events import Declined, Opened, Recorded, Rejected, Reply, Spoke, Submitted
+from debate_orchestrator.core.events import Declined, Opened, RecordedOutcome, Rejected, Reply, Spoke, Submitted
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.provider import Permissions, Piece
+from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.storage import journal
 from debate_orchestrator.util.errors import BadSettings, ProviderFailed
 from debate_orchestrator.util.sanitize import sanitize
@@ -32,7 +32,7 @@ class Replay:
                 recorded.setdefault(event.turn, []).append(reply)
         self._left = {turn: replies[-_MAX_REPLIES:] for turn, replies in recorded.items()}
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """The next recorded reply. BadSettings if the recording is of another topic, ProviderFailed if it has no
         reply to that turn."""
         if self._topic not in brief.messages[0].parts[0]:
@@ -50,12 +50,12 @@ class Replay:
         """Does nothing: nothing is open."""
 
 
-def _recorded(event: Spoke | Declined | Submitted | Rejected) -> Recorded:
+def _recorded(event: Spoke | Declined | Submitted | Rejected) -> RecordedOutcome:
     """What the recording made of a reply. The codes of its debate are not known here, so its ballots are not read
     again; and what it refused is not let in by rules that changed since."""
     if isinstance(event, Submitted):
-        return Recorded(data=event.data, changes=event.changes)
-    return Recorded(problems=event.problems if isinstance(event, Rejected) else ())
+        return RecordedOutcome(data=event.data, changes=event.changes)
+    return RecordedOutcome(problems=event.problems if isinstance(event, Rejected) else ())
 
 
 def problem(spec: str) -> str | None:

@@ -172,7 +172,7 @@ def _same_vote(debate: DebateState, turn: Turn, other: Turn) -> bool:
 def _intervention(debate: DebateState, stage: Stage) -> Iterator[Announcement]:
     n = stage[0].round or 0
     names = " and ".join(debate.format.name_of(turn.seat) for turn in stage)
-    criteria = ", ".join(tally.finding(debate, n).criteria) or "as in the recorded debate"
+    criteria = ", ".join(tally.convergence_finding(debate, n).criteria) or "as in the recorded debate"
     yield Announcement("intervention", fill_label(debate.format.labels.intervention, round=n), "warning")
     yield Announcement("intervention", f"{names}: forced divergence ({criteria})")
 

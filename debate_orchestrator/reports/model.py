@@ -32,7 +32,7 @@ from debate_orchestrator.reports.parts import (
     MaterialQuote,
     Note,
     Part,
-    RecordedDebate,
+    RecordingReport,
     RoundReport,
     SearchPage,
     TurnReport,
@@ -121,7 +121,7 @@ class ReportModel(Part):
     """Null where no clerk has a place."""
     costs: CostsReport | None = None
     """Null where no call was made, as in a debate that a host runs: what it costs the host is not known here."""
-    recorded: RecordedDebate | None = None
+    recorded: RecordingReport | None = None
     """The debate that is judged again here; null where none is."""
     reviewers: ReviewerReport | None = None
     """Null where there is no reviewer's ballot beside the journal."""
@@ -210,7 +210,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         persisted=format.labels.persisted if tally.persisted(debate) else None,
         places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in settled},
     )
-    return report.model_copy(update={"summary": closing_line(report, None)})
+    return report.model_copy(update={"summary": summary_line(report, None)})
 
 
 def _format_report(debate: DebateState, judging: JudgingReport) -> FormatReport:
@@ -239,17 +239,17 @@ def _in_rounds(rounds: Sequence[RoundReport]) -> list[TurnReport]:
 
 def _setup(debate: DebateState) -> dict[str, Any]:
     """The fields that were settled before the first word."""
-    format, setup, arguing = debate.format, debate.opened.settings, arguing_sides(debate)
+    format, settings, arguing = debate.format, debate.opened.settings, arguing_sides(debate)
     others = ((CLERK, CLERK in format.seats), (RAPPORTEUR, RAPPORTEUR in debate.cast))
     seats = (*format.sides, *debate.judges, *(seat for seat, taken in others if taken))
     return {
-        "topic": setup.topic,
-        "positions": setup.positions,
+        "topic": settings.topic,
+        "positions": settings.positions,
         "names": {side: _shown_name(format.seats[side].name, format.seats[side].side) for side in format.sides},
         "seats": {seat: format.name_of(seat) for seat in seats},
-        "strictness": setup.strictness,
-        "as_of": setup.as_of,
-        "rounds_asked": setup.rounds if format.round else 0,
+        "strictness": settings.strictness,
+        "as_of": settings.as_of,
+        "rounds_asked": settings.rounds if format.round else 0,
         "bare": format.report == "transcript",
         "arguing": arguing,
         "spoken_by": {side: public_cast(debate.cast[side]) for side in arguing if side in debate.cast},
@@ -343,7 +343,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
 
 def _judging(debate: DebateState) -> JudgingReport:
     format = debate.format
-    slots = [slot for slot in debate.plan.slots if JUDGE in slot.phase.seats and slot.phase.reply != "text"]
+    slots = [slot for slot in debate.layout.slots if JUDGE in slot.phase.seats and slot.phase.reply != "text"]
     voting = [slot for slot in slots if format.votes(slot.phase)]
     changed, mirrored = tally.flips(debate)
     return JudgingReport(
@@ -464,7 +464,7 @@ def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
     yield from (ArgumentLink(turn=turn.id, how="answers", to=other.id) for other in (challenges or heard)[-1:])
 
 
-def closing_line(report: ReportModel, path: str | None) -> str:
+def summary_line(report: ReportModel, path: str | None) -> str:
     """The line that confirms a finished debate, and where its report went if it was written."""
     document = "Transcript" if report.bare else "Report"
     if report.status == "paused":

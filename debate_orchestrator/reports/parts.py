@@ -395,7 +395,7 @@ class TokenCounts(Part):
         )
 
 
-class CostReport(Part):
+class CostRow(Part):
     """What some calls took and cost."""
 
     seat: str | None
@@ -417,11 +417,11 @@ class CostReport(Part):
 class CostsReport(Part):
     """The costs of all calls."""
 
-    lines: tuple[CostReport, ...]
+    lines: tuple[CostRow, ...]
     """A line for each seat and phase with a call."""
-    seats: tuple[CostReport, ...]
+    seats: tuple[CostRow, ...]
     """The same for each seat, all its phases together."""
-    total: CostReport
+    total: CostRow
     """All of it."""
 
 
@@ -436,7 +436,7 @@ class EarlierRoundReport(Part):
     """A side, `tie`, `consensus` or `no decision`."""
 
 
-class RecordedDebate(Part):
+class RecordingReport(Part):
     """The recorded debate that is judged again here."""
 
     source: str

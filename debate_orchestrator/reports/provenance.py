@@ -11,17 +11,17 @@ from pydantic import Field
 from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import Recording, Spoke
-from debate_orchestrator.core.phases import CLERK, JUDGE, judges
+from debate_orchestrator.core.phases import CLERK, JUDGE, judge_seats
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import citations, wording
 from debate_orchestrator.reports.parts import (
     DOLLAR_DECIMALS,
-    CostReport,
+    CostRow,
     CostsReport,
     EarlierRoundReport,
     Note,
     Part,
-    RecordedDebate,
+    RecordingReport,
     TokenCounts,
 )
 from debate_orchestrator.util import model_spec
@@ -157,7 +157,7 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
 
 def arguing_sides(debate: DebateState) -> tuple[str, ...]:
     """The sides that have a turn in this debate."""
-    seats = {seat for slot in debate.plan.slots for seat in slot.phase.seats}
+    seats = {seat for slot in debate.layout.slots for seat in slot.phase.seats}
     return tuple(side for side in debate.format.sides if side in seats)
 
 
@@ -176,7 +176,7 @@ def _order(debate: DebateState) -> str:
 def _at_once(debate: DebateState) -> bool:
     """Whether both sides speak at once in every phase that they share."""
     sides = set(arguing_sides(debate))
-    together = [slot.phase for slot in debate.plan.slots if sides <= set(slot.phase.seats)]
+    together = [slot.phase for slot in debate.layout.slots if sides <= set(slot.phase.seats)]
     return bool(together) and all(phase.order == "at once" for phase in together)
 
 
@@ -191,7 +191,7 @@ def _material(debate: DebateState) -> str:
 
 def _advises(debate: DebateState) -> bool:
     """Whether judges advise the debaters in this format."""
-    slots = [slot for slot in debate.plan.slots if slot.round is not None and debate.format.votes(slot.phase)]
+    slots = [slot for slot in debate.layout.slots if slot.round is not None and debate.format.votes(slot.phase)]
     return any("feedback" in debate.format.shapes[slot.phase.reply] for slot in slots)
 
 
@@ -228,7 +228,7 @@ def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str
     return {
         seat: spec
         for role in debate.seated
-        for seat, spec in zip(judges(len(cast[role])) if role == JUDGE else (role,), cast[role], strict=True)
+        for seat, spec in zip(judge_seats(len(cast[role])) if role == JUDGE else (role,), cast[role], strict=True)
     }
 
 
@@ -341,11 +341,11 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
         yield "Cap on cost", f"${debate.max_cost:.2f}"
 
 
-def recorded_debate(recording: Recording) -> RecordedDebate:
+def recorded_debate(recording: Recording) -> RecordingReport:
     """The recorded debate that is judged again."""
     rounds = (EarlierRoundReport(number=n, **dict(earlier)) for n, earlier in sorted(recording.rounds.items()))
-    told = {name: getattr(recording, name) for name in RecordedDebate.model_fields}
-    return RecordedDebate(**{**told, "rounds": tuple(rounds)})
+    told = {name: getattr(recording, name) for name in RecordingReport.model_fields}
+    return RecordingReport(**{**told, "rounds": tuple(rounds)})
 
 
 _KINDS: dict[str, RunKind] = {
@@ -426,9 +426,9 @@ def costs_report(costs: Costs) -> CostsReport | None:
     )
 
 
-def cost_report(line: CostLine, seat: str | None, phase: str | None) -> CostReport:
+def cost_report(line: CostLine, seat: str | None, phase: str | None) -> CostRow:
     known = round(line.cost, DOLLAR_DECIMALS)
-    return CostReport(
+    return CostRow(
         seat=seat,
         phase=phase,
         calls=line.calls,

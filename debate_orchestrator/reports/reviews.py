@@ -47,7 +47,7 @@ _ORDER = ("ballot", "journal", "reviewer", "date", "seen", "before", "rounds", "
 FINAL = 0
 """The number under which the ballot on the debate as a whole stands among those on rounds."""
 MAX_NAME_LENGTH = 80
-WORDS = 80
+MAX_REASON_WORDS = 80
 """The most that the reason may have."""
 _VOTED = ("scores", "label", "score", "winner", "probability")
 """Fields of a judge's vote that a reviewer is asked for too: those that are counted."""
@@ -91,7 +91,7 @@ class ReviewForm:
             scales={name: format.rubric.scale(name) for name in debate.criteria},
         )
         reached = {turn.round for turn in schedule.settled(debate)}
-        slots = [slot for slot in debate.plan.slots if format.votes(slot.phase)]
+        slots = [slot for slot in debate.layout.slots if format.votes(slot.phase)]
         self.rounds: dict[int, Shape] = {}
         """Round to what is asked about it; only rounds that were held and that judges vote on."""
         for n in sorted(n for n in reached if n is not None):
@@ -122,7 +122,7 @@ class ReviewForm:
             "before": held.model_copy(update={"about": "the position you held before you read the debate"}),
             **({"rounds": Field(kind="record", fields=rounds)} if rounds else {}),
             "final": Field(kind="record", fields=self.final, about="the debate as a whole"),
-            "why": Field(kind="text", words=WORDS, about="why, in one sentence"),
+            "why": Field(kind="text", words=MAX_REASON_WORDS, about="why, in one sentence"),
             "after": held.model_copy(update={"about": "the position you hold now"}),
         }
 
@@ -227,17 +227,19 @@ def review_texts() -> ReviewTexts:
     return ReviewTexts.model_validate(resources.read_yaml("reviewing.yaml"))
 
 
-def worded(form: ReviewForm, place: tuple[str, ...], about: str) -> QuestionText:
-    """The question about one field of a ballot, which is known by its place in the form; `about` says what it is."""
-    final, of_round = place[0] == "final", place[0] == "rounds"
-    name = place[1] if final else place[2] if of_round else place[0]
+def worded(form: ReviewForm, field_path: tuple[str, ...], about: str) -> QuestionText:
+    """The question about one field of a ballot, which is known by its path in the form; `about` says what it is."""
+    final, of_round = field_path[0] == "final", field_path[0] == "rounds"
+    name = field_path[1] if final else field_path[2] if of_round else field_path[0]
     format = form.debate.format
     about = one_line(about)
     values = {
         "topic": one_line(form.debate.opened.settings.topic),
-        "words": WORDS,
-        "round": place[1] if of_round else FINAL,
-        "side": format.name_of(place[-1]) if place[-1] in form.sides else place[-1].replace("_", " ").capitalize(),
+        "words": MAX_REASON_WORDS,
+        "round": field_path[1] if of_round else FINAL,
+        "side": format.name_of(field_path[-1])
+        if field_path[-1] in form.sides
+        else field_path[-1].replace("_", " ").capitalize(),
         "criteria": ", ".join(format.rubric.criteria[criterion].title for criterion in form.shape_context.criteria),
         "about": about[:1].upper() + about[1:] or name.capitalize(),
     }

@@ -12,7 +12,7 @@ from debate_orchestrator.core.votes import Vote, valid_votes
 from debate_orchestrator.reports import decision_brief, markup, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED
 from debate_orchestrator.reports.model import ReportModel
-from debate_orchestrator.reports.parts import Citation, CostReport, TurnReport
+from debate_orchestrator.reports.parts import Citation, CostRow, TurnReport
 from debate_orchestrator.reports.rich_text import (
     FieldPart,
     FieldText,
@@ -402,7 +402,7 @@ def cost_table(report: ReportModel) -> CostTable | None:
     return CostTable(heads, tuple(rows), total, tuple(notes))
 
 
-def _numbers(line: CostReport, *, searched: bool) -> tuple[str, ...]:
+def _numbers(line: CostRow, *, searched: bool) -> tuple[str, ...]:
     cells = ["–"] * (5 if searched else 4)
     if line.tokens is not None:
         tokens = line.tokens
@@ -411,7 +411,7 @@ def _numbers(line: CostReport, *, searched: bool) -> tuple[str, ...]:
     return (f"{line.calls:,}", *cells, money(line))
 
 
-def money(line: CostReport) -> str:
+def money(line: CostRow) -> str:
     """What the calls of a line cost. An unknown price is unknown, and never 0."""
     if line.usd_known is None:
         return "unknown"

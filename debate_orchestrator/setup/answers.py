@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 import pydantic
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CLERK, DECISION_BRIEF, EVERYBODY, ISSUES, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import (
     DECLARED,
     DEFAULT_FORMAT,
@@ -215,7 +215,7 @@ def _seated(
     """The cast with a tuple of models for each seat; anything else is returned as it is. If a seat that is needed can't
     be filled, the reason is added to the problems."""
     if isinstance(cast, str):
-        cast = {seat: cast for seat in EVERYBODY if seat in needed}
+        cast = {seat: cast for seat in DEBATING_SEATS if seat in needed}
     if not (cast is None or isinstance(cast, dict)):
         return cast
     seated = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in (cast or {}).items()}

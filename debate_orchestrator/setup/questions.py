@@ -20,10 +20,10 @@ from debate_orchestrator.core.settings import DECLARED, Source, default_of, dupl
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.setup.session import (
-    Ask,
     Propose,
     QuestionTexts,
     Ready,
+    SetupQuestion,
     SetupState,
     checked_state,
     with_answers,
@@ -66,7 +66,7 @@ class Questionnaire:
 
     # What comes next
 
-    def next(self, draft: SetupState) -> Ask | Propose | Ready:
+    def next(self, draft: SetupState) -> SetupQuestion | Propose | Ready:
         """What the conversation needs now."""
         step = next((key for key, done in self._steps(draft) if not done), None)
         if step is None:
@@ -79,10 +79,10 @@ class Questionnaire:
             return Propose(name="positions", values=values, json_schema=self._schema("positions"))
         return self.question(draft, step)
 
-    def together(self, draft: SetupState) -> tuple[Ask, ...]:
+    def together(self, draft: SetupState) -> tuple[SetupQuestion, ...]:
         """The question that comes next, and those that can be put at the same time; none where none comes next."""
         now = self.next(draft)
-        if not isinstance(now, Ask):
+        if not isinstance(now, SetupQuestion):
             return ()
         together = () if now.key == "topic" else (*_INDEPENDENT, *self.plain_settings)
         left = [key for key, done in self._steps(draft) if not done and key in together]
@@ -111,7 +111,7 @@ class Questionnaire:
             yield "insist", bool(settled.get("insist"))
         yield from ((key, key in settled) for key in self.plain_settings if len(self._choices(key)) != 1)
 
-    def question(self, draft: SetupState, key: str) -> Ask:
+    def question(self, draft: SetupState, key: str) -> SetupQuestion:
         """A question as it is put, also once more: one that comes next, or one that was answered."""
         wording = self.words.questions[key]
         values = self._values(draft, key)
@@ -121,7 +121,7 @@ class Questionnaire:
         options = {label.format(**filled): about.format(**filled) for label, about in wording.options.items()}
         if key == "rounds" and not self.format.can_run_dry:
             options.pop(answers.AUTO, None)
-        return Ask(
+        return SetupQuestion(
             key=key,
             header=wording.header,
             text=wording.text.format(**filled),
@@ -242,7 +242,7 @@ class Questionnaire:
 
     # Taking answers
 
-    def mark_asked(self, draft: SetupState, *questions: Ask) -> SetupState:
+    def mark_asked(self, draft: SetupState, *questions: SetupQuestion) -> SetupState:
         """The draft once these questions were really put to the user."""
         return with_progress(draft, asked={question.key: question.text for question in questions})
 

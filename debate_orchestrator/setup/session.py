@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from debate_orchestrator.core.events import NONCE, Reply
+from debate_orchestrator.core.events import NONCE_PATTERN, Reply
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.settings import Source
 from debate_orchestrator.core.values import FrozenModel
@@ -113,7 +113,7 @@ class SetupProgress(FrozenModel):
     positions_ok: bool = False
     asked: dict[str, str] = {}
     """The questions that were put last, key to text, but for those answered since."""
-    nonce: str = Field(default="", pattern=rf"{NONCE}|^$")
+    nonce: str = Field(default="", pattern=rf"{NONCE_PATTERN}|^$")
     """What fences speech in the moderator's briefs; drawn by the caller that runs the conversation."""
     paid: tuple[Reply, ...] = ()
     """The replies of a moderator that was called, since they may have cost money."""
@@ -128,7 +128,7 @@ class SetupState(FrozenModel):
     progress: SetupProgress = SetupProgress()
 
 
-class Ask(FrozenModel):
+class SetupQuestion(FrozenModel):
     """A question for the user."""
 
     key: str

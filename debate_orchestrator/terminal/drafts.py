@@ -40,7 +40,7 @@ class Drafts:
     def __init__(self, folder: str):
         self.folder = folder
 
-    def place(self, brief: Brief) -> str:
+    def path_of(self, brief: Brief) -> str:
         """Where the draft for this brief lies."""
         return os.path.join(self.folder, f"{brief.turn}.{brief.digest[:_DIGITS]}.{_ENDINGS[brief.wants]}")
 
@@ -56,16 +56,16 @@ class Drafts:
         """The draft for this brief; BadFile where it is no text, or a link."""
         if is_link(self.folder):
             raise BadFile(f"{self.folder}: the folder of the drafts can't be a symbolic link.")
-        return read_text(self.place(brief), MAX_SIZE, follow=False)
+        return read_text(self.path_of(brief), MAX_SIZE, follow=False)
 
     def set_aside(self, brief: Brief) -> str:
         """Moves the draft for this brief away where it can't be read as what it should be, such as a text in another
         encoding, to a name that nothing else has; that name. Empty where there was nothing to move."""
-        place = self.place(brief)
-        if not os.path.lexists(place) or self._can_be_read(brief):
+        path = self.path_of(brief)
+        if not os.path.lexists(path) or self._can_be_read(brief):
             return ""
         try:
-            return move_aside(place, "aside", first="-1")
+            return move_aside(path, "aside", first="-1")
         except OSError:
             return ""
 
@@ -110,17 +110,17 @@ class Drafts:
     def _keep(self, brief: Brief, text: str) -> None:
         if text:
             make_folder(self.folder)
-            write_atomic(self.place(brief), text)
+            write_atomic(self.path_of(brief), text)
             return
         if is_link(self.folder):
             return
         with suppress(OSError):
-            os.unlink(self.place(brief))
+            os.unlink(self.path_of(brief))
 
     def others(self, brief: Brief) -> list[str]:
         """What else was written for that turn: in answer to another brief of it, or what was set aside. Nobody is
         offered it; what answers another brief lies there until the debate is complete, the rest for good."""
-        mine = self.place(brief)
+        mine = self.path_of(brief)
         return [path for path in self._all() if path != mine and _named(path).turn == brief.turn and not _half(path)]
 
     def tidy(self, debate: DebateState) -> None:
@@ -131,7 +131,7 @@ class Drafts:
             answer = debate.replies.get(draft.turn)
             if answer is None or not (_half(path) or draft.ending in _ENDINGS.values()):
                 continue
-            if debate.complete or _half(path) or answer.reply.brief.startswith(draft.brief):
+            if debate.complete or _half(path) or answer.reply.brief_digest.startswith(draft.brief):
                 with suppress(OSError):
                     os.unlink(path)
         with suppress(OSError):

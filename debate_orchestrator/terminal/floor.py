@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from rich.cells import split_graphemes
 from rich.text import Text
 
-from debate_orchestrator.core.events import QUESTION
+from debate_orchestrator.core.events import MAX_QUESTION_LENGTH
 from debate_orchestrator.terminal.display import Row, packed, paragraph
 from debate_orchestrator.util.sanitize import one_line
 
@@ -37,7 +37,7 @@ class QuestionPrompt:
             self._text = self._text[: spans[-1][0]] if spans else ""
         elif key == "\x15":
             self._text = ""
-        elif key.isprintable() and len(self._text) < QUESTION:
+        elif key.isprintable() and len(self._text) < MAX_QUESTION_LENGTH:
             self._text += key
 
     def _end(self, text: str, seats: tuple[str, ...]) -> None:

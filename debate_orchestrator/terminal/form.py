@@ -11,7 +11,17 @@ from typing import Any
 from debate_orchestrator.core.events import IssuesChanged
 from debate_orchestrator.core.schema import Shape, ShapeContext
 from debate_orchestrator.engine.issues import changed_issues
-from debate_orchestrator.prompting.fields import Place, Step, completed, label, read, readable, steps, value, written
+from debate_orchestrator.prompting.fields import (
+    FieldPath,
+    FormQuestion,
+    completed,
+    label,
+    read,
+    readable,
+    steps,
+    value,
+    written,
+)
 from debate_orchestrator.terminal.drafts import Keeping
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question
 from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr
@@ -27,7 +37,7 @@ class Form(ABC):
 
     first = "This is the first question."
     """What is said where there is no way back."""
-    short: Callable[[list[Step]], list[Step]] | None = None
+    short: Callable[[list[FormQuestion]], list[FormQuestion]] | None = None
     """Picks the questions that are asked unless the person wants more; None where all are asked."""
 
     def __init__(
@@ -35,8 +45,8 @@ class Form(ABC):
         prompter: Prompter,
         shape: Shape,
         shape_context: ShapeContext,
-        keeping: Keeping[Mapping[Place, str]],
-        entered: dict[Place, str],
+        keeping: Keeping[Mapping[FieldPath, str]],
+        entered: dict[FieldPath, str],
     ):
         self.prompter, self.shape, self.shape_context, self.keeping, self.entered = (
             prompter,
@@ -47,32 +57,32 @@ class Form(ABC):
         )
 
     @abstractmethod
-    def question(self, step: Step) -> Question:
+    def question(self, step: FormQuestion) -> Question:
         """A step in words."""
 
     @abstractmethod
     def name(self, part: str) -> str:
         """The name of a side, a criterion or a field."""
 
-    def computed(self, entered: Mapping[Place, str]) -> Mapping[Place, str]:
+    def computed(self, entered: Mapping[FieldPath, str]) -> Mapping[FieldPath, str]:
         """Answers that need not be asked for, by what was entered."""
         return {}
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[FormQuestion]:
         return self._asked_for(self.entered)
 
-    def _asked_for(self, entered: Mapping[Place, str]) -> list[Step]:
+    def _asked_for(self, entered: Mapping[FieldPath, str]) -> list[FormQuestion]:
         """The questions that a person answers, as far as they are known from what was entered."""
         computed = self.computed(entered)
         return [
             step
             for step in steps(self.shape, self.shape_context, {**entered, **computed})
-            if step.place not in computed
+            if step.field_path not in computed
         ]
 
-    def asked(self) -> list[Step]:
+    def asked(self) -> list[FormQuestion]:
         """The questions that are asked."""
-        answered = [step for step in self.steps() if step.place in self.entered]
+        answered = [step for step in self.steps() if step.field_path in self.entered]
         wanted = self.short(self.steps()) if self.short else self.steps()
         return [step for step in self.steps() if step in wanted or step in answered]
 
@@ -85,7 +95,7 @@ class Form(ABC):
     async def fill_in(
         self,
         problems: Callable[[], list[str]] | None = None,
-        step: Step | None = None,
+        step: FormQuestion | None = None,
         remarks: Callable[[], list[str]] = list,
     ) -> None:
         """Asks `step`, if one is given, and then every question that has no answer that will do. With `problems`, what
@@ -102,28 +112,28 @@ class Form(ABC):
             except Back:
                 step = self._before(step)
 
-    def _missing(self) -> Step | None:
+    def _missing(self) -> FormQuestion | None:
         return next((step for step in self.asked() if not readable(step, self.shape_context, self.entered)), None)
 
-    def _before(self, step: Step | None) -> Step:
+    def _before(self, step: FormQuestion | None) -> FormQuestion:
         """The question before that one: the last one before all of them are shown."""
         asked = self.asked()
-        places = [other.place for other in asked]
-        at = places.index(step.place) if step is not None and step.place in places else len(asked)
+        field_paths = [other.field_path for other in asked]
+        at = field_paths.index(step.field_path) if step is not None and step.field_path in field_paths else len(asked)
         if at == 0:
             self.prompter.tell(self.first)
         return asked[max(0, at - 1)]
 
-    async def ask(self, step: Step) -> None:
+    async def ask(self, step: FormQuestion) -> None:
         """Asks one question until its answer will do."""
-        typing = (*TYPING, *step.place)
+        typing = (*TYPING, *step.field_path)
         problems: list[str] = []
         short_list = False
         while True:
             standing = (
-                self.entered[step.place] if step.short and readable(step, self.shape_context, self.entered) else ""
+                self.entered[step.field_path] if step.short and readable(step, self.shape_context, self.entered) else ""
             )
-            now = self.entered.get(typing, "" if standing else self.entered.get(step.place, ""))
+            now = self.entered.get(typing, "" if standing else self.entered.get(step.field_path, ""))
             question = self.question(step)
             question = question._replace(
                 lines=(*question.lines, *problems),
@@ -150,18 +160,18 @@ class Form(ABC):
                 self.entered[typing] = "" if step.short else answer
             else:
                 self.entered.pop(typing, None)
-                self.entered[step.place] = answer
+                self.entered[step.field_path] = answer
                 if question.private:
-                    self.prompter.tell(f"{label(step.place, self.name)}: {self.shown(step)}")
+                    self.prompter.tell(f"{label(step.field_path, self.name)}: {self.shown(step)}")
                 return
             finally:
                 self.keeping.now(self.entered)
 
-    async def edit(self, typing: Place, text: str) -> None:
+    async def edit(self, typing: FieldPath, text: str) -> None:
         """Has a text edited that is not entered yet."""
         self.entered[typing] = await self.prompter.edited(text)
 
-    async def _look(self, problems: Callable[[], list[str]], remarks: Callable[[], list[str]]) -> Step | None:
+    async def _look(self, problems: Callable[[], list[str]], remarks: Callable[[], list[str]]) -> FormQuestion | None:
         """Shows all that was entered. Returns the question to be answered anew, or None where it is handed in."""
         every, wrong = self.steps(), problems()
         if self.short:
@@ -169,7 +179,7 @@ class Form(ABC):
         notes = [] if wrong else remarks()
         shown = [Line(text, True) for text in (*wrong, *notes)]
         self.prompter.tell("", Line("This is your reply:", True), *self.view(every), *shown)
-        unasked = [step for step in every if step.place not in self.entered]
+        unasked = [step for step in every if step.field_path not in self.entered]
         keys = [
             "" if wrong else "Enter keeps that and hands it in" if notes else "Enter hands it in",
             "a number changes that answer",
@@ -187,28 +197,28 @@ class Form(ABC):
                 return every[n - 1]
             self.prompter.tell(f"{short_repr(answer)} is not a number from 1 to {len(every)}.")
 
-    def view(self, every: list[Step] | None = None) -> list[str]:
+    def view(self, every: list[FormQuestion] | None = None) -> list[str]:
         """What was entered, under the numbers of its questions; of `every` question also those that were not asked."""
         rows = []
         for n, step in enumerate(self.asked() if every is None else every, 1):
-            if step.place in self.entered:
-                rows.append(f"{n:3} {label(step.place, self.name)}: {self.shown(step)}")
+            if step.field_path in self.entered:
+                rows.append(f"{n:3} {label(step.field_path, self.name)}: {self.shown(step)}")
             elif every is not None:
-                rows.append(f"{n:3} {label(step.place, self.name)}: {step.default or 'none'} (not asked)")
+                rows.append(f"{n:3} {label(step.field_path, self.name)}: {step.default or 'none'} (not asked)")
         return rows
 
-    def shown(self, step: Step) -> str:
+    def shown(self, step: FormQuestion) -> str:
         """An answer as it was understood."""
         try:
-            return written(read(step, self.shape_context, self.entered[step.place])) or "none"
+            return written(read(step, self.shape_context, self.entered[step.field_path])) or "none"
         except BadReply:
-            return self.entered[step.place]
+            return self.entered[step.field_path]
 
-    def counted(self, step: Step) -> str:
+    def counted(self, step: FormQuestion) -> str:
         """How far the form is filled in."""
-        places = [other.place for other in self.asked()]
-        at = places.index(step.place) + 1 if step.place in places else len(places)
-        return f"Question {at} of {len(places)}"
+        field_paths = [other.field_path for other in self.asked()]
+        at = field_paths.index(step.field_path) + 1 if step.field_path in field_paths else len(field_paths)
+        return f"Question {at} of {len(field_paths)}"
 
 
 _CHANGES = "-4 strikes I4, 7>1 moves I7 to the first place, + and a question adds it. Enter goes on."

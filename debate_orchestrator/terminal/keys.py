@@ -45,7 +45,7 @@ def keyboard() -> int | None:
     return descriptor if os.isatty(descriptor) else None
 
 
-class Session:
+class TerminalControl:
     """Holds a terminal while it is entered: paints the live view, and reads keys one by one without an echo."""
 
     def __init__(self, live: Live, display: Display, press: Callable[[str], None], descriptor: int | None):
@@ -62,7 +62,7 @@ class Session:
     def reads_keys(self) -> bool:
         return self._modes is not None
 
-    async def __aenter__(self) -> Session:
+    async def __aenter__(self) -> TerminalControl:
         loop = asyncio.get_running_loop()
         self.take_back()
         for sign in self._ending:

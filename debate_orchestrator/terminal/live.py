@@ -24,7 +24,7 @@ from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
 from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, Row, packed, paragraph
 from debate_orchestrator.terminal.floor import QuestionPrompt
-from debate_orchestrator.terminal.speeches import INDENT, SpeechView, Stage, column_width
+from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView, column_width
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
 from debate_orchestrator.util.sanitize import count_words, one_line
@@ -55,7 +55,7 @@ class Live:
         self._rows: list[Row] = []
         """Finished, and not printed yet."""
         self._after_blank = False
-        self._stage: Stage | None = None
+        self._stage: StageView | None = None
         self._speeches: dict[str, SpeechView] = {}
         """By turn id, what is being written. The words of structured replies are counted, and not shown."""
         self._announcer = Announcer()
@@ -74,13 +74,13 @@ class Live:
         """An event has happened, and `debate` has taken it."""
         self._debate = debate
         match event:
-            case events.Asked() | events.Spoke() | events.Declined() if self._recorded(
+            case events.BriefSent() | events.Spoke() | events.Declined() if self._recorded(
                 schedule.turn(debate, event.turn)
             ):
                 self._recall(event)
             case events.Rejected() if self._recorded(schedule.turn(debate, event.turn)):
                 pass  # refused and asked for again in the debate that is judged again
-            case events.Asked():
+            case events.BriefSent():
                 self._speech(event.turn).begin(self._now())
             case events.Spoke() | events.Declined():
                 speech = self._speech(event.turn)
@@ -98,7 +98,7 @@ class Live:
                 self._say(wording.announced(debate, event) or "", ALARM)
         if self._stage is not None and self._stage.settled:
             self._end_stage()
-        if isinstance(event, events.ReplyEvent | events.Asked):
+        if isinstance(event, events.ReplyEvent | events.BriefSent):
             self._announce()
         if self._sealed and debate.complete:
             self._sealed = False
@@ -196,11 +196,11 @@ class Live:
             speeches = list(map(self._new, due))
             self._speeches |= {speech.turn.id: speech for speech in speeches}
             if self._debate.shape(turn) is None:
-                self._stage = Stage(speeches)
+                self._stage = StageView(speeches)
         return self._speeches[turn_id]
 
     def _new(self, turn: Turn) -> SpeechView:
-        format, known = self._debate.format, self._debate.knows_marks
+        format, known = self._debate.format, self._debate.knows_thinking_tags
         style = _side_style(self._debate, turn.seat) if turn.seat in format.sides else JUDGE
         return SpeechView(turn, format.heading_of(turn), style, self._now(), format.private, known=known)
 
@@ -223,9 +223,9 @@ class Live:
         """Whether a stand-in takes a turn, whose words mean nothing."""
         return model_spec.is_stand_in(spec_in(self._debate, turn.seat))
 
-    def _recall(self, event: events.Asked | events.Spoke | events.Declined) -> None:
+    def _recall(self, event: events.BriefSent | events.Spoke | events.Declined) -> None:
         self._announce()
-        if not isinstance(event, events.Asked):
+        if not isinstance(event, events.BriefSent):
             heading = self._debate.format.heading_of(schedule.turn(self._debate, event.turn))
             words = count_words(speech_rules.public(self._debate, event.reply.text))
             self._say(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)

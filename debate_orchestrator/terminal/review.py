@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from debate_orchestrator.core.schema import Shape
-from debate_orchestrator.prompting.fields import Place, Step, hint, read, readable, steps, written
+from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, hint, read, readable, steps, written
 from debate_orchestrator.reports.reviews import ReviewForm, ReviewTexts, in_order, worded
 from debate_orchestrator.terminal.drafts import Keeping
 from debate_orchestrator.terminal.form import Form
@@ -41,7 +41,7 @@ class ReplyReview(Form):
         self._show, self._head = show, {name: given[name] for name in _HEAD if name in given}
         self._was_read = given.get(_READ) is True
         self._whole = form.asked(*_FIRST, *_SECOND)
-        keeping = Keeping[Mapping[Place, str]](
+        keeping = Keeping[Mapping[FieldPath, str]](
             lambda entered: keep(self.ballot() | ({_READ: True} if self._was_read else {}))
         )
         super().__init__(prompter, form.asked(*_FIRST), form.shape_context, keeping, _entered(self._whole, form, given))
@@ -57,7 +57,7 @@ class ReplyReview(Form):
                 self.prompter.tell(self.texts.said["stands"])
             else:
                 await self.fill_in(step=before)
-        if read(seen, self.shape_context, self.entered[seen.place]):
+        if read(seen, self.shape_context, self.entered[seen.field_path]):
             self.prompter.tell(self.texts.said["seen"])
         self.shape, self.first = self.form.asked(*_SECOND), self.texts.said["stands"]
         await self.fill_in(lambda: [])
@@ -89,18 +89,18 @@ class ReplyReview(Form):
         for step in steps(self._whole, self.shape_context, self.entered):
             if not readable(step, self.shape_context, self.entered):
                 continue
-            *path, last = (int(part) if part.isdigit() else part for part in step.place)
+            *path, last = (int(part) if part.isdigit() else part for part in step.field_path)
             part: dict[Any, Any] = ballot
             for key in path:
                 part = part.setdefault(key, {})
-            answer = read(step, self.shape_context, self.entered[step.place])
+            answer = read(step, self.shape_context, self.entered[step.field_path])
             part[last] = one_line(answer) if last == "why" else answer
         return in_order(self.form, ballot)
 
     # What is asked, in the words of prompts/reviewing.yaml
 
-    def question(self, step: Step) -> Question:
-        wording = worded(self.form, step.place, step.about)
+    def question(self, step: FormQuestion) -> Question:
+        wording = worded(self.form, step.field_path, step.about)
         expected = hint(step, self.shape_context) if step.field.kind in ("scores", "number") else ""
         return Question(
             wording.text,
@@ -110,7 +110,7 @@ class ReplyReview(Form):
             status=lambda typed: self._status(step),
         )
 
-    def _choices(self, step: Step, worded: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    def _choices(self, step: FormQuestion, worded: dict[str, str]) -> tuple[tuple[str, str], ...]:
         if worded:
             return tuple(worded.items())
         positions, format = self.form.debate.opened.settings.positions, self.form.debate.format
@@ -118,10 +118,12 @@ class ReplyReview(Form):
         meanings = self.texts.words | meanings
         return tuple((option, meanings.get(option, "")) for option in step.options(self.shape_context))
 
-    def _status(self, step: Step) -> Status:
+    def _status(self, step: FormQuestion) -> Status:
         every = steps(self._whole, self.shape_context, self.entered)
-        places = [other.place for other in every]
-        return Status(f"{places.index(step.place) + 1} of {len(places)}" if step.place in places else "")
+        field_paths = [other.field_path for other in every]
+        return Status(
+            f"{field_paths.index(step.field_path) + 1} of {len(field_paths)}" if step.field_path in field_paths else ""
+        )
 
     def name(self, part: str) -> str:
         """What a side or a part of a ballot is called."""
@@ -138,24 +140,24 @@ async def ask_name(prompter: Prompter, texts: ReviewTexts) -> str:
     return name
 
 
-def _entered(shape: Shape, form: ReviewForm, given: dict[str, Any]) -> dict[Place, str]:
+def _entered(shape: Shape, form: ReviewForm, given: dict[str, Any]) -> dict[FieldPath, str]:
     """What was answered before, as it would be typed; whatever will not do is left out and asked again."""
-    entered: dict[Place, str] = {}
+    entered: dict[FieldPath, str] = {}
     while True:
         found = {}
         for step in steps(shape, form.shape_context, entered):
             answer: Any = given
-            for key in step.place:
+            for key in step.field_path:
                 answer = (
                     {str(name): part for name, part in answer.items()}.get(key) if isinstance(answer, dict) else None
                 )
             text = written(answer)
             if (
                 answer is not None
-                and step.place not in entered
-                and readable(step, form.shape_context, {step.place: text})
+                and step.field_path not in entered
+                and readable(step, form.shape_context, {step.field_path: text})
             ):
-                found[step.place] = text
+                found[step.field_path] = text
         if not found:
             return entered
         entered |= found

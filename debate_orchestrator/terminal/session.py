@@ -41,7 +41,7 @@ _SHOWN_LATE = 0.5
 _PATIENCE = 60.0
 """Seconds that a call may be silent or retried while a person waits for it."""
 _CAST = "cast"
-Changes = Callable[[str], dict[str, Any]]
+ChangesFor = Callable[[str], dict[str, Any]]
 """What is typed, to the answers that it would give; empty where it would not do."""
 Check = Callable[[SetupState], DebateFiles]
 """Tells where a debate's files will lie. Raises DebateError, with everything, where it could not be opened."""
@@ -82,7 +82,7 @@ def filled(format: Format, who: Callable[[str], str]) -> Cast:
 
 def stand_ins(found: FoundModels, format: Format) -> Cast:
     """A cast that rehearses."""
-    return filled(format, lambda seat: model_spec.stand_in(found.best[seat]))
+    return filled(format, lambda seat: model_spec.stand_in(found.default_if_keyed[seat]))
 
 
 def is_free(cast: Mapping[str, Any]) -> bool:
@@ -210,7 +210,7 @@ class SetupSession:
 
     # Putting one question
 
-    def put(self, kind: str, question: Question, changes: Changes = lambda typed: {}) -> str:
+    def put(self, kind: str, question: Question, changes: ChangesFor = lambda typed: {}) -> str:
         """The answer to a question. `kind` is what such answers are remembered under. Raises Back or Leave."""
         meaning = (self.words.meaning.get(kind, ""), self.words.said["keys"])
         question = question._replace(
@@ -387,8 +387,8 @@ class Casting:
         offered: list[tuple[str, str, Cast | None]] = []
         if standing and {*seats(format)} <= set(standing):
             offered.append(("keep", in_words(standing), standing))
-        if found.usual:
-            usual = filled(format, lambda seat: found.usual[seat])
+        if found.default:
+            usual = filled(format, lambda seat: found.default[seat])
             offered.append(("usual", in_words(usual), usual))
         offered += [(who, about, filled(format, lambda seat, who=who: who)) for who, about in found.ready()]  # type: ignore[misc]
         return [*offered, (model_spec.REHEARSE, "", stand_ins(found, format)), ("seats", "", None)]
@@ -407,7 +407,7 @@ class Casting:
         if problems:
             raise BadSettings([problem.removeprefix("cast: ") for problem in problems])
         kind = model_spec.kind(typed)
-        ways = [way for way in self._session.found().ways if model_spec.kind(way.seat) == kind]
+        ways = [way for way in self._session.found().ways if model_spec.kind(way.spec) == kind]
         if "@" not in typed and ways and not any(way.ready for way in ways):
             self._session.prompter.tell(f"{shown(typed)}: {ways[0].about}.")
         return typed
@@ -468,7 +468,7 @@ class Casting:
         session, wording = self._session, self._words.questions[name]
         choices = dict(wording.choices)
         none_wanted = next(iter(choices), None)
-        choices |= {found.usual[seat]: "as usual"} if seat in found.usual else {}
+        choices |= {found.default[seat]: "as usual"} if seat in found.default else {}
         choices |= dict(found.ready()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
         choices |= {model_spec.HUMAN: "you, or a person beside you, at this terminal"}
         text, help = wording.text.format(**values), wording.help.format(**values)
@@ -479,7 +479,7 @@ class Casting:
                 if answer == none_wanted:
                     return ""
                 rehearses = answer == model_spec.REHEARSE
-                best = found.best[JUDGE if seat == RAPPORTEUR else seat]
+                best = found.default_if_keyed[JUDGE if seat == RAPPORTEUR else seat]
                 who = model_spec.stand_in(best) if rehearses else self._checked(seat, answer)
                 if problem := host_problem({**before, seat: [*before.get(seat, ()), who]}):
                     raise BadSettings(problem)

@@ -263,7 +263,7 @@ class SpeechView:
         self._line, self._blanks = None, ""
 
 
-class Stage:
+class StageView:
     """The speeches of one stage, in the order in which they are shown: beside each other where there is room, and
     elsewhere one after the other, so that the later ones are kept until the earlier ones have ended."""
 

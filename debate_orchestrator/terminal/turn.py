@@ -12,13 +12,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript
-from debate_orchestrator.core.events import Asked, Event
+from debate_orchestrator.core.events import BriefSent, Event
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.brief_pieces import ALL_ASKED, BALLOT, Piece, limits, pieces
 from debate_orchestrator.prompting.brief_pieces import tasks as tasks_of
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.prompting.fields import Place, Step, asked_at_first, computed, hint, short_form
+from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, asked_at_first, computed, hint, short_form
 from debate_orchestrator.prompting.person_turns import (
     form_remarks,
     hides_ballots,
@@ -127,7 +127,7 @@ class SpeechEditor:
             self._prompter.tell("No editor was found: set VISUAL or EDITOR to one.")
             self._in_editor = False
             return False
-        path = at.drafts.place(at.brief)
+        path = at.drafts.path_of(at.brief)
         try:
             at.drafts.keep_speech(at.brief, self._text)
             make_folder(at.drafts.folder)
@@ -203,7 +203,7 @@ class BallotForm(Form):
 
     def __init__(self, at: PersonTurn):
         entered = at.drafts.entered(at.brief)
-        keeping = Keeping[Mapping[Place, str]](lambda values: at.drafts.keep_entered(at.brief, values))
+        keeping = Keeping[Mapping[FieldPath, str]](lambda values: at.drafts.keep_entered(at.brief, values))
         shape, shape_context = at.debate.shape(at.turn) or {}, schedule.shape_context(at.debate, at.turn)
         super().__init__(at.prompter, shape, shape_context, keeping, entered)
         self.short = short_form(at.debate, at.turn)
@@ -228,7 +228,7 @@ class BallotForm(Form):
     def _text(self) -> str:
         return json.dumps(self.reply(), ensure_ascii=False, indent=1)
 
-    async def edit(self, typing: Place, text: str) -> None:
+    async def edit(self, typing: FieldPath, text: str) -> None:
         """Whatever the editor saved is kept at once, however it ended."""
         at, tell, command = self._at, self.prompter.tell, editor()
         self.entered[typing] = text
@@ -253,10 +253,10 @@ class BallotForm(Form):
     def name(self, part: str) -> str:
         return part_name(part, self.shape_context, self._at.debate.format)
 
-    def computed(self, entered: Mapping[Place, str]) -> Mapping[Place, str]:
+    def computed(self, entered: Mapping[FieldPath, str]) -> Mapping[FieldPath, str]:
         return computed(self._at.debate, self._at.turn, entered)
 
-    def question(self, step: Step) -> Question:
+    def question(self, step: FormQuestion) -> Question:
         """A question with what it means and what may be chosen."""
         options, about, expected = (
             step.options(self.shape_context),
@@ -286,13 +286,13 @@ class BallotForm(Form):
         renamed: Callable[[str], str] = debate.side_swap.text if self._at.turn.mirrored else str
         return [f"  {name}. {one_line(renamed(text))}" for name, text in listed.issues.items()] if listed else []
 
-    def _about(self, step: Step) -> list[str]:
+    def _about(self, step: FormQuestion) -> list[str]:
         """What there is to say of a field."""
-        unheard = step.place[0] == "feedback" and self._at.turn.round == self._at.debate.rounds
+        unheard = step.field_path[0] == "feedback" and self._at.turn.round == self._at.debate.rounds
         note = "no round follows this one, so it only stands in the report" if unheard else ""
         return [text for text in (step.about, note) if text]
 
-    def _status(self, step: Step, typed: str) -> Status:
+    def _status(self, step: FormQuestion, typed: str) -> Status:
         words, most = count_words(typed), step.field.words
         over = most is not None and words > most
         counted = f", {words} words" + (f" of at most {most}" if most else "") if step.field.kind == "text" else ""
@@ -339,7 +339,7 @@ class Person:
         self._leave = leave
 
         def on_event(debate: DebateState, event: Event) -> None:
-            if isinstance(event, Asked) and not self._awaited:
+            if isinstance(event, BriefSent) and not self._awaited:
                 self.tidy(debate)
                 self._awaited = {turn.id for turn in debate.due if turn.seat in human_seats(debate)}
                 if self._awaited and debate_view is not None:
@@ -372,7 +372,7 @@ class Person:
             self.left = True
             self._leave()
             kept = " What was written is kept, and offered again when the debate is resumed (`debate resume`)."
-            written = os.path.exists(self._drafts.place(brief))
+            written = os.path.exists(self._drafts.path_of(brief))
             raise Paused(f"{turn.id}: left before it was handed in.{kept if written else ''}") from None
 
     async def _call(self, at: PersonTurn) -> None:

@@ -18,10 +18,10 @@ from debate_orchestrator.setup.answers import rapporteur_note, typed
 from debate_orchestrator.setup.kept_answers import KeptAnswers
 from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
-from debate_orchestrator.setup.session import Ask, Propose, SetupState, with_answers
+from debate_orchestrator.setup.session import Propose, SetupQuestion, SetupState, with_answers
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
-from debate_orchestrator.terminal.session import Casting, Changes, SetupSession, in_words, seats, shown, stand_ins
+from debate_orchestrator.terminal.session import Casting, ChangesFor, SetupSession, in_words, seats, shown, stand_ins
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.sanitize import one_line
@@ -33,7 +33,7 @@ _TEXTS = ("topic", "topic_ok", "framing", "position_a", "position_b")
 _FREE = ("topic_ok", "framing")
 """Questions with choices whose answer may be something else."""
 _EDIT = "edit"
-Agree = Callable[[str, Mapping[str, Any], str | None], None]
+ConsentToAnswers = Callable[[str, Mapping[str, Any], str | None], None]
 """Gets the name of a file, the answers in it and the format that was typed, before they are used. Raises if the user
 does not agree to them."""
 
@@ -50,7 +50,7 @@ class Wizard(SetupSession):
     """One setup conversation."""
 
     def welcome(
-        self, path: str | None, format_name: str | None, moderator: str | None, topic: str, agree: Agree
+        self, path: str | None, format_name: str | None, moderator: str | None, topic: str, agree: ConsentToAnswers
     ) -> None:
         """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
         self.prompter.tell(self.words.said["welcome"])
@@ -122,7 +122,7 @@ class Wizard(SetupSession):
             return "topic"
         if not {*seats(self.interview.format)} <= set(self.draft.given.get(_CAST, ())):
             return _CAST
-        while isinstance(now := self.interview.next(self.draft), Ask | Propose):
+        while isinstance(now := self.interview.next(self.draft), SetupQuestion | Propose):
             if isinstance(now, Propose):
                 if self.moderator() is not None:
                     return now.turn
@@ -131,7 +131,7 @@ class Wizard(SetupSession):
                 return now.key
         return _BEGIN if _CONTEXT in self.draft.given else _CONTEXT
 
-    def _takes_default(self, ask: Ask) -> bool:
+    def _takes_default(self, ask: SetupQuestion) -> bool:
         """Answers a question that need not be put. Whatever it answers is shown and confirmed before the debate."""
         draft, key = self.draft, ask.key
         if key == "topic_ok" and (draft.progress.proposal or {}).get("restated") == one_line(draft.progress.topics[-1]):
@@ -215,7 +215,7 @@ class Wizard(SetupSession):
             raise BadSettings(unknown_choice(question))
         self._take(key, answer)
 
-    def _question(self, ask: Ask) -> Question:
+    def _question(self, ask: SetupQuestion) -> Question:
         key, standing = ask.key, self.interview.current_answer(self.draft, ask.key)
         choices = dict(ask.choices) | self.words.choices.get(key, {})
         help = self.words.help.get(key, ask.help)
@@ -234,7 +234,7 @@ class Wizard(SetupSession):
             path=key == "output",
         )
 
-    def _changes(self, ask: Ask) -> Changes:
+    def _changes(self, ask: SetupQuestion) -> ChangesFor:
         """What an answer would change of what the debate takes."""
         if ask.key not in ESTIMATED:
             return lambda typed: {}

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
 
-from debate_orchestrator.core.events import Asked, Reply
+from debate_orchestrator.core.events import BriefSent, Reply
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.retry import call_with_retry
@@ -26,8 +26,8 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import (
     NO_PERMISSIONS,
     BatchApi,
+    OnPiece,
     Permissions,
-    Piece,
     Provider,
     QueuedProvider,
 )
@@ -328,15 +328,15 @@ class BatchedProvider:
         """The id of the call that is under way, whose brief another machine may have given another code; else of the
         next one."""
         asked = self._unanswered(brief)
-        earlier = call_id(self._current.state, brief.turn, self.name, asked.brief) if asked else None
+        earlier = call_id(self._current.state, brief.turn, self.name, asked.brief_digest) if asked else None
         if earlier is not None and self._batches.knows(earlier):
             return earlier
         return call_id(self._current.state, brief.turn, self.name, brief.digest)
 
-    def _unanswered(self, brief: Brief) -> Asked | None:
+    def _unanswered(self, brief: Brief) -> BriefSent | None:
         """The last intent on record of a turn, if it is of this model and no call has a result since."""
         state = self._current.state
-        asked = state.asked.get(brief.turn, ())
+        asked = state.briefs_sent.get(brief.turn, ())
         if len(asked) <= _results(state, brief.turn) or asked[-1].by != self.name:
             return None
         return asked[-1]
@@ -359,7 +359,7 @@ class BatchedProvider:
         if not self.in_batch(brief) and isinstance(self._live, QueuedProvider):
             self._live.withdraw(brief)
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         if not self.in_batch(brief):
             return await self._live.reply(brief, on_text)
         body = self._source.batch_body(brief)
@@ -386,8 +386,8 @@ def _results(state: DebateState, turn: str) -> int:
 
 def in_batches(state: DebateState, batches: Batches) -> int:
     """The due turns of a debate whose calls are in batches of an earlier run."""
-    asked = [(turn.id, event) for turn in state.due for event in state.asked.get(turn.id, ())[-1:]]
-    return sum(batches.knows(call_id(state, turn, event.by, event.brief)) for turn, event in asked)
+    asked = [(turn.id, event) for turn in state.due for event in state.briefs_sent.get(turn.id, ())[-1:]]
+    return sum(batches.knows(call_id(state, turn, event.by, event.brief_digest)) for turn, event in asked)
 
 
 def has_batches(folder: str) -> bool:

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.events import Asked, Declined, Opened, Spoke, Submitted
-from debate_orchestrator.core.phases import TIE, judges
+from debate_orchestrator.core.events import BriefSent, Declined, Opened, Spoke, Submitted
+from debate_orchestrator.core.phases import TIE, judge_seats
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.storage.journal import Entry, read
@@ -247,7 +247,7 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     except (ValueError, OverflowError):  # not as this program writes it
         return {}
     for entry, at in zip(entries, times, strict=True):
-        if isinstance(entry.event, Asked):
+        if isinstance(entry.event, BriefSent):
             asked.setdefault(entry.event.turn, at)
         elif isinstance(entry.event, Spoke | Submitted | Declined) and entry.event.turn in asked:
             passed = at - asked[entry.event.turn]
@@ -291,7 +291,7 @@ def _judge_names(report: ReportModel, names: Mapping[str, str]) -> dict[str, str
     """A judge's seat to its model; a model that sits twice on a panel is two judges."""
     specs = report.run.cast.get("judge", ())
     found: dict[str, str] = {}
-    for seat, spec in zip(judges(len(specs)), specs, strict=True):
+    for seat, spec in zip(judge_seats(len(specs)), specs, strict=True):
         name = _name(spec, names)
         others = sum(other.partition(" #")[0] == name for other in found.values())
         found[seat] = f"{name} #{others + 1}" if others else name

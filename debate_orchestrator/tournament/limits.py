@@ -22,7 +22,7 @@ from debate_orchestrator.engine.estimate import price_of, sizes
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.provider import Piece, Provider
+from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.providers.registry import entry
 from debate_orchestrator.tournament.spec import Limits, Spec
 from debate_orchestrator.util import model_spec
@@ -354,7 +354,7 @@ class LimitedProvider:
     def withdraw(self, brief: Brief) -> None:
         self._end(brief.turn, None, 0.0, failed=False)
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         token = api.response_listener.set(self._gate.on_response)
         usage: Usage | None = None
         cost: float | None = None

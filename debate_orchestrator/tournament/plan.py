@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.core.events import Opened, Usage
-from debate_orchestrator.core.phases import JUDGE, judges
+from debate_orchestrator.core.phases import JUDGE, judge_seats
 from debate_orchestrator.core.values import FrozenModel, Text
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate
@@ -55,7 +55,7 @@ def make_schedule(spec: Spec) -> tuple[ScheduledDebate, ...]:
     """Every debate, in the order in which they are begun. BadSettings if there are too many."""
     debates: list[ScheduledDebate] = []
     draw = JudgeDraw(spec)
-    for pairs in generations(spec):
+    for pairs in pairs_by_addition(spec):
         count = len(pairs) * len(spec.topics) * spec.repetitions * (1 + (spec.sides == "swapped"))
         if (total := len(debates) + count * (1 + (spec.first == "both"))) > MAX_DEBATES:
             raise BadSettings(f"The schedule has {total:,} debates, and at most {MAX_DEBATES:,} are allowed.")
@@ -96,7 +96,7 @@ def _most_bytes(spec: Spec, debates: int) -> int:
     return debates * line + debates * texts // max(len(spec.topics), 1)
 
 
-def generations(spec: Spec) -> Iterator[tuple[tuple[str, str], ...]]:
+def pairs_by_addition(spec: Spec) -> Iterator[tuple[tuple[str, str], ...]]:
     """The pairs of the spec as it began, then those of each model that was added."""
     yield spec.pairs
     names = [model.name for model in spec.models]
@@ -313,7 +313,7 @@ def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> It
     """The lines of an estimate, each with the model that it is of."""
     seats = {seat: specs[0] for seat, specs in cast.items() if seat != JUDGE}
     panel = cast.get(JUDGE, ())
-    seats |= dict(zip(judges(len(panel)), panel, strict=True))
+    seats |= dict(zip(judge_seats(len(panel)), panel, strict=True))
     for line in expected.bill.lines:
         yield model_spec.unrehearsed(seats[line.seat]), line
 

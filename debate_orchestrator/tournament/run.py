@@ -328,7 +328,7 @@ def _under_way(state: DebateState) -> int:
     count = 0
     for turn in state.due:
         results = len(state.rejected.get(turn.id, ())) + len(state.failed.get(turn.id, ()))
-        count += max(0, sum(asked.called for asked in state.asked.get(turn.id, ())) - results)
+        count += max(0, sum(asked.called for asked in state.briefs_sent.get(turn.id, ())) - results)
     return count
 
 

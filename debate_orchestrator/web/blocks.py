@@ -176,7 +176,7 @@ def status(debate: DebateState, *, running: bool, stopping: bool, problems: list
         outcome=outcome(debate) if debate.complete else (),
         closable=can_end_early(debate),
         ended_early=wording.ended_early(debate) if debate.complete else None,
-        closing=debate.closed_after is not None and not debate.complete,
+        closing=debate.ended_after is not None and not debate.complete,
         problems=problems,
         questions=[(asked.question, wording.names(debate, asked.to)) for asked in debate.questions],
     )

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CLERK, EVERYBODY, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import DEFAULT_FORMAT, SOURCED, Settings
 from debate_orchestrator.engine import format_check, rejudge, start
 from debate_orchestrator.engine.api import find_risks, open_debate
@@ -220,7 +220,7 @@ class Dashboard:
         proof = self._tokens.proof("dashboard")
         if run is None:
             return EventStream(None, lambda: [message("over", {})], proof=proof)
-        return EventStream(run.audience, run.first, proof=proof)
+        return EventStream(run.audience, run.messages_so_far, proof=proof)
 
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""
@@ -330,7 +330,7 @@ def seats_to_fill(format: Format) -> tuple[str, ...]:
 
 def cast_options(seat: str, format: Format, found: FoundModels) -> tuple[tuple[str, str], ...]:
     """Who may take a seat, as the values and the words of a list."""
-    usual_models = {found.usual[seat]: "the default" for seat in EVERYBODY if seat in found.usual}
+    usual_models = {found.default[seat]: "the default" for seat in DEBATING_SEATS if seat in found.default}
     callable_models = found.callable_models(_MAX_LISTED) | usual_models
     models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in callable_models.items())
     stand_in = (_stand_in(seat, found), "a stand-in: calls no model, costs nothing")
@@ -339,7 +339,7 @@ def cast_options(seat: str, format: Format, found: FoundModels) -> tuple[tuple[s
 
 
 def _stand_in(seat: str, found: FoundModels) -> str:
-    return model_spec.stand_in(found.best[JUDGE if seat in (JUDGE, RAPPORTEUR) else "a"])
+    return model_spec.stand_in(found.default_if_keyed[JUDGE if seat in (JUDGE, RAPPORTEUR) else "a"])
 
 
 def who(spec: str) -> str:
@@ -351,7 +351,7 @@ def who(spec: str) -> str:
 
 def default_of(seat: str, format: Format, found: FoundModels) -> str:
     """Who takes a seat unless another is chosen; empty for the rapporteur, which is then the first judge's model."""
-    return "" if seat == RAPPORTEUR else found.usual.get(seat) or _stand_in(seat, found)
+    return "" if seat == RAPPORTEUR else found.default.get(seat) or _stand_in(seat, found)
 
 
 def more_fields(format: Format) -> list[SettingField]:

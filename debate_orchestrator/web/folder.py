@@ -110,8 +110,8 @@ def listed() -> list[Listed]:
             rows.append(Listed(name, name, "", "", "", "", problem=str(error)))
             continue
         cost = pages.money(costs_of(debate).total)
-        setup, opened = debate.opened.settings, contents.entries[0].at[:16].replace("T", " ")
-        topic, marks = one_line(setup.topic), tuple(_marks(debate))
+        settings, opened = debate.opened.settings, contents.entries[0].at[:16].replace("T", " ")
+        topic, marks = one_line(settings.topic), tuple(_marks(debate))
         rows.append(Listed(name, topic, debate.format.title, opened, outcome(debate), cost, marks))
     return rows
 

@@ -37,11 +37,11 @@ def questions(
     shape: Shape,
     shape_context: ShapeContext,
     format: Format,
-    typed: Mapping[fields.Place, str],
+    typed: Mapping[fields.FieldPath, str],
     *,
     checked: bool,
-    computed: Mapping[fields.Place, str] = MappingProxyType({}),
-    worded: Callable[[fields.Step], tuple[str, str]] | None = None,
+    computed: Mapping[fields.FieldPath, str] = MappingProxyType({}),
+    worded: Callable[[fields.FormQuestion], tuple[str, str]] | None = None,
 ) -> list[ReplyField]:
     """The fields, as far as they are known from what was `typed`; with problems where it is `checked`. What is
     `computed` is not asked for. `worded` gives the label of a field and what it is about, where the shape's own words
@@ -50,18 +50,18 @@ def questions(
     found: list[ReplyField] = []
     in_lines = _in_lines(typed, shape_context)
     for step in fields.steps(shape, shape_context, fields.completed(shape, shape_context, {**in_lines, **computed})):
-        if step.place in computed:
+        if step.field_path in computed:
             continue
         label, about = worded(step) if worded is not None else (step_label(step, shape_context, format), step.about)
         field = ReplyField(
-            name=_PREFIX + "/".join(step.place),
+            name=_PREFIX + "/".join(step.field_path),
             label=label,
             about=about,
             hint=_hint(step, shape_context),
             options=tuple((option, meanings.get(option, option)) for option in step.options(shape_context)),
             several=step.field.kind in ("choices", "turns"),
             long=step.field.kind == "text",
-            value=typed.get(step.place, ""),
+            value=typed.get(step.field_path, ""),
             problem=_problem(step, shape_context, in_lines) if checked else "",
         )
         found += _of_each_issue(field, step, shape_context, typed) if step.field.per_issue else [field]
@@ -69,7 +69,7 @@ def questions(
 
 
 def _of_each_issue(
-    field: ReplyField, step: fields.Step, shape_context: ShapeContext, typed: Mapping[fields.Place, str]
+    field: ReplyField, step: fields.FormQuestion, shape_context: ShapeContext, typed: Mapping[fields.FieldPath, str]
 ) -> Iterator[ReplyField]:
     """A field to choose in for every issue, in place of a line of choices."""
     for issue in shape_context.issues:
@@ -78,20 +78,20 @@ def _of_each_issue(
             name=f"{field.name}/{issue}",
             label=f"{field.label}: {issue}",
             hint="choose one, or leave all issues empty",
-            value=typed.get((*step.place, issue), ""),
+            value=typed.get((*step.field_path, issue), ""),
             problem=field.problem if last else "",
         )
 
 
-def _in_lines(typed: Mapping[fields.Place, str], shape_context: ShapeContext) -> dict[fields.Place, str]:
+def _in_lines(typed: Mapping[fields.FieldPath, str], shape_context: ShapeContext) -> dict[fields.FieldPath, str]:
     """What was typed, with what was chosen for every issue as the line of choices that a form has for it."""
-    lines = {place: text for place, text in typed.items() if place[-1] not in shape_context.issues}
-    for field in {place[:-1] for place in typed.keys() - lines.keys()}:
+    lines = {field_path: text for field_path, text in typed.items() if field_path[-1] not in shape_context.issues}
+    for field in {field_path[:-1] for field_path in typed.keys() - lines.keys()}:
         lines[field] = " ".join(typed.get((*field, issue), "-") for issue in shape_context.issues)
     return lines
 
 
-def _hint(step: fields.Step, shape_context: ShapeContext) -> str:
+def _hint(step: fields.FormQuestion, shape_context: ShapeContext) -> str:
     """What kind of answer is expected of a person at a form."""
     several = step.field.kind in ("choices", "turns")
     expected = fields.typed_hint(step, shape_context) or ("choose one or more" if several else "choose one")
@@ -100,11 +100,11 @@ def _hint(step: fields.Step, shape_context: ShapeContext) -> str:
     return f"{expected}; leave it empty for none" if step.may_be_empty else expected
 
 
-def _problem(step: fields.Step, shape_context: ShapeContext, typed: Mapping[fields.Place, str]) -> str:
+def _problem(step: fields.FormQuestion, shape_context: ShapeContext, typed: Mapping[fields.FieldPath, str]) -> str:
     """What is wrong with an answer; empty where it can be taken, or where none is needed."""
-    if step.place not in typed and step.default is not None:
+    if step.field_path not in typed and step.default is not None:
         return ""
-    text = typed.get(step.place, "")
+    text = typed.get(step.field_path, "")
     try:
         fields.read(step, shape_context, text)
     except BadReply as error:
@@ -112,12 +112,12 @@ def _problem(step: fields.Step, shape_context: ShapeContext, typed: Mapping[fiel
     return ""
 
 
-def value(shape: Shape, shape_context: ShapeContext, typed: Mapping[fields.Place, str]) -> dict[str, Any] | None:
+def value(shape: Shape, shape_context: ShapeContext, typed: Mapping[fields.FieldPath, str]) -> dict[str, Any] | None:
     """The structured value that was typed; None while something is missing."""
     return fields.value(shape, shape_context, fields.completed(shape, shape_context, _in_lines(typed, shape_context)))
 
 
-def entered(sent: Mapping[str, str]) -> dict[fields.Place, str]:
+def entered(sent: Mapping[str, str]) -> dict[fields.FieldPath, str]:
     """What was typed, by the places of its fields. An empty field counts as not answered."""
     named = {name: text for name, text in sent.items() if name.startswith(_PREFIX) and text.strip()}
     return {tuple(name.removeprefix(_PREFIX).split("/")): text for name, text in named.items()}

@@ -145,8 +145,8 @@ class Reviews:
         nothing = {("why",): ""} if problems else {}  # an empty reason is a problem too
         typed, format = nothing | form_fields.entered(sent), form.debate.format
 
-        def worded(step: fields.Step) -> tuple[str, str]:
-            wording = reviews.worded(form, step.place, step.about)
+        def worded(step: fields.FormQuestion) -> tuple[str, str]:
+            wording = reviews.worded(form, step.field_path, step.about)
             return wording.text, wording.help
 
         return self._page(
@@ -166,7 +166,7 @@ class Reviews:
 
     def _page(self, request: Request, case: ReviewedDebate, step: str, code: int = 200, **values: Any) -> Response:
         debate, here = case.form.debate, request.url.path
-        format, setup = debate.format, debate.opened.settings
+        format, settings = debate.format, debate.opened.settings
         name = values.get("name", "")
         return html_response(
             "review.html.j2",
@@ -176,8 +176,8 @@ class Reviews:
             own_query=own_query(self._tokens, case.entries[0].hash, name) if name else "",
             form_token=request.path_params["token"],
             texts=reviews.review_texts(),
-            topic=setup.topic,
-            positions=[(side, format.name_of(side), setup.positions[side]) for side in case.form.sides],
+            topic=settings.topic,
+            positions=[(side, format.name_of(side), settings.positions[side]) for side in case.form.sides],
             draft=f"review {case.digest[:16]} {name}",
             **{"sent": {}, "problems": [], **values},
         )

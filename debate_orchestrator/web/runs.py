@@ -16,15 +16,15 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from debate_orchestrator.core import rapporteur, schedule
-from debate_orchestrator.core.events import QUESTION, Event, QuestionAsked
+from debate_orchestrator.core.events import MAX_QUESTION_LENGTH, Event, QuestionAsked
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import MIRRORED, Turn
 from debate_orchestrator.core.private_text import PrivateFilter
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.api import find_risks
 from debate_orchestrator.engine.debate import (
-    Agree,
     OpenDebate,
+    RequireConsent,
     continue_debate,
     drive,
     finish,
@@ -82,7 +82,7 @@ class Writing:
     def __init__(self, debate: DebateState, turn: Turn):
         self.turn, self.heading = turn, debate.format.heading_of(turn)
         self.side = blocks.side(debate, turn)
-        self._filter = PrivateFilter(debate.format.private, known=debate.knows_marks)
+        self._filter = PrivateFilter(debate.format.private, known=debate.knows_thinking_tags)
         self._public, self.shown, self.pieces = "", "", list[str]()
 
     def take(self) -> int:
@@ -105,7 +105,7 @@ class Writing:
 NOT_WAITING = "This turn does not wait for a reply now. What was typed is kept in this browser."
 
 
-class Asking(NamedTuple):
+class AwaitedTurn(NamedTuple):
     """A turn that waits for a person."""
 
     debate: DebateState
@@ -120,7 +120,7 @@ class People:
     one_at_a_time = False
 
     def __init__(self) -> None:
-        self.asking: dict[str, Asking] = {}
+        self.asking: dict[str, AwaitedTurn] = {}
         """By turn id, the turns that wait for their person."""
         self.audience = Audience()
         """Those who look at the page of a seat: told only that something has changed."""
@@ -130,7 +130,7 @@ class People:
         """The reply that is handed in for a turn. Raises Paused where the debate is paused before."""
         if self._left:
             raise _paused(turn.id)
-        asking = Asking(debate, turn, brief, asyncio.get_running_loop().create_future())
+        asking = AwaitedTurn(debate, turn, brief, asyncio.get_running_loop().create_future())
         self.asking[turn.id] = asking
         self.audience.tell("change", {})
         try:
@@ -157,12 +157,12 @@ class People:
         self.audience.tell("change", {})
         self.audience.close()
 
-    def of(self, seat: str) -> Asking | None:
+    def of(self, seat: str) -> AwaitedTurn | None:
         """The turn that waits for the person of a seat; None where none does."""
         waiting = (asking for asking in self.asking.values() if not asking.reply.done())
         return next((asking for asking in waiting if asking.turn.seat.removesuffix(MIRRORED) == seat), None)
 
-    async def hand_in(self, asking: Asking, text: str) -> None:
+    async def hand_in(self, asking: AwaitedTurn, text: str) -> None:
         """Takes a reply. Raises BadReply with what is wrong with it, or where the turn no longer waits for one."""
         if problems := await asyncio.to_thread(reply_problems, *asking[:3], text):
             raise BadReply(problems)
@@ -179,7 +179,7 @@ class Run:
     """A debate that runs in this process. It ends when nothing is left that can be asked from here, when it is paused,
     or when a provider fails; `problems` then says why."""
 
-    def __init__(self, path: str, people: People, explain: Explain, agree: Agree = ignore):
+    def __init__(self, path: str, people: People, explain: Explain, agree: RequireConsent = ignore):
         self.path, self.people, self.audience = path, people, Audience()
         self.problems: list[str] = []
         self.failure: Exception | None = None
@@ -224,7 +224,7 @@ class Run:
         self.debate.record(event, self._on_event)
         self.debate.journal.sync()
 
-    def first(self) -> list[bytes]:
+    def messages_so_far(self) -> list[bytes]:
         """How things stand, for a viewer who comes now."""
         if self.current is None:
             return []
@@ -344,7 +344,7 @@ class Runs:
         run = self._runs.get(path)
         return run if run is not None and run.running else None
 
-    def start(self, path: str, agree: Agree = ignore) -> Run:
+    def start(self, path: str, agree: RequireConsent = ignore) -> Run:
         """Goes on with a debate, unless it runs already. `agree` is asked about the risks of its journal as it is when
         it is opened; one that this program has just written does what the user has agreed to."""
         if (run := self.running(path)) is None:
@@ -403,12 +403,12 @@ def question(debate: DebateState, text: str, to: str) -> Event:
     try:
         return QuestionAsked(question=text, to=(to,) if to else hearers)
     except ValidationError:
-        raise BadSettings(f"question: it must have 1 to {QUESTION:,} characters.") from None
+        raise BadSettings(f"question: it must have 1 to {MAX_QUESTION_LENGTH:,} characters.") from None
 
 
 def remember(journals: Iterable[str]) -> None:
     """Notes the journals of the debates that run now. Where that can't be written, the user goes on with each."""
-    if (record := _record()) is None:
+    if (record := _trusted_file()) is None:
         return
     with suppress(OSError, BadFile):
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -417,7 +417,7 @@ def remember(journals: Iterable[str]) -> None:
 
 def remembered() -> list[str]:
     """The journals that were noted, as far as they are debates of this folder that can go on without consent."""
-    record = _record()
+    record = _trusted_file()
     try:
         noted = json.loads(record.read_text(encoding="utf-8")) if record else []
     except (OSError, ValueError):
@@ -433,7 +433,7 @@ def _without_risks(path: str) -> bool:
         return False
 
 
-def _record() -> Path | None:
+def _trusted_file() -> Path | None:
     kept = state_folder()
     named = hashlib.sha256(os.fsencode(os.path.realpath(os.curdir))).hexdigest()[:32]
     return kept / "serve" / f"{named}.json" if kept else None

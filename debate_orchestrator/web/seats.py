@@ -27,7 +27,7 @@ from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import Tokens, same
 from debate_orchestrator.web.live import AGAIN, EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, report_page
-from debate_orchestrator.web.runs import NOT_WAITING, Asking, People, Run, Runs
+from debate_orchestrator.web.runs import NOT_WAITING, AwaitedTurn, People, Run, Runs
 
 
 class Visit(NamedTuple):
@@ -36,7 +36,7 @@ class Visit(NamedTuple):
     request: Request
     state: DebateState
     run: Run | None
-    asking: Asking | None
+    asking: AwaitedTurn | None
     """The turn that waits for the person."""
 
 
@@ -89,7 +89,7 @@ class Seats:
                 return await self._page(visit, {}, [NOT_WAITING], late=_written(sent))
             return await self._take(visit, run.people, asking, sent)
 
-    async def _take(self, visit: Visit, people: People, asking: Asking, sent: Mapping[str, str]) -> Response:
+    async def _take(self, visit: Visit, people: People, asking: AwaitedTurn, sent: Mapping[str, str]) -> Response:
         """Takes a reply, or shows what is wrong with it and what it does."""
         speech = asking.debate.shape(asking.turn) is None
         text = sent.get("text", "") if speech else await asyncio.to_thread(_reply_text, asking, sent)
@@ -207,7 +207,7 @@ def _standing(debate: DebateState) -> str:
     return f"{where}{debate.due[0].phase.title}: it is the turn of {' and '.join(names)}."
 
 
-def _task(asking: Asking) -> str:
+def _task(asking: AwaitedTurn) -> str:
     """What the turn asks for, as HTML, without what is written for models alone."""
     parsed = brief_pieces.pieces(asking.brief, asking.debate.opened.nonce)
     short = asking.debate.shape(asking.turn) is None
@@ -215,7 +215,7 @@ def _task(asking: Asking) -> str:
     return html.speech(re.sub(r"(?m)^# Your task.*$", "", "\n\n".join(tasks)).strip()).html
 
 
-def _questions(asking: Asking, sent: Mapping[str, str], *, checked: bool) -> list[ReplyField]:
+def _questions(asking: AwaitedTurn, sent: Mapping[str, str], *, checked: bool) -> list[ReplyField]:
     """The fields of a structured reply, as far as they are known from what was `sent`."""
     debate, turn = asking.debate, asking.turn
     shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
@@ -224,7 +224,7 @@ def _questions(asking: Asking, sent: Mapping[str, str], *, checked: bool) -> lis
     return form_fields.questions(shape, shape_context, debate.format, typed, checked=checked, computed=computed)
 
 
-def _reply_text(asking: Asking, sent: Mapping[str, str]) -> str | None:
+def _reply_text(asking: AwaitedTurn, sent: Mapping[str, str]) -> str | None:
     """The structured reply that was entered, as JSON; None while something is missing."""
     shape, shape_context = asking.debate.shape(asking.turn) or {}, schedule.shape_context(asking.debate, asking.turn)
     typed = form_fields.entered(sent)

@@ -107,7 +107,9 @@ def debated(
                 text = ballot(brief(debate, turn).messages[0].parts, biases[number], draw)
             else:
                 text = f"quality={quality[turn.seat]} " + "word " * (words[turn.seat] - 1)
-            debate = apply(debate, replies.parse_reply(debate, turn, Reply(text=text, brief="", by="host"), None))
+            debate = apply(
+                debate, replies.parse_reply(debate, turn, Reply(text=text, brief_digest="", by="host"), None)
+            )
     return debate
 
 

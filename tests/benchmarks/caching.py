@@ -31,7 +31,7 @@ from messages_cache import Cache, Counted, tokens
 from reply_codes import coded
 
 from debate_orchestrator.core.events import Event, Opened, Reply
-from debate_orchestrator.core.phases import Turn, judges
+from debate_orchestrator.core.phases import Turn, judge_seats
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
 from debate_orchestrator.formats import loader
@@ -40,7 +40,7 @@ from debate_orchestrator.providers import pricing, rehearse
 from debate_orchestrator.providers.anthropic import options_of, request
 from debate_orchestrator.providers.caching import cache_plans, placed_marks
 from debate_orchestrator.providers.options import Refusals
-from debate_orchestrator.providers.provider import Piece
+from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.storage.journal import Entry, JournalWriter
 
@@ -106,7 +106,7 @@ class Counting:
         self.name, self._current, self._cache, self._sent, self._words = spec, current, cache, sent, words
         self._plans = cache_plans(current.state)
 
-    async def reply(self, brief: Brief, on_text: Piece) -> Reply:
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         plan, debate = self._plans[brief.turn], self._current.state
         marked = placed_marks(plan, debate, sum(len(message.parts) for message in brief.messages))
         base, options = request(brief, self.name, marked, hour=plan.hour), options_of(brief, self.name)
@@ -118,7 +118,7 @@ class Counting:
         await asyncio.sleep(FIRST)
         on_text("")
         await asyncio.sleep(PER_TOKEN * tokens(text))
-        return Reply(text=text, brief=brief.digest, by=self.name)
+        return Reply(text=text, brief_digest=brief.digest, by=self.name)
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -154,7 +154,7 @@ def simulated(first: Opened, words: int | None = WORDS) -> list[Sent]:
     fillers = {spec: Counting(spec, current, cache, sent, words) for specs in first.cast.values() for spec in specs}
     seats = {seat: fillers[first.cast[seat][0]] for seat in ("a", "b")}
     panel = first.cast["judge"]
-    seats |= {seat: fillers[spec] for seat, spec in zip(judges(len(panel)), panel, strict=True)}
+    seats |= {seat: fillers[spec] for seat, spec in zip(judge_seats(len(panel)), panel, strict=True)}
     with asyncio.Runner(loop_factory=Leap) as runner:
         done = runner.run(take_turns(Unwritten(first), current, seats))
     assert done.complete

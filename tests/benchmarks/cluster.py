@@ -44,7 +44,7 @@ async def appends(url: str, tournament: Tournament, debates: list[str]) -> int:
         exchange = Exchange(database, tournament)
         store = DatabaseJournals(database, exchange.id, await database.app.job_manager.register_worker())
         by_id = {debate.id: debate for debate in tournament.schedule}
-        reply = Reply(text="word " * 800, brief="0" * 64, by=contests.OPUS, called=True)
+        reply = Reply(text="word " * 800, brief_digest="0" * 64, by=contests.OPUS, called=True)
         event = CallFailed(turn="1.opening.a", by=contests.OPUS, problem="none", reply=reply)
         begun = asyncio.Barrier(len(debates))
 

@@ -86,7 +86,7 @@ def record(journal: Path) -> Record:
         return Record(0, 0, 0, complete=False)
     reading = read(journal)
     debate = fold(reading.events)
-    return Record(len(debate.replies), sum(map(len, debate.asked.values())), reading.torn, debate.complete)
+    return Record(len(debate.replies), sum(map(len, debate.briefs_sent.values())), reading.torn, debate.complete)
 
 
 def begun(journal: Path) -> bool:
@@ -115,7 +115,7 @@ def play(folder: Path, kills: int, chance: random.Random) -> Played:
                 now = record(journal)
                 gained = now.answers - before.answers
                 lost = len(server.requests) - requests - gained
-                done.append(Kill(lost, now.asked - before.asked - gained, now.torn))
+                done.append(Kill(lost, now.briefs_sent - before.briefs_sent - gained, now.torn))
             elif process.wait() == 0:
                 now = record(journal)
                 return Played(done, len(server.requests), now.answers, now.complete)

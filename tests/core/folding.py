@@ -60,7 +60,7 @@ def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **s
 
 
 def reply(text: str = "So it is.") -> Reply:
-    return Reply(text=text, brief="0" * 64, by="host")
+    return Reply(text=text, brief_digest="0" * 64, by="host")
 
 
 def spoke(turn: str, text: str = "So it is.") -> Spoke:
@@ -206,10 +206,10 @@ def state(debate: DebateState) -> dict[str, Any]:
         "stages": stages,
         "answers": dict(debate.replies),
         "spoiled": {turn: list(events) for turn, events in debate.rejected.items() if events},
-        "asked": {turn: list(events) for turn, events in debate.asked.items() if events},
+        "asked": {turn: list(events) for turn, events in debate.briefs_sent.items() if events},
         "notes": list(debate.notes),
         "heard": {turn.id: [heard.id for heard in schedule.heard(debate, turn)] for turn in turns},
-        "findings": [tally.finding(debate, n) for n in range(1, debate.rounds + 1)],
+        "findings": [tally.convergence_finding(debate, n) for n in range(1, debate.rounds + 1)],
         "persisted": tally.persisted(debate),
         "conceded": tally.conceded(debate),
         "advice": {

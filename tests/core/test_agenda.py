@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import Asked, BudgetChanged, EndedEarly, Event, QuestionAsked, Recording
+from debate_orchestrator.core.events import BriefSent, BudgetChanged, EndedEarly, Event, QuestionAsked, Recording
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Phase
 from debate_orchestrator.core.state import DebateState
@@ -29,8 +29,8 @@ def put(debate: DebateState, turn: str) -> list[tuple[str, bool]]:
     return [(one.text, one.new) for one in schedule.questions_put_to(debate, schedule.turn(debate, turn))]
 
 
-def asked(turn: str) -> Asked:
-    return Asked(turn=turn, brief="0" * 64, by="host")
+def asked(turn: str) -> BriefSent:
+    return BriefSent(turn=turn, brief_digest="0" * 64, by="host")
 
 
 def test_questions_add_up() -> None:
@@ -114,7 +114,7 @@ def test_convergence_is_not_answered_after_an_early_end() -> None:
     debate = debated(3, 1, {"1.verdict.judge": converging()}, until="1.divergence.a")
     debate = apply(debate, CLOSED)
     assert [turn.id for turn in debate.due] == ["final.verdict.judge"]
-    assert tally.finding(debate, 1).detected and not tally.intervened(debate, 1)
+    assert tally.convergence_finding(debate, 1).detected and not tally.intervened(debate, 1)
 
 
 def test_a_second_early_end_changes_nothing() -> None:
@@ -209,7 +209,11 @@ def test_an_old_intervention_takes_place_whatever_is_found_now() -> None:
 
     assert debate.complete
     assert [turn for turn in ids(debate) if "divergence" in turn] == ["1.divergence.b"]
-    assert (tally.intervened(debate, 1), tally.diverging_sides(debate, 1), tally.finding(debate, 1).detected) == (
+    assert (
+        tally.intervened(debate, 1),
+        tally.diverging_sides(debate, 1),
+        tally.convergence_finding(debate, 1).detected,
+    ) == (
         True,
         ("b",),
         False,
@@ -222,7 +226,7 @@ def test_a_new_finding_calls_no_side_to_speak() -> None:
 
     assert debate.complete
     assert not [turn for turn in ids(debate) if "divergence" in turn]
-    assert tally.finding(debate, 1).sides == ("a",)
+    assert tally.convergence_finding(debate, 1).sides == ("a",)
 
 
 def test_a_new_finding_after_an_old_intervention_is_flagged() -> None:

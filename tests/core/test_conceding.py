@@ -374,9 +374,13 @@ def test_a_speech_that_was_cut_has_no_last_line() -> None:
     """Where a limit of tokens cut the reply, it is not known what would have followed the line."""
     debate = fold([opened()])
     for line in (CONCEDE, DECLINE):
-        event = parse_reply(debate, debate.due[0], Reply(text=f"So.\n\n{line}", brief="0", by="x", ended="cut"), None)
+        event = parse_reply(
+            debate, debate.due[0], Reply(text=f"So.\n\n{line}", brief_digest="0", by="x", ended="cut"), None
+        )
         assert not isinstance(event, Declined), line
-    debate = apply(debate, event.model_copy(update={"reply": Reply(text=CONCEDE, brief="0", by="x", ended="cut")}))
+    debate = apply(
+        debate, event.model_copy(update={"reply": Reply(text=CONCEDE, brief_digest="0", by="x", ended="cut")})
+    )
     assert tally.conceded(debate) is None
 
 

@@ -27,7 +27,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import Asked, CallFailed, Event, Noted
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Noted
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.util.errors import OutOfTurn
 
@@ -69,7 +69,7 @@ def test_out_of_turn_changes_nothing() -> None:
         for make in [spoke, declined, spoiled, lambda turn: voted(turn, {}), None]:
             debate = fold([opened()])
             before = state(debate)
-            event = make(turn) if callable(make) else Asked(turn=turn, brief="0", by="host")
+            event = make(turn) if callable(make) else BriefSent(turn=turn, brief_digest="0", by="host")
             with pytest.raises(OutOfTurn, match=r"Due now: 1\.opening\.a"):
                 debate = apply(debate, event)
             assert before == state(debate), (turn, make)
@@ -146,9 +146,9 @@ def test_folding_a_prefix_then_the_rest(cut: int) -> None:
 def test_asking_settles_nothing() -> None:
     """An intent is kept as often as it comes, and the turn stays due; once answered it can't be asked for."""
     debate = fold([opened()])
-    asked = Asked(turn="1.opening.a", brief="0", by="host")
+    asked = BriefSent(turn="1.opening.a", brief_digest="0", by="host")
     debate = apply(apply(debate, asked), asked)
-    assert (["1.opening.a"], (asked, asked)) == ([turn.id for turn in debate.due], debate.asked["1.opening.a"])
+    assert (["1.opening.a"], (asked, asked)) == ([turn.id for turn in debate.due], debate.briefs_sent["1.opening.a"])
     debate = apply(debate, spoke("1.opening.a"))
     with pytest.raises(OutOfTurn):
         debate = apply(debate, asked)
@@ -284,7 +284,7 @@ def test_a_debater_is_never_absent() -> None:
 def test_the_same_rejected_reply_twice_is_harmless(between: int) -> None:
     """A rejected reply that comes again changes nothing, however many others came since."""
     turn = "1.opening.a"
-    asked = Asked(turn=turn, brief="0" * 64, by="host")
+    asked = BriefSent(turn=turn, brief_digest="0" * 64, by="host")
     failed = CallFailed(turn=turn, by="host", problem="no answer")
     replies = [spoiled(turn, f"no JSON, {n}") for n in range(between + 1)]
     debate = fold([opened(), asked, failed, asked, *replies])

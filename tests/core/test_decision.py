@@ -157,13 +157,13 @@ def test_a_dry_debate_ends_after_its_round(dry: tuple[bool, ...], rounds: int) -
     debate, played = play(fold([opened(3, len(dry), until_dry=True)]), script)
     assert {turn.round for turn in debate.turns.values() if turn.round} == set(range(1, rounds + 1))
     assert debate.complete and played[-1][0].startswith("final.dissent")
-    assert (schedule.dry_after(debate) or "")[:1] == ("1" if rounds == 1 else "")
+    assert (schedule.no_new_ground_after(debate) or "")[:1] == ("1" if rounds == 1 else "")
 
 
 def test_without_until_dry_all_rounds_are_played() -> None:
     """A judge's finding that the debate is dry ends nothing unless the setup says so."""
     debate = play(fold([opened(2, issues=True)]), {**ISSUES, "1.verdict.judge": {"dry": True}})[0]
-    assert tally.dry(debate, 1) and "2.verdict.judge" in debate.replies
+    assert tally.finds_no_new_ground(debate, 1) and "2.verdict.judge" in debate.replies
 
 
 @for_each(

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from debate_orchestrator.core.costs import SETUP, CostLine, Costs, costs_of
 from debate_orchestrator.core.events import (
     EVENT,
-    Asked,
+    BriefSent,
     BudgetChanged,
     CallFailed,
     Context,
@@ -35,12 +35,17 @@ from debate_orchestrator.core.state import DebateState
 
 TURN = "1.opening.a"
 FULL = Reply(
-    text="“So” \x1b[1m\u202e\n```\n", brief="0" * 64, by="x:y", model="y-1", usage=Usage(fresh=1, output=2), stop="end"
+    text="“So” \x1b[1m\u202e\n```\n",
+    brief_digest="0" * 64,
+    by="x:y",
+    model="y-1",
+    usage=Usage(fresh=1, output=2),
+    stop="end",
 )
 EVENTS: list[Event] = [
     opened(),
     opened(8, 3, first="b", feedback=False, context=(Context(name="n", text="t"),), sources={"topic": "user"}),
-    Asked(turn=TURN, brief="0" * 64, by="host"),
+    BriefSent(turn=TURN, brief_digest="0" * 64, by="host"),
     spoke(TURN).model_copy(update={"reply": FULL}),
     declined(TURN),
     voted("1.verdict.judge", {"scores": {"a": {"x": 7.5}}, "conceded": None, "deep": [[{"k": [1, True]}]]}),
@@ -158,7 +163,7 @@ def test_what_came_to_nothing_is_paid_for_too() -> None:
 
 def test_a_call_without_an_outcome_is_of_unknown_price() -> None:
     """A call that went silent, and one that was under way when all stopped, may have been billed."""
-    asked = Asked(turn="1.opening.a", brief="0", by=BY, called=True)
+    asked = BriefSent(turn="1.opening.a", brief_digest="0", by=BY, called=True)
     silent = CallFailed(turn="1.opening.a", by=BY, problem="silence", wait=1.0, maybe_billed=True)
     total = costs_of(debate(asked, silent, asked)).total
 

@@ -27,7 +27,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Asked, EndedEarly, QuestionAsked, Reopened
+from debate_orchestrator.core.events import BriefSent, EndedEarly, QuestionAsked, Reopened
 from debate_orchestrator.core.fold import MAX_REOPENED, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
@@ -38,14 +38,14 @@ CHOICES = ["plain", "plain", "plain", "asked", "raised", "closed", "concede", "d
 
 
 def test_a_state_is_read_only() -> None:
-    """No mapping of a state or of its plan can be changed, nor a sequence in one, folded or applied."""
+    """No mapping of a state or of its layout can be changed, nor a sequence in one, folded or applied."""
     opening, *rest = record(1, 2)
     debate = fold([opening])
     for event in rest:
         debate = apply(debate, event)
 
     for state in (debate, fold([opening, *rest])):
-        held = [getattr(part, field.name) for part in (state, state.plan) for field in fields(part)]
+        held = [getattr(part, field.name) for part in (state, state.layout) for field in fields(part)]
         nested = [value for mapping in held if isinstance(mapping, Mapping) for value in mapping.values()]
         assert len(held) > 20 and nested
         assert [value for value in (*held, *nested) if isinstance(value, dict | list | set)] == []
@@ -86,7 +86,7 @@ def test_reopening_takes_little_work() -> None:
 def turned(debate: DebateState, choice: str, turn: Any) -> list[Any]:
     """What happens in a turn that is due, by choice."""
     if choice == "asked":
-        return [Asked(turn=turn.id, brief="0" * 64, by="host")]
+        return [BriefSent(turn=turn.id, brief_digest="0" * 64, by="host")]
     if choice == "raised":
         return [QuestionAsked(question="Why?", to=("a", "judge"))]
     if choice == "closed":
@@ -119,7 +119,7 @@ def test_events_one_by_one_are_the_events_folded(data: st.DataObject, name: str)
         folded = fold(taken)
         assert folded == debate and hash(folded) == hash(debate)
         assert announcements(folded) == announcements(debate)
-        if len(debate.questions) + len(debate.asked) > 6:
+        if len(debate.questions) + len(debate.briefs_sent) > 6:
             break
 
 

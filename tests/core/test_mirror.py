@@ -107,7 +107,11 @@ def test_nothing_counts_before_both_are_there() -> None:
         [],
         None,
     )
-    assert (tally.ballots(debate, 1), tally.finding(debate, 1).detected, tally.flips(debate)) == ([], False, (0, 0))
+    assert (tally.ballots(debate, 1), tally.convergence_finding(debate, 1).detected, tally.flips(debate)) == (
+        [],
+        False,
+        (0, 0),
+    )
     with pytest.raises(OutOfTurn):
         schedule.turn(debate, "2.constructive.a")
 
@@ -188,7 +192,7 @@ def test_findings_and_advice_are_of_straight_ballots() -> None:
     told = {"feedback": {"a": "Straight to A.", "b": "Straight to B."}}
     other = converging("a") | {"conceded": "b", "feedback": {"a": "Mirrored.", "b": "Mirrored."}}
     debate = mirrored(2, script={"1.verdict.judge": told, "1.verdict.judge.mirrored": other})
-    assert (tally.finding(debate, 1).detected, tally.conceded_in(debate, 1), tally.conceded(debate)) == (
+    assert (tally.convergence_finding(debate, 1).detected, tally.conceded_in(debate, 1), tally.conceded(debate)) == (
         False,
         None,
         None,

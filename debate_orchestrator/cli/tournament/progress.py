@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.core.events import Asked, CallFailed, Event, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, ReplyEvent
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun
 from debate_orchestrator.util.numbers import plural
@@ -50,7 +50,7 @@ class Progress:
                 self.completed += 1
                 self.last.append((debate, debate_status))
             return
-        if isinstance(event, Asked):
+        if isinstance(event, BriefSent):
             self.in_flight += 1
             self.calls += 1
             self._asked.append(time.monotonic())

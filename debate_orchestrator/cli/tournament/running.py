@@ -270,7 +270,7 @@ def _print_event(debate: ScheduledDebate, debate_status: DebateStatus, event: Ev
 
 def _write_reports(run: TournamentRun, *, quiet: bool) -> None:
     """Writes the report and the page of every complete debate that has none."""
-    from debate_orchestrator.reports import forms
+    from debate_orchestrator.reports import report_files
     from debate_orchestrator.reports.model import build_report
     from debate_orchestrator.storage.journal import read
 
@@ -283,7 +283,9 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> None:
     if len(lacking) > 50 and not quiet:
         remark(f"Writing {len(lacking):,} reports; Ctrl-C leaves the rest, and `resume` writes them.")
     for files in lacking:
-        forms.write_both(build_report(read(files.journal).entries), files.report, files.page, lambda message: None)
+        report_files.write_both(
+            build_report(read(files.journal).entries), files.report, files.page, lambda message: None
+        )
 
 
 def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, *, interrupted: bool) -> int:

@@ -165,7 +165,7 @@ class Views:
         visitor = self._requests.mark(request.scope)
         run = self._site.runs.running(path)
         if run is not None:
-            return live.EventStream(run.audience, run.first, visitor)
+            return live.EventStream(run.audience, run.messages_so_far, visitor)
         audience = self._site.queue.audience(path)
         if audience is None:
             return live.EventStream(None, lambda: [live.message("over", {})], visitor)

@@ -22,70 +22,70 @@ from tellings import told as any_told
 
 from debate_orchestrator import __version__, render
 from debate_orchestrator.engine.transcript_file import parse
-from debate_orchestrator.reports import forms
-from debate_orchestrator.reports.forms import FORMS, SENTENCE, TRACES, ReportForm
+from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.report_files import FILE_TYPES, SENTENCE, TRACES, ReportFileType
 from debate_orchestrator.util.errors import BadFile
 
 
-@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 def test_what_is_written_is_known_again_as_a_report(ending: str, tmp_path: Path) -> None:
     """A report of every form begins as its form says, so that it can be written again over itself."""
     report, path = build_report(entries(played())), str(tmp_path / f"report{ending}")
-    assert forms.write(report, path) == path
+    assert report_files.write(report, path) == path
     first = Path(path).read_bytes()
-    assert first.startswith(forms.FORMS[ending].begins)
-    forms.write(report, path)
+    assert first.startswith(report_files.FILE_TYPES[ending].begins)
+    report_files.write(report, path)
     assert Path(path).read_bytes() == first
 
 
-@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 def test_a_file_that_is_no_report_stays(ending: str, tmp_path: Path) -> None:
     """What holds something else is refused and left as it is; an empty file is free."""
     path = tmp_path / f"notes{ending}"
     path.write_text("My notes of the year.\n", encoding="utf-8")
     with pytest.raises(BadFile, match="is not a report and is not overwritten"):
-        forms.write(build_report(entries(played())), str(path))
+        report_files.write(build_report(entries(played())), str(path))
     assert path.read_text(encoding="utf-8") == "My notes of the year.\n"
     path.write_text("", encoding="utf-8")
-    assert forms.checked_path(str(path)) == str(path)
+    assert report_files.checked_path(str(path)) == str(path)
 
 
 @pytest.mark.parametrize("name", ["report.docx", "report", ".md"])
 def test_another_ending_is_refused(name: str) -> None:
     """A file whose ending names no form of report is refused, with the endings that do."""
     with pytest.raises(BadFile, match=r"a file that ends in \.md"):
-        forms.checked_path(name)
+        report_files.checked_path(name)
 
 
-@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 def test_a_report_that_was_edited_is_kept(ending: str, tmp_path: Path) -> None:
     """A report whose bytes were changed since is put aside before it is written anew, each time under a free name."""
     told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
     for worse in ("worse", "dearer"):
-        forms.write(told, str(path), said.append)
+        report_files.write(told, str(path), said.append)
         path.write_text(
             path.read_text(encoding="utf-8").replace("Tabs are better", f"Tabs are {worse}"), encoding="utf-8"
         )
-    forms.write(told, str(path), said.append)
-    forms.write(told, str(path), said.append)
+    report_files.write(told, str(path), said.append)
+    report_files.write(told, str(path), said.append)
 
     assert "Tabs are worse" in (tmp_path / f"r.edited{ending}").read_text(encoding="utf-8")
     assert "Tabs are dearer" in (tmp_path / f"r.edited-2{ending}").read_text(encoding="utf-8")
     assert len(said) == 2 and said[0].endswith(f"kept as {tmp_path}/r.edited{ending}.")
-    assert path.read_bytes() == forms.rendered(told, ending).encode()
+    assert path.read_bytes() == report_files.rendered(told, ending).encode()
 
 
-@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 def test_a_report_without_its_seal_is_kept(ending: str, tmp_path: Path) -> None:
     """A report whose seal was removed, and a file that merely begins as one, are kept byte for byte."""
     told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
-    report = forms.rendered(told, ending).encode()
+    report = report_files.rendered(told, ending).encode()
     without = report.replace(b"Made by debate-orchestrator", b"My notes:").replace(b'  "digest": "', b'  "notes": "')
-    only_begun = forms.FORMS[ending].begins[0] + b"\n\nEverything here is my own work.\n"
+    only_begun = report_files.FILE_TYPES[ending].begins[0] + b"\n\nEverything here is my own work.\n"
     for theirs in (without, only_begun):
         path.write_bytes(theirs)
-        forms.write(told, str(path), said.append)
+        report_files.write(told, str(path), said.append)
 
     assert (tmp_path / f"r.edited{ending}").read_bytes() == without
     assert (tmp_path / f"r.edited-2{ending}").read_bytes() == only_begun
@@ -93,39 +93,39 @@ def test_a_report_without_its_seal_is_kept(ending: str, tmp_path: Path) -> None:
     assert [one.endswith(f"r.edited{n}{ending}.") for one, n in zip(said, ("", "-2"), strict=True)] == [True, True]
 
 
-@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 def test_a_link_in_a_reports_place_is_kept(ending: str, tmp_path: Path) -> None:
     """A link in a report's place is moved aside, and what it points to stays as it is, a real report too."""
     told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
-    other = forms.rendered(build_report(debated(rounds=1)), ending).encode()
+    other = report_files.rendered(build_report(debated(rounds=1)), ending).encode()
     (tmp_path / "archive").write_bytes(other)
     path.symlink_to("archive")
-    forms.write(told, str(path), said.append)
+    report_files.write(told, str(path), said.append)
 
     assert (tmp_path / "archive").read_bytes() == other
     assert (tmp_path / f"r.edited{ending}").readlink() == Path("archive")
-    assert not path.is_symlink() and path.read_bytes() == forms.rendered(told, ending).encode()
+    assert not path.is_symlink() and path.read_bytes() == report_files.rendered(told, ending).encode()
     assert len(said) == 1
 
 
-@pytest.mark.parametrize("ending", forms.FORMS)
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 def test_a_pipe_in_a_reports_place_is_refused(ending: str, tmp_path: Path) -> None:
     """A pipe is not waited for, and not replaced."""
     path = tmp_path / f"r{ending}"
     os.mkfifo(path)
     with pytest.raises(BadFile, match="a pipe"):
-        forms.write(build_report(debated()), str(path))
+        report_files.write(build_report(debated()), str(path))
     assert path.is_fifo()
 
 
 HEAD = "5ea1" * 16
-ENDINGS = list(forms.FORMS)
+ENDINGS = list(report_files.FILE_TYPES)
 
 
 def made(report: ReportModel, ending: str) -> bytes:
     """A report file of a journal whose head is `HEAD`."""
     journal = report.journal.model_copy(update={"head": HEAD})
-    return forms.rendered(report.model_copy(update={"journal": journal}), ending).encode()
+    return report_files.rendered(report.model_copy(update={"journal": journal}), ending).encode()
 
 
 @cache
@@ -138,7 +138,7 @@ def test_every_shape_has_a_checksum() -> None:
     for ending in ENDINGS:
         for shape in SHAPES:
             report = SHAPES[shape]()
-            found = forms.read_checksum(made(report, ending), ending)
+            found = report_files.read_checksum(made(report, ending), ending)
 
             assert found is not None and found.fits, shape
             assert (found.version, found.lines, found.schema, found.head) == (
@@ -168,7 +168,7 @@ def test_bytes_more_or_less_are_seen(ending: str, data: st.DataObject) -> None:
     more = data.draw(st.binary(min_size=1, max_size=30))
     less = data.draw(st.integers(1, 30))
     for changed in (file[:at] + more + file[at:], file[: max(0, at - less)] + file[at:]):
-        found = forms.read_checksum(changed, ending)
+        found = report_files.read_checksum(changed, ending)
         assert changed == file or not (found and found.fits)
 
 
@@ -178,21 +178,21 @@ def test_every_byte_of_the_checksum_counts(ending: str) -> None:
     for at in range(-330, 0):
         data = bytearray(whole(ending))
         data[at] ^= 1
-        found = forms.read_checksum(bytes(data), ending)
-        assert not found.fits if found else forms.has_traces(bytes(data), ending), at
+        found = report_files.read_checksum(bytes(data), ending)
+        assert not found.fits if found else report_files.has_traces(bytes(data), ending), at
 
 
 def must_have_its_own_checksum(deal: Deal) -> None:
     """The checksum of a report in which each speech ends with a forged one is the report's own."""
-    sentence, hand = forms.checksum_sentence(told(rounds=1)), deal.hand()
-    report = told(hostile(lambda: f"{hand()}\n\n---\n\n*{sentence}*", rounds=2), rounds=2, topic=forms.BLANK)
-    for ending in forms.FORMS:
-        found = forms.read_checksum(made(report, ending), ending)
+    sentence, hand = report_files.checksum_sentence(told(rounds=1)), deal.hand()
+    report = told(hostile(lambda: f"{hand()}\n\n---\n\n*{sentence}*", rounds=2), rounds=2, topic=report_files.BLANK)
+    for ending in report_files.FILE_TYPES:
+        found = report_files.read_checksum(made(report, ending), ending)
         assert found is not None and (found.fits, found.head) == (True, HEAD)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("deal", [Deal((forms.BLANK,)), *handfuls([f"sha256:{forms.BLANK}", *SAID])])
+@pytest.mark.parametrize("deal", [Deal((report_files.BLANK,)), *handfuls([f"sha256:{report_files.BLANK}", *SAID])])
 def test_a_speech_forges_no_checksum(deal: Deal) -> None:
     """Zeros, and checksums that a speaker writes, are speech: the report's own stands after them and fits."""
     hold(must_have_its_own_checksum, deal)
@@ -202,19 +202,23 @@ def test_other_files_have_none() -> None:
     """Other files have no checksum and no trace of one."""
     for other in [b"", b"# Debate Report\n\nold\n", b"{}\n", b"\x00\xff\n"]:
         for ending in ENDINGS:
-            assert forms.read_checksum(other, ending) is None and not forms.has_traces(other, ending), ending
-            assert forms.without_checksum(other, ending) == other, ending
+            assert report_files.read_checksum(other, ending) is None and not report_files.has_traces(other, ending), (
+                ending
+            )
+            assert report_files.without_checksum(other, ending) == other, ending
 
 
 def test_a_transcript_is_read_back_without_its_checksum() -> None:
     """The checksum is no speech: a transcript gives back the same speeches with and without it."""
     for name in ("conversation", "adversarial"):
         data = made(any_told(name, rounds=2), ".md")
-        bare = forms.without_checksum(data, ".md")
+        bare = report_files.without_checksum(data, ".md")
         assert data != bare and parse(data.decode(), "talk.md") == parse(bare.decode(), "talk.md")
 
 
-FORM = ReportForm("text", "toy_form", (b"DEBATE: ",), re.compile(rf"\n{SENTENCE}\n\Z".encode()), TRACES, ("\n", "\n"))
+FORM = ReportFileType(
+    "text", "toy_report_file", (b"DEBATE: ",), re.compile(rf"\n{SENTENCE}\n\Z".encode()), TRACES, ("\n", "\n")
+)
 JOURNAL = "report.journal.jsonl"
 
 
@@ -222,7 +226,7 @@ JOURNAL = "report.journal.jsonl"
 def finished(debate: Run, answers: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A finished debate, and the toy form among the others."""
     lay_here(debate)
-    monkeypatch.setitem(FORMS, ".txt", FORM)
+    monkeypatch.setitem(FILE_TYPES, ".txt", FORM)
     return debate
 
 

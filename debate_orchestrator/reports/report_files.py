@@ -57,7 +57,7 @@ TRACES = (
 """What is left of a sentence that was damaged in one place."""
 
 
-class ReportForm(NamedTuple):
+class ReportFileType(NamedTuple):
     """One form of report."""
 
     name: str
@@ -76,8 +76,8 @@ class ReportForm(NamedTuple):
     """What the sentence is put before, the last of its kind; empty for the end of the text."""
 
 
-FORMS = {
-    ".md": ReportForm(
+FILE_TYPES = {
+    ".md": ReportFileType(
         "markdown",
         "debate_orchestrator.reports.markdown",
         (b"# Debate Report", b"# Debate Transcript"),
@@ -85,7 +85,7 @@ FORMS = {
         TRACES,
         ("\n---\n\n*", "*\n"),
     ),
-    ".html": ReportForm(
+    ".html": ReportFileType(
         "html",
         "debate_orchestrator.reports.html.page",
         (b'<!doctype html>\n<html lang="en" class="debate-report">',),
@@ -94,7 +94,7 @@ FORMS = {
         ('<p class="checksum">', "</p>\n"),
         before="</footer>",
     ),
-    ".json": ReportForm(
+    ".json": ReportFileType(
         "json",
         "debate_orchestrator.reports.json",
         (b'{\n  "schema": 2,\n  "document": "debate report",\n',),
@@ -151,7 +151,7 @@ def read_checksum(data: bytes, ending: str) -> Checksum | None:
 
 
 def _place(data: bytes, ending: str) -> re.Match[bytes] | None:
-    return FORMS[ending].checksum.search(data)
+    return FILE_TYPES[ending].checksum.search(data)
 
 
 def without_checksum(data: bytes, ending: str) -> bytes:
@@ -176,12 +176,12 @@ def by_version(data: bytes, ending: str, version: str) -> bytes:
 
 def has_traces(data: bytes, ending: str) -> bool:
     """Whether anything is left of a checksum, though it can't be read any more."""
-    return any(trace in data for trace in FORMS[ending].traces)
+    return any(trace in data for trace in FILE_TYPES[ending].traces)
 
 
 def rendered(report: ReportModel, ending: str) -> str:
     """A report in the form of that ending, with its checksum where the form has it."""
-    form = FORMS[ending]
+    form = FILE_TYPES[ending]
     text: str = importlib.import_module(form.module).render(report)
     if form.around is not None:
         at = text.rfind(form.before) if form.before else len(text)
@@ -219,7 +219,7 @@ def write_both(report: ReportModel, path: str, page: str, tell: Tell = ignore) -
 
 def checked_path(path: str) -> str:
     """`path`, if a report may be written there; else BadFile, as from `write`."""
-    form = FORMS.get(os.path.splitext(path)[1])
+    form = FILE_TYPES.get(os.path.splitext(path)[1])
     if form is None:
         raise BadFile(f"A report can't be written to {short_repr(path)}.", hint=f"a file that ends in {endings()}")
     try:
@@ -233,7 +233,7 @@ def checked_path(path: str) -> str:
 
 def endings() -> str:
     """The endings of reports in words: `.md, .html or .json`."""
-    *others, last = FORMS
+    *others, last = FILE_TYPES
     return f"{', '.join(others)} or {last}"
 
 
@@ -284,7 +284,7 @@ def reports_beside(report: str) -> list[str]:
     """The reports beside a journal: `report` and those that differ from it in their ending alone. A file that was never
     a report is not among them, though it has the name of one."""
     stem = os.path.splitext(report)[0]
-    return [path for path in (f"{stem}{ending}" for ending in FORMS) if _was_a_report(path)]
+    return [path for path in (f"{stem}{ending}" for ending in FILE_TYPES) if _was_a_report(path)]
 
 
 def _was_a_report(path: str) -> bool:
@@ -293,14 +293,14 @@ def _was_a_report(path: str) -> bool:
     except OSError:
         return os.path.lexists(path)
     ending = os.path.splitext(path)[1]
-    return data.startswith(FORMS[ending].begins) or has_traces(data, ending)
+    return data.startswith(FILE_TYPES[ending].begins) or has_traces(data, ending)
 
 
 def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
     """These reports, each with its bytes. BadFile with every path that is not a report's or can't be read."""
     problems, files = list[str](), list[tuple[str, bytes]]()
     for path in paths:
-        if os.path.splitext(path)[1] not in FORMS:
+        if os.path.splitext(path)[1] not in FILE_TYPES:
             problems.append(with_hint(f"{short_repr(path)} is not a report.", f"a file that ends in {endings()}"))
             continue
         try:
@@ -354,7 +354,7 @@ def integrity(path: str, data: bytes) -> str:
 def _without_checksum(path: str, data: bytes, renderings: list[bytes]) -> Verification:
     """A report without a checksum that can be read."""
     ending = os.path.splitext(path)[1]
-    if FORMS[ending].around is not None and data in [without_checksum(text, ending) for text in renderings]:
+    if FILE_TYPES[ending].around is not None and data in [without_checksum(text, ending) for text in renderings]:
         return Verification(path, "no checksum", "same", "has no checksum, and says what this journal says.")
     if has_traces(data, ending):
         text = "changed after it was written: its checksum is damaged, or is not where it was put."
