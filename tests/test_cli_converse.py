@@ -74,7 +74,7 @@ class TestAtATerminal:
         ran, _ = person("--answers", ".debate-setup.yaml", keys=(*SETUP[2:], "yes"))
 
         assert left.code == 130
-        assert "debate: setup left; your answers are in .debate-setup.yaml" in left.err
+        assert "debate: You left the setup. Your answers are in .debate-setup.yaml" in left.err
         assert "`debate --answers .debate-setup.yaml`" in left.err
         assert ran.code == 0, ran.err
 

@@ -172,7 +172,7 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
     assert [brief.turn for brief in judge.briefs] == ["final.verdict.judge", "final.dissent.judge"]
     verdict = tally.verdict(fold(read(tmp_path / "j").events))
     assert verdict is not None and verdict.winner == "a"
-    with pytest.raises(OutOfTurn, match="Only a debate that is undecided"):
+    with pytest.raises(OutOfTurn, match="nothing is missing from it"):
         check_event(debate, Reopened())
 
 
