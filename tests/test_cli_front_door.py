@@ -314,7 +314,7 @@ def test_a_report_without_its_journal(debate: Run, here: Path) -> None:
     """What can be checked is the journal, so a report that stands alone is told where that is looked for."""
     Path("moved.md").write_text("# Debate Report\n", encoding="utf-8")
     ran = debate("check", "moved.md")
-    assert ran.code == 2 and "its journal moved.journal.jsonl is not beside it" in ran.err
+    assert ran.code == 2 and "would be moved.journal.jsonl, which is not there" in ran.err
 
 
 @pytest.mark.parametrize("verb", [["run"], ["tournament", "run", "spec.yaml", "--to", "t"]], ids=" ".join)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import BudgetChanged, Reassigned, RetryForChanged
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.storage import files
 from debate_orchestrator.storage.journal import read
 
 J = "r.journal.jsonl"
@@ -167,6 +169,18 @@ def test_another_model_can_take_over(debate: Run, server: Server) -> None:
     assert "claude-opus-5" in Path("r.md").read_text(encoding="utf-8")
 
 
+def test_going_on_without_a_key(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that is missing is told of before anything is written, and the journal stays as it is."""
+    server.problem = lambda request, n: {"status": 404}
+    debate("run", *SETUP, "--rounds=1")
+    before = Path(J).read_bytes()
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    ran = debate("resume", J, "--judge=anthropic:claude-opus-5")
+
+    assert ran.code == 2 and "needs a key" in ran.err
+    assert Path(J).read_bytes() == before
+
+
 def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With stand-ins no model is called: every brief is laid out, the estimate is of the real cast, all is marked."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
@@ -178,6 +192,7 @@ def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "16 calls, about" in ran.err and "$" in ran.err
     assert ran.out.startswith("Debate rehearsed.")
     assert "Rehearsed: stand-ins spoke" in report
+    assert "No winner: only stand-ins judged." in report and "prevailed" not in report
     assert {path.name for path in Path("r.rehearsed.turns").iterdir()} >= {
         "1.opening.a.brief.md",
         "final.dissent.judge.brief.md",
@@ -185,6 +200,28 @@ def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -
     assert debate_of("r.rehearsed.journal.jsonl").cast["judge"] == ("rehearse:anthropic:claude-opus-5-5",)
     assert not costs_of(debate_of("r.rehearsed.journal.jsonl")).lines
     assert "16 calls, about" in report
+
+
+@pytest.mark.parametrize(("file", "turns"), [("1.verdict.judge.brief.md", 2), ("r.rehearsed.md", 5)])
+def test_a_file_on_a_full_disk(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch, file: str, turns: int) -> None:
+    """Where a brief or the report can't be written since the disk is full, the same debate goes on once there is
+    room."""
+    whole = files._temporary
+
+    def full(target: Path, data: bytes, mode: int | None) -> str:
+        if target.name == file:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return whole(target, data, mode)
+
+    monkeypatch.setattr(files, "_temporary", full)
+    ran = debate("run", *SETUP, "--rehearse", "--rounds=1", "--quiet")
+    monkeypatch.setattr(files, "_temporary", whole)
+
+    assert ran.code == 4
+    assert "(No space left on device). Try: make room on the disk." in ran.err and "another output" not in ran.err
+    assert f"{turns} turns saved. Go on with `debate resume r.rehearsed.journal.jsonl`" in ran.err
+    assert debate("resume", "r.rehearsed.journal.jsonl").code == 0
+    assert Path("r.rehearsed.md").exists()
 
 
 def test_a_program_may_read_the_end(debate: Run, server: Server) -> None:

@@ -34,7 +34,7 @@ ROOT = Path(__file__).parent.parent
         (["--strictness", "harsh"], "strictness: 'harsh' is not lenient or strict"),
         (["--output", "/dev/x.md"], "output: can't write '/dev/x.md'"),
         (["--context", "missing.md"], "context: missing.md: can't be read (No such file or directory)"),
-        (["--a", "martian:x"], "cast: a: 'martian:x' is not a model spec; use one of host"),
+        (["--a", "martian:x"], "cast: a: 'martian:x' is not a model spec; use one of anthropic:MODEL"),
         (["--max-cost", "-1"], "max_cost: -1.0 is not an amount in US dollars above 0"),
     ],
 )

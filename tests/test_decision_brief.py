@@ -19,6 +19,7 @@ from debate_orchestrator.reports.model import build_report, summary_line
 from debate_orchestrator.setup.answers import settings_from
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.web.guard import LinkedDebate
 
 RULES: Format = loader.load("adversarial")
 ANSWERS = {"topic": "Should we move?", "positions": {"a": "We should move.", "b": "We should stay."}}
@@ -143,7 +144,7 @@ def test_reviewers_read_no_advice(debate: Run, opened: dict[str, Any]) -> None:
     text = Path("blind.md").read_text(encoding="utf-8")
 
     with visiting(enter=False) as reviewer:
-        link = f"/review/r/{TOKENS.review(read(told['journal']).entries[0].hash)}"
+        link = f"/review/r/{TOKENS.review(LinkedDebate('r', read(told['journal']).entries[0].hash))}"
         fields = {"action": "begin", "reviewer": "ada", "seen": "no", "before": "undecided"}
         began = reviewer.send(link, fields, token=link.rpartition("/")[2])
         page = reviewer.text(began.headers["location"])

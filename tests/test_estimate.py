@@ -127,7 +127,7 @@ def test_the_unknown_is_named_once() -> None:
 
     assert made.unknown == ("command:x",)
     assert made.bill.total.unknown == 2
-    assert made.sentence().endswith("; not counted: what models think; command:x, whose price is unknown")
+    assert made.sentence().endswith("; not counted: tokens for thinking; command:x, whose price is unknown")
 
 
 def test_the_line() -> None:
@@ -136,7 +136,7 @@ def test_the_line() -> None:
     line = made.sentence()
 
     money = f"about ${made.cost:.2f} (prices of {pricing.table().date})"
-    assert line == f"23 calls, about 9 min, {money}; not counted: what models think"
+    assert line == f"23 calls, about 9 min, {money}; not counted: tokens for thinking"
     assert 0.3 < made.cost < 0.8
 
 
@@ -148,7 +148,7 @@ def test_what_the_line_leaves_open() -> None:
 
     assert hosted.sentence().startswith("3 calls, about 2 min and what the other seats take, less than $0.01 (")
     assert "$" not in unknown.sentence()
-    assert searching.sentence().endswith("; not counted: what models think; searches of the web")
+    assert searching.sentence().endswith("; not counted: tokens for thinking; searches of the web")
     assert estimate(opening()).sentence() == "no calls"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -302,3 +303,36 @@ def test_a_moderators_reply_is_checked(debate: Run) -> None:
     assert ran.code == 2
     assert ran.json["status"] == "propose"
     assert any("restated" in one for one in ran.json["complaints"])
+
+
+def test_a_strangers_answers_open_no_journal_elsewhere(
+    debate: Run, here: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A file that says that its debate is open elsewhere has no journal read there before the user agreed to it."""
+    confirmed(debate)
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    told = debate("open", "--answers", "setup.yaml", f"--output={elsewhere}/r.md", "--json").json
+    answers = Path("setup.yaml").read_text(encoding="utf-8")
+    assert "output: out" in answers
+    Path("setup.yaml").write_text(answers.replace("output: out", f"output: {elsewhere}/r.md"), encoding="utf-8")
+    opened: list[str] = []
+    sys.addaudithook(lambda event, about: opened.append(str(about[0])) if event == "open" else None)
+    before = debate("ask", "setup.yaml", "rounds=2")
+
+    assert told["journal"] == f"{elsewhere}/r.journal.jsonl"
+    assert [path for path in opened if path.startswith(str(elsewhere))] == []
+    assert "is open" not in " ".join(before.json["complaints"])
+
+
+def test_a_debate_that_was_opened_elsewhere_is_known(
+    debate: Run, here: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Where the user agreed to an output elsewhere, `ask` knows that its debate is open."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    confirmed(debate)
+    answers = Path("setup.yaml").read_text(encoding="utf-8")
+    Path("setup.yaml").write_text(answers.replace("output: out", f"output: {elsewhere}/r.md"), encoding="utf-8")
+    assert debate("open", "--answers", "setup.yaml", "--json").code == 2
+    assert debate("open", "--answers", "setup.yaml", "--trust", "--json").code == 0
+
+    assert "the debate of these answers is open" in debate("ask", "setup.yaml", "rounds=2").json["complaints"][0]

@@ -81,7 +81,7 @@ def test_a_debate_goes_to_its_report(debate: Run, opened: dict[str, Any]) -> Non
         "Key unresolved question: What does it cost in year two?"
     )
     assert Path("report.md").read_text(encoding="utf-8").startswith("# Debate Report\n")
-    assert "every one as it was written" in debate("check", J).out
+    assert "in an unbroken chain" in debate("check", J).out
 
 
 def test_a_finished_debate_steps_to_the_same(debate: Run, opened: dict[str, Any]) -> None:
@@ -183,7 +183,7 @@ def test_the_next_brief_shows_a_refused_ballot(debate: Run, opened: dict[str, An
     assert not list(Path(due["brief"]).parent.glob("*.edited*")) and "was not the brief" not in ran.err
     puppets.hand_in(due, puppets.ballot(rounds=2))
     assert debate("step", J, "--json").json["accepted"][0]["turn"] == "1.verdict.judge"
-    assert "every one as it was written" in debate("check", J).out
+    assert "in an unbroken chain" in debate("check", J).out
 
 
 def test_turns_that_are_not_due(debate: Run, opened: dict[str, Any]) -> None:

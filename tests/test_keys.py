@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+import local_http
 import pytest
 from conftest import MODEL_VARIABLES, Ran, Run
 from debates import opening
@@ -132,6 +133,24 @@ def test_a_refusal_is_cut_behind_the_key(debate: Run, server: Server, monkeypatc
     ran = debate("run", *SETUP, "--judge=anthropic:m", "--a=anthropic:m", "--b=anthropic:m")
 
     assert leaks(ran, ("sk-ant",)) == []
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+def test_a_library_cuts_a_header_with_the_key(debate: Run, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """A header that is too long is quoted nowhere: the library that complains of it cuts it, amid the key if the server
+    so chooses."""
+    monkeypatch.setenv(f"{kind.upper()}_API_KEY", KEY)
+
+    def respond(asked: local_http.Asked) -> local_http.Answer:
+        sent = asked.headers.get("x-api-key") or asked.headers["authorization"].removeprefix("Bearer ")
+        return 429, {"X-Echo": f"{'x' * (101 - len(sent))}{sent}{'y' * 9_000}"}, []
+
+    with local_http.answering(respond) as url:
+        monkeypatch.setenv(f"{kind.upper()}_BASE_URL", url)
+        ran = debate("run", *SETUP, f"--judge={kind}:m", f"--a={kind}:m", f"--b={kind}:m", "--events")
+
+    assert "LineTooLong: an answer that is not HTTP" in ran.err
+    assert leaks(ran, (KEY[:9], KEY[12:-2])) == []
 
 
 # What a speaker says

@@ -221,3 +221,13 @@ def test_a_list_is_cut_and_its_length_told(debate: Run, monkeypatch: pytest.Monk
     with sending(lambda: [listed]) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         assert "and 89988 more" in debate("models").out.replace(",", "")
+
+
+def test_what_is_too_long_for_a_name_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name of megabytes is not looked at, and the others of the list are there."""
+    listing = json.dumps({"models": [{"name": "\\" * 1_900_000}, {"name": "m"}, {"name": "n" * 300}]}).encode()
+    with sending(lambda: [listing]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        began = time.process_time()
+        assert found("ollama").models == ("m", "n" * 300)
+        assert time.process_time() - began < 2

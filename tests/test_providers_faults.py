@@ -13,8 +13,17 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.providers.api import cause, http_options, is_refused_connection, read_stream
-from debate_orchestrator.providers.call_errors import SilenceClock, broken, quote, refused, retry_after, with_partial
+from debate_orchestrator.providers.api import http_options, read_stream
+from debate_orchestrator.providers.call_errors import (
+    SilenceClock,
+    broken,
+    cause,
+    is_refused_connection,
+    quote,
+    refused,
+    retry_after,
+    with_partial,
+)
 from debate_orchestrator.providers.limits import LIMITS, Length, Meter, OverLimit
 from debate_orchestrator.providers.servers import key_name, server
 from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError

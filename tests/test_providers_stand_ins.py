@@ -202,7 +202,7 @@ def test_unknown_fillers_are_told_all_at_once(tmp_path: Path) -> None:
     assert len(cast_problems(cast)) == 2
     with begun(tmp_path / "other") as journal:
         debate = replace(fold(journal.events), cast=cast)
-        with pytest.raises(BadSettings, match="one of host, human, anthropic:"):
+        with pytest.raises(BadSettings, match="one of anthropic:MODEL, openrouter:"):
             make_providers(CurrentState(debate))
 
 
@@ -211,7 +211,7 @@ def test_only_who_fits_a_seat_is_named() -> None:
     (side,), (clerk,) = cast_problems({"a": ("oracle:x",)}), cast_problems({"clerk": ("oracle:x",)})
 
     assert "human" in side and "fetch" not in side and "offline" not in side
-    assert "human" not in clerk and ", fetch, offline," in clerk
+    assert "human" not in clerk and ", fetch, offline." in clerk
 
 
 def test_a_recording_costs_nothing(tmp_path: Path) -> None:

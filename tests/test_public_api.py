@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from dealing import for_each
 
 import debate_orchestrator
 from debate_orchestrator import (
@@ -142,3 +143,11 @@ def test_risks_are_the_same_wherever_settings_come_from(here: Path) -> None:
     ] * 3
     with pytest.raises(BadSettings, match="cat -u"):
         asyncio.run(resume(files.journal))
+
+
+@for_each([{"retry_for": -1}, {"retry_for": 1e300}, {"max_cost": -1}, {"max_cost": float("nan")}])
+def test_limits_of_a_library_call_are_checked(limits: dict[str, float]) -> None:
+    """A limit that no debate can have is refused before the journal is opened."""
+    (name,) = limits
+    with pytest.raises(BadSettings, match=f"{name} must be"):
+        asyncio.run(resume("none.journal.jsonl", **limits))

@@ -110,6 +110,13 @@ def test_the_desk_is_not_there(visitor: PublicVisitor) -> None:
         assert visitor.get(path).status_code == 404
 
 
+def test_no_slash_leads_to_an_address_without_https(visitor: PublicVisitor) -> None:
+    """An address with a slash too many is not there, so no visitor is sent on to http."""
+    for address in ("/d/nothing/", "/d/nothing/report/", "/static/page.js/"):
+        answer = visitor.get(address)
+        assert answer.status_code == 404 and "location" not in answer.headers
+
+
 def test_forms_have_a_size_and_a_type(visitor: PublicVisitor) -> None:
     """A form over the limit is refused before it is read, and anything that is no form too."""
     visitor.token()  # the browser has the cookie of the form

@@ -7,16 +7,19 @@ import json
 import os
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import chat_server
 import pytest
 from public_site import HOST, REHEARSAL, TOPIC, PublicVisitor, rules, visiting_public
 from web_visitor import plain
 
 from debate_orchestrator import read_journal
 from debate_orchestrator.core.events import Opened
+from debate_orchestrator.reports.report_files import read_checksum
 from debate_orchestrator.util.data import parse_mapping
 from debate_orchestrator.util.errors import (
     BadSettings,
@@ -26,6 +29,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     TransientError,
 )
+from debate_orchestrator.web import folder
 from debate_orchestrator.web.public import rules as rules_module
 from debate_orchestrator.web.public.rules import parse_rules, risks_of
 from debate_orchestrator.web.public.visitors import public_reasons
@@ -242,6 +246,25 @@ def test_debates_wait_for_their_turn(here: Path) -> None:
             visitor.until(path, "Complete")
 
 
+def test_a_debate_may_begin_while_a_visitor_opens_its_stream(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stream of a debate that waits tells the page to load the debate, also where it begins just then."""
+    speaker = speaking(here, "time.sleep(0.15); print('A reason is given here, and another one.')")
+    with visiting_public(rules(casts={"slow": spoken_by(speaker)}, at_once=1, queue=1)) as visitor:
+        _, second = visitor.started(), visitor.started()
+        path = visitor.site.journal(second.removeprefix("/d/"))
+        assert path is not None and visitor.site.queue.audience(path) is not None
+        load = folder.load
+
+        def load_slowly(journal: str) -> Any:
+            while visitor.site.queue.audience(journal) is not None:
+                time.sleep(0.02)
+            return load(journal)
+
+        monkeypatch.setattr(folder, "load", load_slowly)
+        assert visitor.get(f"{second}/stream").text == "event: over\ndata: {}\n\n"
+        monkeypatch.undo()
+
+
 def test_the_queue_says_how_long(here: Path) -> None:
     """Once debates have ended, a place in the queue has a time: that of the usual debate, for each batch before it."""
     speaker = speaking(here, "time.sleep(0.2); print('A reason is given here, and another one.')")
@@ -417,10 +440,31 @@ def test_a_page_can_be_sent_to_others(visitor: PublicVisitor) -> None:
     assert 'content="Is &#34;less&#34; &lt;more&gt; [so](https://evil.example &#34;x&#34;) *big*?"' in page
     picture = visitor.get(f"{path}/card.png")
     assert picture.headers["content-type"] == "image/png" and picture.content.startswith(b"\x89PNG")
-    assert "noindex" not in page
+    assert "x-robots-tag" not in picture.headers
     # Beside a link, nothing passes for the result of a debate that was only rehearsed.
     assert '<meta property="og:description" content="A rehearsal: no model spoke.">' in page
     assert "A rehearsal: no model spoke." in visitor.text("/") and "Winner" not in visitor.text("/")
+
+
+def test_visitors_are_not_told_where_the_owners_servers_are(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No page and no report of a debate has the address of a model server; the report names its model, and carries the
+    checksum of what it says."""
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    speech = chat_server.chunks([{"content": "A reason is given here, and another one. " * 10}])
+    with chat_server.answering(lambda body: speech) as server:
+        address = server.url.removesuffix("/v1")
+        other = f"openai:small@{server.url}/"
+        cast = {"a": f"openai:small@{server.url}", "b": other, "judge": "rehearse"}
+        about = {"about": "A server", "cast": cast, "issues": False, "brief": False, "free": True}
+        with visiting_public(rules(casts={"own": about})) as visitor:
+            path = visitor.started()
+            visitor.until(path, "Complete")
+            report = visitor.get(f"{path}/report").text
+            shown = [visitor.get(page).text for page in ("/", path, f"{path}/stream")] + [report]
+
+    assert address not in "".join(shown) and "Researcher A: openai:small; Researcher B: openai:small; " in report
+    checksum = read_checksum(report.encode(), ".html")
+    assert checksum is not None and checksum.fits
 
 
 def test_a_site_may_list_nothing(here: Path) -> None:
@@ -428,4 +472,7 @@ def test_a_site_may_list_nothing(here: Path) -> None:
     with visiting_public(rules(listed=False)) as visitor:
         path = visitor.started()
         visitor.until(path, "Complete")
-        assert path not in visitor.get("/").text and 'content="noindex"' in visitor.get(path).text
+        assert path not in visitor.get("/").text
+        for page in (path, f"{path}/report", f"{path}/card.png"):
+            answer = visitor.get(page)
+            assert (answer.status_code, answer.headers["x-robots-tag"]) == (200, "noindex")

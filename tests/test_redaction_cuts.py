@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import shlex
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -29,6 +30,7 @@ from debate_orchestrator.util.redact import truncate
 KEY = "sk-proj-Ab3dEf6hIj9lMn2pQr5tUv8xYz01"
 ESCAPED = "".join(f"\\u{ord(one):04x}" for one in KEY)
 BRIEF = Brief(turn="1.opening.a", system="Be fair.", messages=(Message(role="user", parts=("x",)),), wants="text")
+FORMS_OF_OTHERS = (KEY.encode().hex(), base64.b64encode(KEY.encode()).decode(), ESCAPED[8 * 6 :])
 Cut = Callable[[str, int], str]
 """What is told of a text when a cut leaves so many characters of a key that it holds."""
 
@@ -214,3 +216,40 @@ def test_an_answer_that_breaks_off_is_told_without_secrets(*, watched: bool, pie
 
     assert [piece for piece in heard if piece] == pieces
     assert len(heard) > 1 or not watched
+
+
+async def failed(error: TransientError) -> str:
+    """What is told of a call that fails in this way."""
+
+    class Failing:
+        name, caches = "openai:x", False
+
+        async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
+            raise error
+
+        async def close(self) -> None: ...
+
+    with pytest.raises(TransientError) as raised:
+        await call_provider(Failing(), BRIEF, lambda text: None)
+    return str(raised.value)
+
+
+def test_a_library_has_cut_what_it_quotes() -> None:
+    """Of a key that was cut before it was seen, at either end, fewer than eight characters are told, in any form."""
+    secret = KEY.removeprefix("sk-proj-")
+    for form, unit in zip((secret, *FORMS_OF_OTHERS), (1, 1, 1, 6), strict=True):
+        for first in range(0, len(form) - 16 * unit + 1, unit):
+            part = form[first : first + 16 * unit]
+            for told in (call_errors.quote(f"got {part}..."), asyncio.run(failed(TransientError(f"got {part}...")))):
+                assert "[key]" in told, part
+                assert not any(part[at : at + 8 * unit] in told for at in range(0, 9 * unit, unit)), part
+
+
+def test_words_and_the_beginning_of_a_service_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What many keys share is told, since it helps to find the right one; so are the words in a password."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-Q8rT2vXz9LmN4kPw7")
+    monkeypatch.setenv("DATABASE_URL", "postgres://me:staging-Password-for-debates@db/x")
+    words = "keys begin with sk-ant-api03- or sk-proj-; the staging Password for debates is not in staging-debates"
+
+    assert call_errors.quote(words) == words
+    assert call_errors.quote("begins with sk-ant-api03-Q8rT2vXz9") == "begins with sk-ant-api03-[key]"

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import time
+import tracemalloc
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -234,3 +235,24 @@ def test_a_brief_that_was_changed_is_redacted_again(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setenv("OPENAI_API_KEY", "xkcd-936-horse")
     assert first.redacted().system == "said: [key]"
+
+
+@pytest.mark.parametrize("piece", [" " * 10_000, "\u200b" * 10_000, "\n \u200b" * 3_000])
+def test_what_cannot_be_seen_takes_no_memory(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of white space and hidden characters without end little is held, and a key with them in it is found."""
+    key = "sk-proj-Ab3dEf6hIj9lMn2pQr5tUv8x"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    shown: list[str] = []
+    stream = StreamRedactor(shown.append)
+    stream.take(f"so: {key[:20]}")
+    tracemalloc.start()
+    try:
+        for _ in range(20_000):
+            stream.take(piece)
+        assert tracemalloc.get_traced_memory()[0] < 2_000_000
+    finally:
+        tracemalloc.stop()
+    stream.take(f"{key[20:]} end")
+    stream.end()
+
+    assert "".join(shown) == "so: [key] end"

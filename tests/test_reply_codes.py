@@ -186,6 +186,21 @@ def test_what_is_in_doubt_is_asked_again(text: str) -> None:
         read(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (OWN_TEXT[: OWN_TEXT.index("end_code") - 2], "ends before its end_code"),
+        (OWN_TEXT.replace('"winner":', '"winner": "b", "winner":'), "the key 'winner' is written twice"),
+        (OWN_TEXT.replace('"convergence": {', '"convergence": [{'), "a bracket is wrong"),
+    ],
+    ids=["cut", "twice", "bracket"],
+)
+def test_a_judge_is_told_what_is_wrong(text: str, why: str) -> None:
+    """An object that was cut off, one with a key twice and one with a bracket too many are told apart."""
+    with pytest.raises(BadReply, match=why):
+        read(text)
+
+
 @pytest.mark.parametrize("writer", ["rehearse:openai:x", "human", "fetch", "offline"])
 def test_the_programs_own_forms_need_no_code(writer: str) -> None:
     """A stand-in, a form that a person fills in and a clerk of the program quote nothing."""

@@ -210,6 +210,19 @@ def test_another_version_that_tells_it_otherwise(ending: str, short: list[Entry]
     assert "Version 0.0.9 made it" in found.text and "only that version can tell" in found.text
 
 
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
+@pytest.mark.parametrize("version", [None, "0.0.9"])
+def test_a_form_that_is_not_the_journals_contradicts_it(ending: str, version: str | None, short: list[Entry]) -> None:
+    """A report names the form of its journal. One that names another does not excuse a changed report."""
+    data = report(short, ending)
+    stated = (b'"form": 1', b'"form": 2') if ending == ".json" else (b", form 1,", b", form 2,")
+    changed = data.replace(b"Researcher", b"Debater").replace(*stated)
+    found = told(report_files.by_version(changed, ending, version or __version__), short, ending)
+
+    assert (found.state, found.remade, found.well) == ("contradicts", "different", False)
+    assert "names the journal's form 2, and that is 1" in found.text
+
+
 VERSIONS = [
     b"0.2.0.-CORRECTED-VERDICT-THE-WINNER-IS-A-NOT-B",
     b"0.2.0-THE-VERDICT-ABOVE-IS-VOID",

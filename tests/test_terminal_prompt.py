@@ -298,6 +298,14 @@ class TestWithoutACursor:
         assert changes == ["One.\n", "One.\n\nTwo."]
         assert "Written so far:\nOne." in seen and "(4 letters)" in seen
 
+    def test_a_last_line_without_an_end_is_kept(self) -> None:
+        """Where the input ends within a line, that line is part of the draft."""
+        changes: list[str] = []
+        with pytest.raises(Leave):
+            typed_in_lines("One.\nTw", lambda terminal: terminal.ask(SPEECH._replace(changed=changes.append)))
+
+        assert changes == ["One.", "One.\nTw"]
+
     def test_begun_anew(self) -> None:
         """What is written can be dropped; other lines that begin with a colon are what they say."""
         assert typed_in_lines(":new\n:-)\n.\n", lambda it: it.ask(SPEECH._replace(now="One.")))[0] == ":-)"

@@ -15,6 +15,7 @@ import pytest
 from conftest import Run
 from contests import OPUS, SONNET, row, spec, tournament, write_rows
 from counting import calls
+from dealing import for_each
 
 from debate_orchestrator.tournament import folder, plan, rows, spec_file
 from debate_orchestrator.tournament.bradley_terry import fit
@@ -158,6 +159,14 @@ def test_a_schedule_has_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "_scheduled", None)
     with pytest.raises(BadSettings, match=r"The schedule would take [\d,]+ bytes, and at most [\d,]+ are allowed"):
         plan.make_schedule(spec(topics=3))
+
+
+@for_each([("a" * 60, "\u6f22" * 59), ("\u6f22" * 50, "a" * 40), ("x", "y")])
+def test_the_bytes_of_a_schedule_are_not_underrated(names: tuple[str, str]) -> None:
+    """What is measured is no less than what is written, whatever the names are made of."""
+    told = spec(models=[f"openai:{name}" for name in names])
+    schedule = plan.make_schedule(told)
+    assert plan._most_bytes(told, len(schedule)) >= sum(len(plan.schedule_line(line).encode()) for line in schedule)
 
 
 def test_pairs_of_many_judges_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:

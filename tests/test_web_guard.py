@@ -22,7 +22,7 @@ from web_visitor import HOST, TOKENS, Visitor, visiting
 
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.web import guard, server
-from debate_orchestrator.web.guard import load_tokens
+from debate_orchestrator.web.guard import LinkedDebate, load_tokens
 from debate_orchestrator.web.server import create_app
 
 FORM = "application/x-www-form-urlencoded"
@@ -144,11 +144,34 @@ def test_links_of_seats_outlive_the_server_and_the_desk_does_not(here: Path, mon
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "state"))
     first = load_tokens()
 
-    assert load_tokens().seat("x", "a") == first.seat("x", "a")
+    debate = LinkedDebate("name", "x")
+    assert load_tokens().seat(debate, "a") == first.seat(debate, "a")
     assert load_tokens().dashboard != first.dashboard and load_tokens().form != first.form
-    assert first.seat("x", "a") not in (first.seat("x", "b"), first.seat("y", "a"))
+    assert first.seat(debate, "a") not in (first.seat(debate, "b"), first.seat(LinkedDebate("name", "y"), "a"))
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "other"))
-    assert load_tokens().seat("x", "a") != first.seat("x", "a")
+    assert load_tokens().seat(debate, "a") != first.seat(debate, "a")
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/dashboard/KEY", 303),
+        ("/dashboard/KEY/new/", 404),
+        ("/dashboard/KEY/debates/d/", 404),
+        (f"/seat/d/a/{'0' * 40}/", 404),
+        (f"/review/d/{'0' * 40}/", 404),
+        (f"/tournament/t/{'0' * 40}", 404),
+        ("/static/page.js/", 404),
+    ],
+)
+def test_no_slash_leads_to_an_address_without_https(here: Path, address: str, status: int) -> None:
+    """Behind a proxy that speaks https no address with a slash too many or too few sends a key or a token over http."""
+    host = "debate.example.org"
+    with TestClient(create_app(TOKENS, [host]), base_url=f"http://{host}") as client:
+        address = address.replace("KEY", TOKENS.dashboard)
+        answer = client.get(address, headers={"x-forwarded-proto": "https"}, follow_redirects=False)
+        assert answer.status_code == status
+        assert answer.headers.get("location", "/").startswith("/")
 
 
 def test_the_secret_is_never_readable_by_others(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,8 +196,9 @@ def test_links_of_one_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     that opens the next dashboard. The keys of reviewers last, since their files do."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     first, second = load_tokens(lasting=False), load_tokens(lasting=False)
-    assert first.seat("x", "a") != second.seat("x", "a") and first.review("x") != second.review("x")
-    assert first.reviewer("x", "ada") == second.reviewer("x", "ada")
+    debate = LinkedDebate("name", "x")
+    assert first.seat(debate, "a") != second.seat(debate, "a") and first.review(debate) != second.review(debate)
+    assert first.reviewer(debate, "ada") == second.reviewer(debate, "ada")
 
 
 def test_both_loopbacks_are_taken(here: Path) -> None:

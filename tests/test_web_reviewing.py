@@ -18,6 +18,7 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.util import resources
+from debate_orchestrator.web.guard import LinkedDebate
 
 JOURNAL = "debate-report.journal.jsonl"
 ANSWERS = {
@@ -40,7 +41,7 @@ def reviewer(here: Path) -> Iterator[Visitor]:
 
 @pytest.fixture
 def link(reviewer: Visitor) -> str:
-    token = TOKENS.review(read_journal(JOURNAL).entries[0].hash)
+    token = TOKENS.review(LinkedDebate("debate-report", read_journal(JOURNAL).entries[0].hash))
     return f"/review/debate-report/{token}"
 
 
@@ -155,9 +156,11 @@ def test_a_link_opens_its_review_alone(reviewer: Visitor, link: str, here: Path)
     """Its token opens no other debate, no seat and not the dashboard; the answer does not tell which debates there
     are."""
     shutil.copy(resources.folder("examples") / "standing-desks" / JOURNAL, "other.journal.jsonl")
+    shutil.copy(JOURNAL, "copy.journal.jsonl")
     token = link.rpartition("/")[2]
     for address in (
         f"/review/other/{token}",
+        f"/review/copy/{token}",
         f"/review/none/{token}",
         f"{link[:-1]}x",
         f"/seat/debate-report/a/{token}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.web import form_fields, live, runs, seats
+from debate_orchestrator.web import folder, form_fields, live, runs, seats
 
 SETUP = {
     "topic": "Is a reason better than a claim?",
@@ -271,6 +272,40 @@ def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> Non
     assert stranger.get(f"/dashboard/{token}/debates/{name}").status_code == 401
     unsigned = stranger.send(links["Researcher A"], {"turn": "1.opening.a", "text": SPEECH}, token=other)
     assert unsigned.status_code == 403 and "1.opening.a" not in state().replies
+
+
+def test_a_link_opens_no_copy_of_its_debate(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """A copy of the journal, with which its owner goes on, has links of its own."""
+    _, links = begun(visitor, **{"cast.a": "human"})
+    name = links["Researcher A"].split("/")[2]
+    shutil.copy(JOURNAL, "copy.journal.jsonl")
+
+    assert stranger.get(links["Researcher A"]).status_code == 200
+    assert stranger.get(links["Researcher A"].replace(name, "copy")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "address", ["/seat/broken/a/{token}", "/seat/broken/a/{token}/stream", "/review/broken/{token}"]
+)
+@pytest.mark.parametrize("kind", ["no journal", "damaged"])
+def test_a_stranger_is_told_nothing_of_a_journal(
+    visitor: Visitor,  # noqa: F811
+    stranger: Visitor,
+    monkeypatch: pytest.MonkeyPatch,
+    address: str,
+    kind: str,
+) -> None:
+    """Without the right token a journal that can't be read answers as one that is not there, and is not read."""
+    begun(visitor, **{"cast.a": "human"})
+    whole = Path(JOURNAL).read_text(encoding="utf-8")
+    broken = "A private diary.\n" if kind == "no journal" else whole.replace('"n":2', '"n":7')
+    Path("broken.journal.jsonl").write_text(broken, encoding="utf-8")
+    nothing = stranger.get(address.replace("broken", "nothing").format(token="x"))
+    monkeypatch.setattr(folder, "load", None)
+    answer = stranger.get(address.format(token="x"))
+
+    assert (answer.status_code, answer.text) == (404, nothing.text)
+    assert "diary" not in answer.text and "line 2" not in answer.text
 
 
 def test_a_seat_reads_a_list_line_by_line(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811

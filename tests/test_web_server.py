@@ -280,6 +280,15 @@ def test_what_waits_for_a_viewer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(waiting) == 11 and waiting[-1] is None
 
 
+def test_an_audience_that_was_closed_takes_no_viewers() -> None:
+    """A viewer who comes after the end is told so, and waits for nothing."""
+    audience = live.Audience()
+    audience.close()
+    viewer = audience.join()
+
+    assert viewer.get_nowait() is None
+
+
 def test_a_full_viewer_ends_no_other_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the viewers who read gets every message, also the one with which another viewer has too many."""
     monkeypatch.setattr(live, "_MAX_WAITING", 1)

@@ -6,7 +6,6 @@ imported when it is asked for, so that `debate --help` loads none of them.
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 
@@ -39,9 +38,10 @@ def main(argv: list[str] | None = None) -> None:
 def _report_failure(error: Exception, *, as_json: bool) -> int:
     """Prints an error of this program and returns its exit code. Any other error is a bug and is raised again."""
     from debate_orchestrator.cli.output import print_json, print_problems
+    from debate_orchestrator.storage.files import DISK_ERRORS
     from debate_orchestrator.util.errors import DebateError
 
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
         print_problems([f"Can't write the output ({error.strerror or 'unknown error'}). Try: make room on the disk."])
         return 4
     if not isinstance(error, DebateError):
@@ -54,9 +54,9 @@ def _report_failure(error: Exception, *, as_json: bool) -> int:
 
 def exit_code(error: Exception) -> int:
     """The code with which a verb ends on an error: 2 the user's mistake, 3 work left, 4 failed for good."""
-    from debate_orchestrator.util.errors import Paused, UserError
+    from debate_orchestrator.util.errors import ExternalError, Paused, UserError
 
-    for kind, code in ((UserError, 2), (Paused, 3)):
+    for kind, code in ((Paused, 3), (ExternalError, 4), (UserError, 2)):
         if isinstance(error, kind):
             return code
     return 4

@@ -42,8 +42,16 @@ def run(arguments: argparse.Namespace) -> int:
         if not equals:
             raise BadSettings(f"{pair!r} is not an answer.", hint='KEY=VALUE, quoted as in topic="..."')
         given[key] = sys.stdin.read(MAX_SIZE) if value == "-" else value
-    result = ask_host(arguments.file, given, questionnaire_of(arguments.file), remark, arguments.wait or 0.0)
-    lacking = consent.not_agreed(consent.of_file(arguments.file), risks.of_settings(result.settled))
+    origin = consent.of_file(arguments.file)
+    result = ask_host(
+        arguments.file,
+        given,
+        questionnaire_of(arguments.file),
+        remark,
+        arguments.wait or 0.0,
+        agreed=lambda found: not consent.not_agreed(origin, found),
+    )
+    lacking = consent.not_agreed(origin, risks.of_settings(result.settled))
     if isinstance(result.now, Ready) and not lacking:
         _check_opening(result)
     print_json(_as_json(arguments, result, lacking))

@@ -83,7 +83,7 @@ def _facts(path: str, contents: JournalContents) -> dict[str, Any]:
 
 def _print_facts(facts: dict[str, Any]) -> None:
     lines = f"{facts['lines']} line{'s' * (facts['lines'] != 1)}"
-    say(f"{facts['journal']}: {lines}, every one as it was written (checksum {facts['head'][:16]}).")
+    say(f"{facts['journal']}: {lines}, in an unbroken chain (checksum {facts['head'][:16]}).")
     if facts["torn_bytes"]:
         say(f"{facts['torn_bytes']} bytes of a line that a crash cut short follow; the next writer trims them.")
     if facts["prompts"] != "as recorded":

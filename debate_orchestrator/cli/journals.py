@@ -41,7 +41,7 @@ def journal_named(given: str | None, *, transcripts: bool = False, unfinished: U
     if ending in FILE_TYPES and not transcripts and os.path.isfile(given):
         beside = f"{stem}{JOURNAL}"
         hint = "put it there; or name it first where it is elsewhere, as in `debate check JOURNAL REPORT`"
-        raise BadJournal(f"{given} tells a debate, and its journal {beside} is not beside it.", hint=hint)
+        raise BadJournal(f"{given}: the journal of this report would be {beside}, which is not there.", hint=hint)
     if not os.path.lexists(given):
         folder = os.path.dirname(given) or os.curdir
         names = [path.name for path in Path(folder).glob(f"*{JOURNAL}")] if os.path.isdir(folder) else []

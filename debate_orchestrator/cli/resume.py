@@ -62,6 +62,7 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
         problem = f"This debate is complete; a new model for {' and '.join(typed)} would change nothing."
         raise OutOfTurn(problem, hint="`debate judge` to have other judges judge it again")
     if state.due or reopened:
+        problems += casting.missing(cast, flags.permitted(arguments))
         problems += [*start.people_problems(cast, at_terminal(sys.stderr)), *events_problems(cast, arguments)]
     max_cost = state.max_cost if arguments.max_cost is None else cap(arguments.max_cost)
     if max_cost is not None:

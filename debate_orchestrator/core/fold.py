@@ -150,6 +150,8 @@ def _check_cast(debate: DebateState, event: Reassigned) -> bool:
         problem = f"This debate is complete; a new model for {event.seat} would change nothing."
         raise OutOfTurn(problem, hint="judge it again, with other judges")
     before = debate.cast.get(event.seat, ())
+    if not before:
+        raise OutOfTurn(f"The seat {event.seat} has no turn in this debate.")
     if len(event.who) != len(before):
         raise OutOfTurn(f"{event.seat} has {len(before)} models, and {len(event.who)} were named to replace them.")
     return event.who != before

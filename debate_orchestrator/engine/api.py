@@ -10,7 +10,7 @@ from debate_orchestrator.core.events import BudgetChanged, Event, RetryForChange
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
-from debate_orchestrator.core.settings import Settings
+from debate_orchestrator.core.settings import DECLARED, MAX_COST, Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine import rejudge as rejudging
@@ -121,6 +121,12 @@ async def resume(
     Example:
         result = await resume("debate-report.journal.jsonl", max_cost=5.00)
     """
+
+    least, most = DECLARED["retry_for"].limits or (0, 0)
+    if retry_for is not None and not least <= retry_for <= most:
+        raise BadSettings(f"retry_for must be {DECLARED['retry_for'].wanted}, and not {retry_for!r}.")
+    if max_cost is not None and not 0 < max_cost < MAX_COST:
+        raise BadSettings(f"max_cost must be US dollars above 0, and not {max_cost!r}.")
 
     def changes(state: DebateState) -> list[Event]:
         if max_cost is not None and (problems := unpriced_seats(state.cast)):

@@ -30,7 +30,7 @@ from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import ExternalError, Paused
+from debate_orchestrator.util.errors import DiskFull, ExternalError, Paused
 from debate_orchestrator.util.messages import Tell, command, ignore
 from debate_orchestrator.util.numbers import plural
 
@@ -276,4 +276,7 @@ def finish(debate: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[s
     debate.journal.sync()  # no report may outlive what it tells
     entries = debate.journal.entries
     report = build_report(entries, gather_reviews(files.ballots, entries))
-    return report, report_files.write_both(report, files.report, files.page, tell)
+    try:
+        return report, report_files.write_both(report, files.report, files.page, tell)
+    except DiskFull as error:
+        raise debate.with_saved(error) from error

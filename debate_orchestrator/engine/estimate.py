@@ -91,7 +91,7 @@ class CostEstimate(FrozenModel):
             counted.append(f"{self._money()} (prices of {pricing.table().date})")
         elif not self.unknown:
             counted.append("$0")
-        left_out = ["what models think"] if self.cost else []
+        left_out = ["tokens for thinking"] if self.cost else []
         left_out += [f"{', '.join(self.unknown)}, whose price is unknown"] if self.unknown else []
         left_out += ["searches of the web"] if self.searches else []
         return ", ".join(counted) + (f"; not counted: {'; '.join(left_out)}" if left_out else "")

@@ -6,9 +6,10 @@ laid out in a folder beside it, as turns are. Once its debate is open, a new top
 
 from __future__ import annotations
 
+import operator
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from debate_orchestrator.core.events import Opened
@@ -18,7 +19,9 @@ from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, read_r
 from debate_orchestrator.prompting.briefs import moderator_brief
 from debate_orchestrator.prompting.replies import parse_structured
 from debate_orchestrator.providers.casting import cast_problems
+from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import Questionnaire
+from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.session import (
     Propose,
     Ready,
@@ -53,14 +56,21 @@ class AskResult(FrozenModel):
 
 
 def ask(
-    path: str, given: Mapping[str, str], questions: Questionnaire, tell: Tell = ignore, wait: float = 0.0
+    path: str,
+    given: Mapping[str, str],
+    questions: Questionnaire,
+    tell: Tell = ignore,
+    wait: float = 0.0,
+    *,
+    agreed: Callable[[tuple[Risk, ...]], bool] = operator.not_,
 ) -> AskResult:
     """Takes `given` (key to answer; a moderator's turn to its reply's file) into the answers file at `path`, and says
     what comes next. A bad answer is a problem; the others are taken. Waits up to that many seconds for a moderator's
-    reply that is due. `tell` gets a sentence for each file that was moved aside.
+    reply that is due. `tell` gets a sentence for each file that was moved aside. `agreed` says whether the user agreed
+    to risks of the file; usually, none are agreed to.
 
     Raises BadSettings if the debate of the file is open already, and no new topic is given."""
-    draft = _begun(path, questions, fresh="topic" in given)
+    draft = _begun(path, agreed, fresh="topic" in given)
     read_keys = draft.given.keys()
     draft, problems = questions.checked(draft)
     draft = _with_free_output(draft, problems)
@@ -88,11 +98,11 @@ def ask(
     )
 
 
-def _begun(path: str, questions: Questionnaire, *, fresh: bool) -> SetupState:
+def _begun(path: str, agreed: Callable[[tuple[Risk, ...]], bool], *, fresh: bool) -> SetupState:
     """The conversation of a file, or a new one. If the debate of the file is open, its answers are moved aside for a
     `fresh` conversation. Raises BadSettings otherwise."""
     draft = load(path) if os.path.exists(path) else SetupState()
-    if journal := _open_debate(draft, questions):
+    if journal := _open_debate(draft, agreed):
         if not fresh:
             hint = f"go on with `{command('step', journal)}`, or begin another debate with topic=..."
             raise BadSettings(f"{path}: the debate of these answers is open.", hint=hint)
@@ -101,9 +111,12 @@ def _begun(path: str, questions: Questionnaire, *, fresh: bool) -> SetupState:
     return draft if draft.progress.nonce else with_progress(draft, nonce=secrets.token_hex(8))
 
 
-def _open_debate(draft: SetupState, questions: Questionnaire) -> str | None:
-    """The journal of the debate that was opened with these answers; None if there is none."""
+def _open_debate(draft: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) -> str | None:
+    """The journal of the debate that was opened with these answers; None if there is none. One elsewhere is not looked
+    for unless the user agreed to that output: the file may be a stranger's."""
     if not (draft.progress.topic_ok and draft.progress.positions_ok and isinstance(draft.given.get("output"), str)):
+        return None
+    if not agreed(risks.of_settings({"output": draft.given["output"]})):
         return None
     try:
         journal = DebateFiles.named_by(draft.given["output"]).journal

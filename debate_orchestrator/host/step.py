@@ -31,7 +31,7 @@ from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, sanitize
-from debate_orchestrator.util.errors import BadFile, BadReply, OutOfTurn, short_repr
+from debate_orchestrator.util.errors import BadFile, BadReply, DiskFull, OutOfTurn, short_repr
 
 _FIRST_LINE = re.compile(r"\s*\[(?:sub)?agent hand-?back\b[^\]\n]*\]?", re.IGNORECASE)
 _LAST_LINE = re.compile(r"[ \t]*agentId: ?[\w-]+", re.IGNORECASE)
@@ -173,7 +173,10 @@ class _Stepper:
                 pass
         finally:
             self.open.journal.sync()
-        turns = tuple(self._lay(turn) for turn in self.debate.due)
+        try:
+            turns = tuple(self._lay(turn) for turn in self.debate.due)
+        except DiskFull as error:
+            raise self.open.with_saved(error) from error
         self.open.journal.sync()
         new = announcer.new(self.debate)
         show = new if begun or self.accepted else [*before, *new][-1:]

@@ -119,8 +119,9 @@ def find_own(text: str, code: Code) -> dict[str, Found]:
         raise ValueError("it holds objects with the code that differ, and marks of private working between them")
     left = _without((part for part, _ in repaired.values()), f"{public}\n{rest[begun:]}" if found else rest)
     if (start := _own_start(left, code)) is not None:
-        problem = _problem(left[start:])
-        raise ValueError(problem or f"the object with the code has faults, or ends before its {code.end_field}")
+        ended = code.end_field.casefold() in left[start:].casefold()
+        ends_early = f"the object with the code ends before its {code.end_field}"
+        raise ValueError(_problem(left[start:]) if ended else ends_early)
     if not found and (own or not public.strip()):
         raise PrivateAlone("the reply is private working alone")
     return {part: (value, [*_changes(text, part, text), *changes]) for part, (value, changes) in found.values()}
@@ -230,7 +231,7 @@ def _strict_or_repaired(text: str) -> tuple[dict[str, Any], list[str]] | None:
 
 
 def _problem(text: str) -> str:
-    """What is wrong with the keys of a text that begins with the object with the code; empty if that can't be told."""
+    """What is wrong with a text that begins with the object with the code and has its end."""
     part = text[: text.rfind("}") + 1] or text
     twice = list[str]()
     try:
@@ -240,7 +241,7 @@ def _problem(text: str) -> str:
             return f"the key {short_repr(twice[0])} is written twice in one object"
     except (ValueError, RecursionError):
         pass
-    return "a key of it stands twice, or a text holds quotation marks that are not escaped"
+    return "a key of it stands twice, a bracket is wrong, or a text holds quotation marks that are not escaped"
 
 
 def _doubled(keys: Iterable[str]) -> list[str]:

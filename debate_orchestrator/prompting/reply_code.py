@@ -173,7 +173,7 @@ def _values(code: Code) -> list[tuple[str, str]]:
 
 
 def _begins_with(text: str) -> str:
-    return f"begins with {text}, and a blank"
+    return f"begins with {text} and a space"
 
 
 def with_codes(shape: Shape, reply: Mapping[str, Any], code: Code) -> dict[str, Any]:

@@ -45,10 +45,6 @@ _NEEDED_HEADERS = {
     "anthropic-version",
 }  # fmt: skip
 _TRANSPORTS = ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
-_NOT_THERE = (
-    "connection refused", "connect call failed", "name or service not known", "no address", "getaddrinfo",
-    "nodename nor servname", "name resolution",
-)  # fmt: skip
 _Hook = Callable[[Any], Awaitable[None]]
 _Result = TypeVar("_Result")
 
@@ -300,7 +296,7 @@ class ApiModel:
         if (refusal := self.refusal(error)) is not None:
             return call_errors.with_partial(refusal, partial)
         wrapped = isinstance(error, self.sdk().APIConnectionError)
-        reason = cause(error) if wrapped else error
+        reason = call_errors.cause(error) if wrapped else error
         if isinstance(reason, OverLimit):
             kept = partial and partial.model_copy(update={"text": partial.text[: LIMITS.answer]})
             return call_errors.oversized(self.name, str(reason), kept)
@@ -309,10 +305,10 @@ class ApiModel:
         from_library = type(error).__module__.partition(".")[0] in (*_TRANSPORTS, self.sdk_name)
         if not (unreadable or from_library or isinstance(error, OSError | ValueError)):
             return error  # a mistake of ours: it must be seen
-        what = call_errors.quote(f"{type(reason).__name__}: {reason}")
+        what = call_errors.quote(call_errors.described(error, reason))
         if wrapped and isinstance(reason, socket.gaierror):
             what = f"the name of its server was not found ({call_errors.quote(reason)}), or this machine is offline"
-        if wrapped and is_refused_connection(error):
+        if wrapped and call_errors.is_refused_connection(error):
             return call_errors.unreachable(self.name, what, reached=self._reached)
         return call_errors.broken(self.name, what, partial)
 
@@ -420,21 +416,6 @@ def batch_lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
             continue  # a call without a line has no answer
         if isinstance(data, dict) and isinstance(data.get("custom_id"), str):
             yield data["custom_id"], data
-
-
-def cause(error: BaseException) -> BaseException:
-    """The innermost reason that says anything of an exception that a library wrapped."""
-    chain = [error]
-    while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None and inner not in chain:
-        chain.append(inner)
-    return next((reason for reason in reversed(chain) if str(reason)), error)
-
-
-def is_refused_connection(error: BaseException) -> bool:
-    """Whether no server was reached: the host is unknown, or nothing listens there."""
-    reason = cause(error)
-    lowered = f"{type(reason).__name__} {reason}".lower()
-    return any(sign in lowered for sign in _NOT_THERE)
 
 
 def clean(text: str) -> str:

@@ -17,24 +17,31 @@ from debate_orchestrator.core.events import Reply
 from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.limits import LIMITS, ProviderLimits
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
-from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.redact import redact_fragments
 from debate_orchestrator.util.sanitize import one_line
 
 TRIES = 2
 """Calls after which a server that sends too much, or a program that fails, is likely to do so always. Each call may
 cost money."""
-REASSIGN = "`debate resume JOURNAL --a, --b or --judge MODEL`"
+REASSIGN = "another model, by --a, --b or --judge MODEL"
 _QUOTED = 300
 _UNREACHED = 20.0
 """Seconds after which a server that never answered is likely not to be there."""
+_HTTP_PARSER = "aiohttp.http_exceptions"
+"""The module of the exceptions with which the parser of HTTP fails."""
+_NOT_THERE = (
+    "connection refused", "connect call failed", "name or service not known", "no address", "getaddrinfo",
+    "nodename nor servname", "name resolution",
+)  # fmt: skip
 _OUT_OF_CREDIT = ("credit balance", "spend limit", "spending limit", "insufficient_quota", "insufficient credit")
 _TOO_LONG = ("prompt is too long", "context_length", "context length", "context window", "maximum context")
 
 
 def quote(text: object, longest: int = _QUOTED, *, end: bool = False) -> str:
     """Text of a server or a program as it may stand in an error: one line, its beginning or its `end`. It is redacted
-    before it is shortened, since half of a key would not be recognised later."""
-    line = one_line(redact(str(text)).encode("utf-8", "replace").decode()).strip()
+    before it is shortened, and parts of keys are hidden too: who sent it, or the library that read it, may have cut it.
+    """
+    line = one_line(redact_fragments(str(text)).encode("utf-8", "replace").decode()).strip()
     if len(line) <= longest:
         return line
     return f"...{line[-longest:]}" if end else f"{line[:longest]}..."
@@ -48,7 +55,7 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
     if status == 402 or (status in (200, 400, 403, 429) and any(sign in lowered for sign in _OUT_OF_CREDIT)):
         return Paused(f"{who} has no credit left: {reason}. Try: add credit, then resume.")
     if status == 413 or (status in (200, 400, 422) and any(sign in lowered for sign in _TOO_LONG)):
-        hint = f"Try: give the seat to a model with a larger context: {REASSIGN}."
+        hint = f"Try: {REASSIGN}, with a larger context."
         return ProviderFailed(f"{who}: the transcript does not fit its context: {reason}. {hint}")
     if status in (408, 409, 425, 429) or status >= 500 or status == 200:
         return TransientError(
@@ -58,7 +65,7 @@ def refused(who: str, status: int, message: str, headers: Mapping[str, str], cod
         names = " or ".join(servers.key_names(who)) or "the environment (`debate models` names the variable)"
         return ProviderFailed(f"{who} refused the key: {reason}. Try: set the key in {names}, then resume.")
     if status == 404:
-        return ProviderFailed(f"{who}: model or address unknown: {reason}. Try: resume with another: {REASSIGN}.")
+        return ProviderFailed(f"{who}: model or address unknown: {reason}. Try: {REASSIGN}.")
     return ProviderFailed(f"{who} refused the request: {reason}.")
 
 
@@ -101,6 +108,33 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     except (ValueError, TypeError, OverflowError):
         return None
     return max(0.0, at - (time.time() if now is None else now))
+
+
+def cause(error: BaseException) -> BaseException:
+    """The innermost reason that says anything of an exception that a library wrapped."""
+    return next((reason for reason in reversed(_chain(error)) if str(reason)), error)
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """An exception, the one that it wraps, and so on."""
+    chain = [error]
+    while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None and inner not in chain:
+        chain.append(inner)
+    return chain
+
+
+def described(error: BaseException, reason: BaseException) -> str:
+    """The `reason` of an exception by its kind and its words. Of a parser of HTTP only the kind is told: it quotes the
+    line that it failed at, and cuts it, so that what stands of a key there would not be recognised."""
+    parsing = next((type(inner) for inner in reversed(_chain(error)) if type(inner).__module__ == _HTTP_PARSER), None)
+    return f"{parsing.__name__}: an answer that is not HTTP" if parsing else f"{type(reason).__name__}: {reason}"
+
+
+def is_refused_connection(error: BaseException) -> bool:
+    """Whether no server was reached: the host is unknown, or nothing listens there."""
+    reason = cause(error)
+    lowered = f"{type(reason).__name__} {reason}".lower()
+    return any(sign in lowered for sign in _NOT_THERE)
 
 
 class SilenceClock:

@@ -50,9 +50,7 @@ def _seat_problem(seat: str, spec: str) -> str | None:
 
 def _usable(seat: str) -> list[str]:
     """What can be written in that place of a cast."""
-    usable = [known for known in ENTRIES.values() if not known.seats or seat in known.seats]
-    plain = sorted((known.kind for known in usable if known.seats or not known.module), key=list(ENTRIES).index)
-    return [*plain, *(f"{known.kind}:..." for known in usable if known.kind not in plain)]
+    return [known.example for known in ENTRIES.values() if not known.seats or seat in known.seats]
 
 
 def missing(

@@ -95,12 +95,14 @@ class Command:
 
     def _not_run(self, error: Exception) -> ProviderFailed:
         reason = f"{type(error).__name__}: {error}"
-        return ProviderFailed(f"{self.name} can't be run: {reason}. Try: resume with another: {call_errors.REASSIGN}.")
+        return ProviderFailed(f"{self.name} can't be run: {reason}. Try: {call_errors.REASSIGN}.")
 
     def _read(self, run: _Run, code: int | None) -> Reply:
         """The reply of a program that has ended."""
         if len(run.out) > LIMITS.answer:
             raise self._broken(f"more than {LIMITS.answer:,} bytes", run)
+        if run.stderr_length > LIMITS.stderr:
+            raise self._broken(f"more than {LIMITS.stderr:,} bytes on its standard error", run)
         if code:
             ended = f"exit code {code}" if code > 0 else f"it was ended by signal {-code}"
             stderr = call_errors.quote(run.stderr(), _STDERR_SHOWN, end=True)
@@ -132,17 +134,21 @@ class _Run(asyncio.SubprocessProtocol):
         self._on_text, self._loop = on_text, loop
         self._decoder, self._stderr_decoder = (codecs.getincrementaldecoder("utf-8")("replace") for _ in range(2))
         self._open = {1, 2}
-        self.out = bytearray()
+        self.out, self.stderr_length = bytearray(), 0
+        """What came on the standard output, and how many bytes on the standard error."""
         self._stderr, self._stderr_end = StreamRedactor(self._keep), ""
         self.exited = asyncio.Event()
         self.over: asyncio.Future[None] = loop.create_future()
         """Done once the program has ended and its output is closed, or has printed too much."""
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        if fd == 2:
-            self._stderr.take(self._stderr_decoder.decode(data))
-            return
         if self.over.done():
+            return
+        if fd == 2:
+            self.stderr_length += len(data)
+            if self.stderr_length > LIMITS.stderr:
+                return self._done()
+            self._stderr.take(self._stderr_decoder.decode(data))
             return
         self.out += data
         if len(self.out) > LIMITS.answer:

@@ -30,10 +30,10 @@ from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
-from debate_orchestrator.util.sanitize import one_line
 
 _MAX_KEPT_MODELS = 1_000
 """Names of models that are kept of one server's list."""
+_MAX_NAME_LENGTH = 300
 _PROGRAMS = {"claude": "claude -p", "llm": "llm", "codex": "codex exec -", "gemini": "gemini"}
 """Programs that read a prompt and print an answer, and the command that makes each do so."""
 _OTHER_SERVERS = "any server that speaks the Messages API; openai:MODEL@URL for Chat Completions"
@@ -246,10 +246,12 @@ def _refusal(status: int, why: str) -> str:
 
 
 def _names(answer: Any, key: str, name: str) -> tuple[tuple[str, ...], int]:
-    """The first names in a server's list, whatever else it holds, and how many more there are."""
+    """The first names in a server's list, whatever else it holds, and how many more there are. What is too long for a
+    name is none."""
     listed = answer.get(key) if isinstance(answer, dict) else None
     items = listed if isinstance(listed, list) else []
-    names = [item[name] for item in items if isinstance(item, dict) and isinstance(item.get(name), str)]
+    found = (item.get(name) for item in items if isinstance(item, dict))
+    names = [text for text in found if isinstance(text, str) and len(text) <= _MAX_NAME_LENGTH]
     return tuple(map(quote, names[:_MAX_KEPT_MODELS])), max(0, len(names) - _MAX_KEPT_MODELS)
 
 
@@ -261,7 +263,7 @@ def _get(url: str, headers: dict[str, str]) -> tuple[Any, _Problem | None]:
     except urllib.error.HTTPError as error:
         return None, (error.code, "")
     except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
-        return None, (0, one_line(str(getattr(error, "reason", error))))
+        return None, (0, quote(getattr(error, "reason", error)))
 
 
 def _get_in_time(url: str, headers: dict[str, str]) -> tuple[Any, _Problem | None]:

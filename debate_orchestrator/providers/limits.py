@@ -63,6 +63,9 @@ class ProviderLimits(NamedTuple):
     program: float = 600.0
     """Seconds of a program's turn, with the usual time for retries: most print nothing until they are done, so silence
     tells nothing of them."""
+    stderr: int = 16 * 1024 * 1024
+    """Bytes that a program may write to its standard error: an agent that tells of all its steps there writes about
+    1 MB."""
     lookup: float = 4.0
     """Seconds of a look-up of a server's models, from the first byte to the last: `debate models` waits for it."""
     listing: int = 4_000_000

@@ -10,7 +10,7 @@ from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import ExternalError, TransientError
-from debate_orchestrator.util.redact import StreamRedactor, redact, redactor
+from debate_orchestrator.util.redact import StreamRedactor, redact_fragments, redactor
 
 if TYPE_CHECKING:
     import asyncio
@@ -170,7 +170,7 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
         pieces.end()
         if not isinstance(error, ExternalError):
             raise
-        error.problems[:] = map(redact, error.problems)
+        error.problems[:] = map(redact_fragments, error.problems)
         error.args = ("\n".join(error.problems),)
         if isinstance(error, TransientError) and isinstance(error.partial, Reply):
             error.partial = _redacted(error.partial)

@@ -384,7 +384,13 @@ def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, rendering
     if data in remade:
         text += ". Reviewers have filed ballots since, which it does not include: `debate report` makes it with them."
         return Verification(path, "reviewed", "same", text, checksum)
-    if checksum.version != __version__ or checksum.schema != SCHEMA:
+    if checksum.schema != SCHEMA:
+        text = (
+            f"does not say what the journal says: it names the journal's form {checksum.schema}, and that is {SCHEMA}. "
+            "It was changed and given a new checksum."
+        )
+        return Verification(path, "contradicts", "different", text, checksum)
+    if checksum.version != __version__:
         text += (
             f". Version {checksum.version} made it, and this is {__version__}, which renders it differently: only "
             "that version can tell whether it says what the journal says."

@@ -59,7 +59,7 @@ def _label_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple
 
 
 def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple[str, Phrase]]:
-    yield "Winner", phrase(winner_word(verdict.winner))
+    yield "Winner", phrase(f"{winner_word(verdict.winner)}{', by stand-ins' * _only_stand_ins(report)}")
     if report.judging.answers and verdict.winner in report.positions:
         yield "Answer", literal(report.positions[verdict.winner])
     if verdict.share is not None:
@@ -84,6 +84,8 @@ def outcome(report: ReportModel) -> Phrase:
     verdict = report.verdict
     if verdict is None:
         return ()
+    if _only_stand_ins(report):
+        return phrase(strong(wording.NO_JUDGE), f" {wording.FILLER}")
     if report.judging.labelled:
         return _label_outcome(report, verdict)
     sentences: list[str | Phrase] = [_winner_outcome(report, verdict)]
@@ -95,6 +97,10 @@ def outcome(report: ReportModel) -> Phrase:
         gained = ", ".join(f"{report.seats[side]} {votes:+d}" for side, votes in verdict.swing.items())
         sentences.append(f"It is decided by the votes gained since the first word: {gained}.")
     return joined(" ", filter(None, sentences))
+
+
+def _only_stand_ins(report: ReportModel) -> bool:
+    return report.run.rehearsed and not report.run.in_part
 
 
 def _rounds_won(report: ReportModel, verdict: VerdictReport) -> str:

@@ -65,7 +65,7 @@ SETTING_TEXTS = {
         "the sentence to debate", "Should this service move from REST to gRPC for internal calls?", "TEXT"
     ),
     "positions": SettingText(
-        "what each side argues; auto has it derived from the topic",
+        "what each side argues: change it with the topic; auto has it derived from it",
         "\n  a: The service should move from REST to gRPC for internal calls."
         "\n  b: The service should keep REST for internal calls.",
         "TEXT",
@@ -83,7 +83,8 @@ SETTING_TEXTS = {
     "feedback": SettingText("debaters hear the judge's advice for their next round; they do by default", "true"),
     "context": SettingText("a file that both sides may draw on; may be repeated", "[]", "FILE"),
     "cast": SettingText(
-        "the models; by default an agent host takes the turns (`open`), or the best models there are (`run`)",
+        "the models; by default an agent host takes the turns (`open`), or Sonnet-level models argue and an Opus-level "
+        "one judges (`run`)",
         "# {a: anthropic:claude-sonnet-5-5, b: anthropic:claude-sonnet-5-5, judge: [anthropic:claude-opus-5-5]}",
         "MODEL",
         {

@@ -12,8 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from debate_orchestrator.util.data import error_text, is_link, name_of, read_regular
-from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.errors import BadFile, DiskFull
 
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""The errors of a disk that is full or fails, whatever the name of the file."""
 Ours = Callable[[bytes], bool]
 """Whether this program wrote a file with these bytes."""
 
@@ -56,7 +58,7 @@ def write_bytes_atomic(
     except (OSError, ValueError) as error:
         if temporary:
             os.unlink(temporary)
-        raise BadFile(f"Can't write {name_of(path)} ({error_text(error)}).", hint="name another output") from None
+        raise _unwritable(f"Can't write {name_of(path)}", error, "name another output") from None
     return aside
 
 
@@ -67,7 +69,7 @@ def write_new(path: str | os.PathLike[str], text: str) -> None:
     except FileExistsError:
         raise BadFile(f"{name_of(path)} already exists.", hint="name another, or move it away") from None
     except (OSError, ValueError) as error:
-        raise BadFile(f"Can't write {name_of(path)} ({error_text(error)}).") from None
+        raise _unwritable(f"Can't write {name_of(path)}", error) from None
 
 
 def create(target: Path, data: bytes, *, mode: int | None = None) -> None:
@@ -142,8 +144,15 @@ def make_folder(path: str | os.PathLike[str]) -> None:
             raise OSError(errno.ELOOP, "")
         os.makedirs(path, exist_ok=True)
     except (OSError, ValueError) as error:
-        problem = f"Can't write to the folder {name_of(path)} ({error_text(error)})."
-        raise BadFile(problem, hint="move it away, or name another output") from None
+        hint = "move it away, or name another output"
+        raise _unwritable(f"Can't write to the folder {name_of(path)}", error, hint) from None
+
+
+def _unwritable(problem: str, error: Exception, hint: str = "") -> BadFile:
+    """The error for a file that can't be written; `hint` is what to try unless the disk is the cause."""
+    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+        return DiskFull(f"{problem} ({error_text(error)}).", hint="make room on the disk")
+    return BadFile(f"{problem} ({error_text(error)}).", hint=hint)
 
 
 def _reserve(name: str, *, folder: bool) -> None:

@@ -90,6 +90,20 @@ def read(path: str | os.PathLike[str]) -> JournalContents:
     return parse(str(path), data)
 
 
+def stated_first_hash(path: str | os.PathLike[str]) -> str | None:
+    """The hash that the first line of a file states, of which nothing is verified; None for a file that begins
+    otherwise than a journal. Raises OSError."""
+    with open(path, "rb") as file:
+        if file.read(len(BEGINNING)) != BEGINNING:
+            return None
+        end, newline = b"", b""
+        while not newline and (piece := file.read(65_536)):
+            line, newline, _ = piece.partition(b"\n")
+            end = (end + line)[-_SUFFIX_LENGTH:]
+    digest = end[len(',"hash":"') : -len('"}')].decode("latin-1")
+    return digest if newline and end == _hash_suffix(digest) else None
+
+
 def must_be_new(path: str | os.PathLike[str]) -> None:
     """Raises BadJournal if `JournalWriter.create` would refuse `path` because of what is there."""
     try:

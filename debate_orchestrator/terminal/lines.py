@@ -34,10 +34,10 @@ class Lines(Prompter):
     text_keys = (
         "a line that is just . hands it in",
         ":brief shows the whole brief",
-        ":new begins anew",
-        ":edit an editor",
+        ":new starts over",
+        ":edit opens an editor",
     )
-    line_keys = (":back goes back", ":brief shows the whole brief", ":entered what was entered")
+    line_keys = (":back goes back", ":brief shows the whole brief", ":entered shows what was entered")
 
     def __init__(self, descriptor: int | None = None, stream: TextIO | None = None):
         super().__init__()
@@ -80,7 +80,12 @@ class Lines(Prompter):
     async def _text(self, question: Question) -> str:
         text = question.now
         while True:
-            typed = await self._line()
+            try:
+                typed = await self._line()
+            except Leave:
+                if rest := self._unread.decode("utf-8", "replace"):  # the last line may lack its end
+                    question.changed(f"{text}\n{rest}" if text else rest)
+                raise
             if typed == _END_OF_TEXT:
                 return text
             if typed == ":new":

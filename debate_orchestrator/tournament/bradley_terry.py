@@ -17,6 +17,7 @@ drawn, with replacement, from a fixed seed.
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,6 +44,7 @@ CONFIDENCE = 0.95
 _MAX_WORK, _MIN_DRAWS = 2e8, 20
 """Evaluations for all draws, times the cells and parameters of one. Where that ends before so many draws are made,
 there are no intervals."""
+_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 _INFORMATION = 0.2
 """What a vote tells of a parameter, about: the curvature of its log likelihood. Measured in standard errors, all
 parameters are alike, and the fit takes few steps."""
@@ -147,12 +149,19 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0)
 
 def _need_libraries() -> None:
     """Raises BadSettings where the extra is not installed."""
+    # BLAS takes the number of its threads from the environment when it is loaded. For vectors this small they wait for
+    # each other far longer than they compute, and spin while they wait.
+    before = os.environ.get(_BLAS_THREADS)
+    os.environ.setdefault(_BLAS_THREADS, "1")
     try:
         import numpy  # noqa: F401
         import scipy.optimize  # type: ignore[import-untyped]  # noqa: F401
     except ImportError:
         problem = "Ratings need libraries that are not installed here."
         raise BadSettings(problem, hint="pip install 'debate-orchestrator[tournament]'") from None
+    finally:
+        if before is None:
+            del os.environ[_BLAS_THREADS]
 
 
 def _as_numbers(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> _Votes | None:
@@ -270,7 +279,6 @@ class _Layout(NamedTuple):
             value, gradient = self._loss(scale * scaled, data, counts, precision)
             return value, scale * gradient
 
-        # Conjugate gradients call no BLAS, whose threads would spin for far longer than problems this small take.
         found = minimize(loss, start / scale, jac=True, method="CG", options={"gtol": within, "maxiter": most})
         best: Floats = scale * found.x
         return best, int(found.nfev)

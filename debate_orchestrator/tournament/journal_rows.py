@@ -93,6 +93,8 @@ def _journals(folder: str) -> list[str]:
                         found.append(entry.path)
         except PermissionError:
             continue
+        except FileNotFoundError:
+            raise BadFile(f"There is no folder {name_of(folder)}.") from None
         except OSError as error:
             problem = f"{name_of(folder)} holds a folder that can't be read ({error.strerror})."
             raise BadFile(problem, hint="name the folder of the journals itself") from None

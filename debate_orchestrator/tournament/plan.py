@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.core.events import Opened, Usage
@@ -82,16 +82,21 @@ def schedule_line(debate: ScheduledDebate) -> str:
     return json.dumps(debate.model_dump(mode="json"), ensure_ascii=False)
 
 
+def _size(value: Any) -> int:
+    """Bytes of a value as JSON."""
+    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
 def _most_bytes(spec: Spec, debates: int) -> int:
     """The bytes of a schedule of so many debates, the same number on each topic, if each has the longest names."""
-    name = max((model.name for model in spec.models), key=len)
+    name = max((model.name for model in spec.models), key=_size)
     reserve = tuple(judge.name for judge in spec.judges.pool)
     longest = ScheduledDebate(
         id="x" * 57, topic="", motion="", category="", pro=name, con=name, first="pro",
         repetition=spec.repetitions, seed=2**63, judges=(), reserve=reserve,
     )  # fmt: skip
     parts = ((topic.id, topic.motion, topic.category) for topic in spec.topics)
-    texts = sum(len(json.dumps(part, ensure_ascii=False).encode("utf-8", "replace")) for part in parts)
+    texts = sum(map(_size, parts))
     line = len(schedule_line(longest).encode("utf-8", "replace")) + len(",\n")
     return debates * line + debates * texts // max(len(spec.topics), 1)
 

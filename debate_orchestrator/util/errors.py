@@ -16,7 +16,8 @@
         │   ├── ReplyPending   a call goes on at the provider, and a later run takes its answer
         │   └── TransientError  a call got no answer, and another attempt may get one: it is retried for a while
         └── ProviderFailed      it will fail again until the cause is removed
-            └── JournalWriteError the disk is full or the journal can't be written for now
+            ├── JournalWriteError the disk is full or the journal can't be written for now
+            └── DiskFull        the same of any other file; also a BadFile, for what goes on without the file
 
 Every error carries all its problems at once. A problem is one plain sentence on what is wrong, then, where there is
 one, what to try: `Try: name another output.` The command line maps these classes to exit codes.
@@ -153,3 +154,7 @@ class JournalWriteError(ProviderFailed):
         super().__init__(problems, hint=hint)
         self.why = why
         """The cause, in a few words."""
+
+
+class DiskFull(ProviderFailed, BadFile):
+    """A file can't be written since the disk is full or fails. The same name will do once there is room."""

@@ -17,18 +17,20 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import is_
 from typing import Any
 from urllib.parse import unquote
 
-from debate_orchestrator.util.decoding import MIN_LENGTH, Search, clean, merged
+from debate_orchestrator.util.decoding import MIN_LENGTH, FragmentSearch, Search, clean, merged
 
 KEY = "[key]"
 """What stands in place of a secret."""
 _MIN_KEY_LENGTH = 4
 _MUCH = 1_000
 """Characters held back from which on they are not looked at again with each piece."""
+_MAX_HELD = 100_000
+"""Characters held back from which on those that can't be seen are dropped: no text is laid out with so many."""
 _SHORT = 100
 """Characters of a text up to which it is likely to come again, such as the name of a model."""
 _WORD = 16
@@ -52,6 +54,10 @@ _BASIC = re.compile(r"\bbasic\s+([\w+/-]+={0,2})", re.I)
 _BEGINS_LIKE_A_KEY = re.compile(
     r"(?:sk-|gh[oprsu]_|github_pat_|xox[a-z]-|AKIA|AIza|glpat-|hf_|eyJ)\S{4}|-----BEGIN [^-]+-----\s*\S"
 )
+_PUBLIC = re.compile(
+    r"sk-(?:[a-z]{2,12}(?:\d{2})?-|or-v\d+-){0,2}|gh[oprsu]_|github_pat_|xox[a-z]-|AKIA|AIza|glpat-|hf_"
+)
+"""The beginning that all keys of a service share, as `sk-ant-api03-`: it tells nothing of the rest."""
 _BETWEEN = re.compile(r"""[\s,;"'{}]+|\\[nr]""")
 """What stands between the words of a value, of JSON too."""
 _HEX = re.compile(r"(?=[^a-f]*[a-f])(?=\D*\d)[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
@@ -61,6 +67,8 @@ _SYMBOLS = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[!#$%^&*+=~?])(?!.*:/
 _RUN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^A-Za-z0-9]")
 """Characters of one class, as a word or a number has them."""
 _ORDINARY = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[\d.,:_-]+")
+_PLAIN = re.compile(r"[A-Z]?[a-z]*|[A-Z]+|\d{1,4}")
+"""A word, or a number as short as a year, in a part of a secret."""
 _PATH = re.compile(r"(?:~|\.{1,2})?/")
 _RANDOM = re.compile(r"(?=[^/]*\d)(?=[^/]*[a-z])(?=[^/]*[A-Z])[^/]{20}")
 """A part that no path has, but a key in base64, which may begin with a slash."""
@@ -96,6 +104,13 @@ def truncate(text: str, most: int) -> str:
     """The first `most` characters of a text, redacted. What may be the beginning of a secret at the cut is left out:
     it would not be recognised any more."""
     return redact(text) if len(text) <= most else redactor().split(text[:most])[0]
+
+
+def redact_fragments(text: str) -> str:
+    """`redact`, which also hides parts of secrets, from `MIN_LENGTH` characters on. For text of libraries and servers:
+    either may have cut what it quotes, so that a key is no longer whole. Ordinary words stay, and so does the beginning
+    that all keys of a service share."""
+    return redactor().without_fragments(text)
 
 
 def redact_values(value: Any, redact: Redactor | None = None) -> Any:
@@ -231,6 +246,15 @@ def _base64(raw: bytes) -> Iterator[str]:
         yield inner.translate({ord("+"): "-", ord("/"): "_"})
 
 
+def _fragments(spelling: str) -> Iterator[str]:
+    """The parts of a spelling, of `MIN_LENGTH` characters each, that are no ordinary words."""
+    public = _PUBLIC.match(spelling)
+    for at in range(public.end() if public else 0, len(spelling) - MIN_LENGTH + 1):
+        fragment = spelling[at : at + MIN_LENGTH]
+        if not all(_PLAIN.fullmatch(word) for word in _SEPARATOR.split(fragment)):
+            yield fragment
+
+
 class Redactor:
     """Takes certain strings out of texts, whatever hidden characters are in them and however they are escaped. Long
     ones are found with white space in them too, as where a line was wrapped."""
@@ -238,6 +262,7 @@ class Redactor:
     def __init__(self, spellings: Iterable[str]):
         bare_of = {spelling: "".join(clean(spelling, "").split()) for spelling in spellings}
         long = {bare for bare in bare_of.values() if len(bare) >= _WORD}
+        self._bare = bare_of.values()
         self._searches = (
             Search("", long),
             Search(" ", {spelling for spelling, bare in bare_of.items() if bare not in long}),
@@ -253,10 +278,19 @@ class Redactor:
         """The same for a text that does not come again, such as a turn's own task: it is not kept."""
         return self._replaced(text, len(text))[0]
 
-    def _replaced(self, text: str, stop: int) -> tuple[str, int]:
+    @cached_property
+    def _fragments(self) -> FragmentSearch:
+        return FragmentSearch({fragment for bare in self._bare for fragment in _fragments(bare)})
+
+    def without_fragments(self, text: str) -> str:
+        """The text without secrets and parts of them."""
+        return self._replaced(text, len(text), self._fragments)[0]
+
+    def _replaced(self, text: str, stop: int, *more: FragmentSearch) -> tuple[str, int]:
         """The text up to a place, redacted, and that place, which is an earlier one where a secret goes beyond it."""
         pieces, end = list[str](), 0
-        for first, last in merged(span for search in self._searches for span in search.spans(text)):
+        searches: tuple[Search | FragmentSearch, ...] = (*self._searches, *more)
+        for first, last in merged(span for search in searches for span in search.spans(text)):
             if last > stop:
                 stop = min(stop, first)
                 break
@@ -302,15 +336,20 @@ class StreamRedactor:
         """Takes the next piece, and passes on what is certainly no secret; an empty text if nothing is."""
         if len(_learned) != self._learned:  # with the request that this answers
             self._renew()
-        self._held.append(piece)
         if self._withheld:
+            self._held.append(piece)
             self._on_text("")
             return
+        # Nothing that can't be seen changes what is held, and of very much of it one space says as much.
+        visible = clean(piece, "")
+        if not visible and self._length > _MAX_HELD:
+            piece = "" if self._held[-1] == " " else clean(piece, " ")
+        if piece:
+            self._held.append(piece)
         self._length += len(piece)
         sure = ""
-        # Nothing that can't be seen changes what is held. Much is looked at again only when it has doubled, so that the
-        # time for all pieces grows with their length.
-        if self._length >= self._enough and clean(piece, ""):
+        # Much is looked at again only when it has doubled, so that the time for all pieces grows with their length.
+        if self._length >= self._enough and visible:
             sure, left = self._redact.split("".join(self._held))
             self._held, self._length = [left], len(left)
             self._enough = 2 * self._length if self._length > _MUCH else 0

@@ -37,10 +37,10 @@ from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, reviewing
-from debate_orchestrator.web.guard import DASHBOARD, Tokens, of_this_machine
+from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
-from debate_orchestrator.web.runs import Runs, must_be_among, question
+from debate_orchestrator.web.runs import Runs, must_be_among, question, written_here
 
 _MAX_COMPARED = 20
 """Debates side by side on one page."""
@@ -166,8 +166,12 @@ class Dashboard:
         """Opens the debate and runs it. What was paid for its positions is on record, however the browser leaves."""
         opening = asyncio.ensure_future(open_debate(prepared.settings, rehearse=prepared.rehearsal, people=True))
         files = await asyncio.shield(opening)
-        self._runs.start(files.journal)
+        self._runs.start(files.journal, written_here)
         return go_to(self._address_of(files.journal))
+
+    async def with_slash(self, request: Request) -> Response:
+        """From the link of the dashboard without the slash at its end."""
+        return go_to(f"{self._address}/")
 
     # One debate
 
@@ -182,7 +186,8 @@ class Dashboard:
         running, stopping = live is not None, live is not None and live.stopping
         body = await asyncio.to_thread(lambda: [blocks.rendered(state, block) for block in blocks.outline(state)])
         format = state.format
-        name, first = request.path_params["name"], contents.entries[0].hash
+        name = request.path_params["name"]
+        linked = LinkedDebate(name, contents.entries[0].hash)
         files = DebateFiles.of_journal(path)
         return self._page(
             "debate.html.j2",
@@ -197,7 +202,7 @@ class Dashboard:
             body=body,
             status=blocks.status(state, running=running, stopping=stopping, problems=problems),
             seats=[
-                (format.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(first, seat)}")
+                (format.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(linked, seat)}")
                 for seat in human_seats(state)
             ],
             hearers=[
@@ -207,9 +212,9 @@ class Dashboard:
             closable=can_end_early(state),
             held=bool(blocks.hidden_turns(state)),
             judged=bool(state.judges) and state.complete,
-            review=reviewing.link(self._tokens, name, first),
+            review=reviewing.link(self._tokens, linked),
             reviewers=[
-                (reviewer, f"?{reviewing.own_query(self._tokens, first, reviewer)}", filed)
+                (reviewer, f"?{reviewing.own_query(self._tokens, linked, reviewer)}", filed)
                 for reviewer, filed in await asyncio.to_thread(reviews.reviewer_names, files.ballots)
             ],
         )
@@ -285,7 +290,7 @@ class Dashboard:
                 return files
 
         files = await asyncio.to_thread(write_journal)
-        self._runs.start(files.journal)
+        self._runs.start(files.journal, written_here)
         return go_to(self._address_of(files.journal))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.announcements import decided_line
-from debate_orchestrator.storage.journal import JournalContents, read
+from debate_orchestrator.storage.journal import JournalContents, read, stated_first_hash
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link
@@ -21,6 +21,7 @@ from debate_orchestrator.util.errors import BadFile, DebateError, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, pages
+from debate_orchestrator.web.guard import LinkedDebate, same
 
 _AROUND = 120
 _MAX_FOUND = 100
@@ -82,6 +83,24 @@ def journal_of(name: str) -> str:
     if name not in names():
         raise BadFile("There is no such debate in this folder.", hint="go back to the list")
     return f"{name}{JOURNAL}"
+
+
+def journal_of_link(name: str, token_of: Callable[[LinkedDebate], str], token: str) -> str | None:
+    """The journal of the debate of that name, for a link with the right token; None for any other link, whether or not
+    there is such a debate. Of the journal only the hash is read that its first line states: strangers can ask too."""
+    try:
+        path = journal_of(name)
+        there = os.stat(path)
+        first_hash = _first_hash(path, there.st_mtime_ns, there.st_size)
+    except (BadFile, OSError):
+        return None
+    right = first_hash is not None and same(token_of(LinkedDebate(name, first_hash)), token)
+    return path if right else None
+
+
+@lru_cache(maxsize=1_024)
+def _first_hash(path: str, changed: int, size: int) -> str | None:
+    return stated_first_hash(path)
 
 
 def load(path: str) -> tuple[JournalContents, DebateState]:

@@ -12,7 +12,7 @@ import hmac
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from debate_orchestrator.providers.servers import is_loopback
 from debate_orchestrator.storage.files import write_atomic
@@ -194,6 +194,15 @@ async def _refuse(send: Send, refusal: Refused) -> None:
 _BYTES = 32
 
 
+class LinkedDebate(NamedTuple):
+    """What the links of a debate are worked out from. A copy of its journal has another name, and so other links."""
+
+    name: str
+    """The name of its journal without the ending."""
+    first_hash: str
+    """The hash of the journal's first line."""
+
+
 class Tokens:
     """The tokens of one server. Those of seats and reviews are worked out from the secret of its user, so that links
     to them stay the same after a restart, if they are `lasting`. Others, and always those of the dashboard, are made
@@ -208,17 +217,17 @@ class Tokens:
         self.form = secrets.token_hex(16)
         """Stands in every form of the dashboard, so that no other site can send one."""
 
-    def seat(self, debate: str, seat: str) -> str:
-        """The token of a seat in the debate whose journal begins with the hash `debate`."""
-        return _digest(self._links, f"seat {debate} {seat}")
+    def seat(self, debate: LinkedDebate, seat: str) -> str:
+        """The token of a seat."""
+        return _digest(self._links, f"seat {debate.first_hash} {seat} {debate.name}")
 
-    def review(self, debate: str) -> str:
-        """The token with which the debate whose journal begins with that hash is reviewed."""
-        return _digest(self._links, f"review {debate}")
+    def review(self, debate: LinkedDebate) -> str:
+        """The token with which a debate is reviewed."""
+        return _digest(self._links, f"review {debate.first_hash} {debate.name}")
 
-    def reviewer(self, debate: str, stem: str) -> str:
-        """The key of one reviewer of that debate. `stem` is the name of the reviewer's files without the ending."""
-        return _digest(self._secret, f"reviewer {debate} {stem}")
+    def reviewer(self, debate: LinkedDebate, stem: str) -> str:
+        """The key of one reviewer of a debate. `stem` is the name of the reviewer's files without the ending."""
+        return _digest(self._secret, f"reviewer {debate.first_hash} {debate.name}/{stem}")
 
     def proof(self, page: str) -> str:
         """What the page of a seat, or `dashboard`, holds since it was loaded, and what this server repeats when that

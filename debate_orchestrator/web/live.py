@@ -38,6 +38,7 @@ class Audience:
 
     def __init__(self) -> None:
         self._viewers: set[asyncio.Queue[bytes | None]] = set()
+        self._closed = False
 
     def tell(self, kind: str, data: Any) -> None:
         """Sends an event to all."""
@@ -45,7 +46,8 @@ class Audience:
             self._put(message(kind, data))
 
     def close(self) -> None:
-        """Ends all streams."""
+        """Ends all streams, and every one that begins later."""
+        self._closed = True
         self._put(None)
 
     def _put(self, sent: bytes | None) -> None:
@@ -56,8 +58,13 @@ class Audience:
             viewer.put_nowait(None if full else sent)
 
     def join(self) -> asyncio.Queue[bytes | None]:
+        """The queue of a new viewer. That of an audience which was closed meanwhile ends at once; the browser then asks
+        again, and finds how things stand by then."""
         viewer: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self._viewers.add(viewer)
+        if self._closed:
+            viewer.put_nowait(None)
+        else:
+            self._viewers.add(viewer)
         return viewer
 
     def leave(self, viewer: asyncio.Queue[bytes | None]) -> None:

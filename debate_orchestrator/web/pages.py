@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from base64 import b64encode
+from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute
+from starlette.types import Lifespan
 
 from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.engine import api
@@ -78,6 +82,14 @@ _REPORT_POLICY = (
 """The report names the one style that it allows by its digest; both policies hold."""
 
 
+def application(routes: Sequence[BaseRoute], lifespan: Lifespan[Starlette], handlers: dict[Any, Any]) -> Starlette:
+    """The application of these routes. An address with a slash too many or too few leads nowhere: the redirection that
+    Starlette has for it goes to http, which behind a proxy sends the key in the address unencrypted."""
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    return app
+
+
 def html_response(template: str, code: int = 200, **values: Any) -> HTMLResponse:
     """A page."""
     return HTMLResponse(render(template, **values), code)
@@ -119,10 +131,11 @@ def own_page(page: str) -> HTMLResponse:
 
 
 def foreign_page(page: str) -> HTMLResponse:
-    """A page that may be anyone's. It runs nothing, leads nowhere by itself, and has no origin. Its address may become
-    known to other sites, which a page can see to, so that must hold nothing but a token of its own."""
+    """A page that may be anyone's. It runs nothing, leads nowhere by itself, opens no window, which could then replace
+    this page, and has no origin. Its address may become known to other sites, which a page can see to, so that must
+    hold nothing but a token of its own."""
     headers = {
-        "content-security-policy": f"{_REPORT_POLICY}; sandbox allow-popups allow-popups-to-escape-sandbox",
+        "content-security-policy": f"{_REPORT_POLICY}; sandbox",
         "referrer-policy": "no-referrer",
         "cross-origin-opener-policy": "unsafe-none",  # browsers refuse a sandboxed page that asks for more
     }

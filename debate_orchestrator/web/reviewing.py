@@ -22,7 +22,7 @@ from debate_orchestrator.reports.reviews import ReviewedDebate
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, folder, form_fields
-from debate_orchestrator.web.guard import Tokens, same
+from debate_orchestrator.web.guard import LinkedDebate, Tokens, same
 from debate_orchestrator.web.pages import form, go_to, html_response, report_page
 
 _READ = "read"
@@ -31,14 +31,14 @@ _ASKED = ("rounds", "final", "why", "after")
 """What is asked after the debate was read."""
 
 
-def link(tokens: Tokens, debate: str, first: str) -> str:
-    """The link that reviewers of a debate get. `first` is the hash with which its journal begins."""
-    return f"/review/{quote(debate, safe='')}/{tokens.review(first)}"
+def link(tokens: Tokens, debate: LinkedDebate) -> str:
+    """The link that reviewers of a debate get."""
+    return f"/review/{quote(debate.name, safe='')}/{tokens.review(debate)}"
 
 
-def own_query(tokens: Tokens, first: str, reviewer: str) -> str:
+def own_query(tokens: Tokens, debate: LinkedDebate, reviewer: str) -> str:
     """What is added to that link for one reviewer, who goes on with it where they left."""
-    return urlencode({"as": reviewer, "key": tokens.reviewer(first, reviews.stem_of(reviewer))})
+    return urlencode({"as": reviewer, "key": tokens.reviewer(debate, reviews.stem_of(reviewer))})
 
 
 class Reviews:
@@ -50,13 +50,11 @@ class Reviews:
 
     async def _case(self, request: Request) -> ReviewedDebate:
         """The debate of a link. Not found for another token, whatever the debate, and for one that is not finished."""
-        try:
-            path = folder.journal_of(request.path_params["name"])
-            contents, debate = await asyncio.to_thread(folder.load, path)
-        except BadFile:
-            raise HTTPException(404) from None
-        if not same(self._tokens.review(contents.entries[0].hash), request.path_params["token"]):
+        params = request.path_params
+        path = await asyncio.to_thread(folder.journal_of_link, params["name"], self._tokens.review, params["token"])
+        if path is None:
             raise HTTPException(404)
+        contents, debate = await asyncio.to_thread(folder.load, path)
         if not debate.complete:
             raise HTTPException(404)
         return ReviewedDebate.of(path, contents.entries, debate)
@@ -82,11 +80,11 @@ class Reviews:
     def _reviewer(self, request: Request, case: ReviewedDebate) -> str:
         """The reviewer whose review the address opens; empty where it has no key, or another reviewer's."""
         name, key = (one_line(request.query_params.get(part, "")) for part in ("as", "key"))
-        own = self._tokens.reviewer(case.entries[0].hash, reviews.stem_of(name))
+        own = self._tokens.reviewer(_linked(request, case), reviews.stem_of(name))
         return name if name and same(own, key) else ""
 
     def _own_address(self, request: Request, case: ReviewedDebate, name: str) -> str:
-        return f"{request.url.path}?{own_query(self._tokens, case.entries[0].hash, name)}"
+        return f"{request.url.path}?{own_query(self._tokens, _linked(request, case), name)}"
 
     def _filed(self, case: ReviewedDebate, name: str) -> bool:
         return reviews.is_filed(case.folder, name, case.form, case.entries)
@@ -173,7 +171,7 @@ class Reviews:
             code,
             step=step,
             here=here,
-            own_query=own_query(self._tokens, case.entries[0].hash, name) if name else "",
+            own_query=own_query(self._tokens, _linked(request, case), name) if name else "",
             form_token=request.path_params["token"],
             texts=reviews.review_texts(),
             topic=settings.topic,
@@ -189,6 +187,11 @@ class Reviews:
         if not name or not await asyncio.to_thread(self._filed, case, name):
             raise HTTPException(404)
         return await report_page(case.path)
+
+
+def _linked(request: Request, case: ReviewedDebate) -> LinkedDebate:
+    """The debate as its links name it."""
+    return LinkedDebate(request.path_params["name"], case.entries[0].hash)
 
 
 def _parts(case: ReviewedDebate) -> list[tuple[str, list[dict[str, Any]]]]:

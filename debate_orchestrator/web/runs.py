@@ -76,6 +76,10 @@ def must_be_among(shown: Iterable[Risk], found: Iterable[Risk]) -> None:
         raise BadSettings(problem, hint="do it again: the page then shows what the journal does now")
 
 
+written_here: RequireConsent = ignore
+"""For a journal that this program has just written: it does what the user has agreed to."""
+
+
 class Writing:
     """An answer that is being written, as far as others may read it."""
 
@@ -179,7 +183,7 @@ class Run:
     """A debate that runs in this process. It ends when nothing is left that can be asked from here, when it is paused,
     or when a provider fails; `problems` then says why."""
 
-    def __init__(self, path: str, people: People, explain: Explain, agree: RequireConsent = ignore):
+    def __init__(self, path: str, people: People, explain: Explain, agree: RequireConsent):
         self.path, self.people, self.audience = path, people, Audience()
         self.problems: list[str] = []
         self.failure: Exception | None = None
@@ -344,9 +348,9 @@ class Runs:
         run = self._runs.get(path)
         return run if run is not None and run.running else None
 
-    def start(self, path: str, agree: RequireConsent = ignore) -> Run:
+    def start(self, path: str, agree: RequireConsent) -> Run:
         """Goes on with a debate, unless it runs already. `agree` is asked about the risks of its journal as it is when
-        it is opened; one that this program has just written does what the user has agreed to."""
+        it is opened; `written_here` is for one that this program has just written."""
         if (run := self.running(path)) is None:
             run = self._runs[path] = Run(path, People(), self._explain, agree)
             self._problems.pop(path, None)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -21,10 +22,10 @@ from debate_orchestrator.prompting.brief_pieces import limits
 from debate_orchestrator.prompting.person_turns import form_remarks, human_seats, speech_remarks
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
-from debate_orchestrator.util.errors import BadFile, BadReply
+from debate_orchestrator.util.errors import BadReply
 from debate_orchestrator.web import blocks, folder, form_fields
 from debate_orchestrator.web.form_fields import ReplyField
-from debate_orchestrator.web.guard import Tokens, same
+from debate_orchestrator.web.guard import Tokens
 from debate_orchestrator.web.live import AGAIN, EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, report_page
 from debate_orchestrator.web.runs import NOT_WAITING, AwaitedTurn, People, Run, Runs
@@ -55,15 +56,12 @@ class Seats:
         """The journal, the state and the run of the debate of a seat. Not found for another token, whatever the debate:
         the answer must not tell which debates there are."""
         params = request.path_params
-        try:
-            path = folder.journal_of(params["name"])
-            async with self._lock(path):  # one request reads it, and the others find it read
-                contents, state = await asyncio.to_thread(folder.load, path)
-        except BadFile:
-            raise HTTPException(404) from None
-        token = self._tokens.seat(contents.entries[0].hash, params["seat"])
-        if not same(token, params["token"]):
+        token_of = partial(self._tokens.seat, seat=params["seat"])
+        path = await asyncio.to_thread(folder.journal_of_link, params["name"], token_of, params["token"])
+        if path is None:
             raise HTTPException(404)
+        async with self._lock(path):  # one request reads it, and the others find it read
+            _, state = await asyncio.to_thread(folder.load, path)
         run = self._runs.running(path)
         if run is not None and run.current is not None:
             state = run.current.state

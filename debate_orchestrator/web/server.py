@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, Router
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from debate_orchestrator.storage.files import write_atomic
@@ -68,7 +68,8 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Route("/debates/{name}/{action}", dashboard.act, methods=["POST"]),
     ]
     routes = [
-        Mount(f"{DASHBOARD}{{key}}", routes=of_dashboard),
+        Route(f"{DASHBOARD}{{key}}", dashboard.with_slash),
+        Mount(f"{DASHBOARD}{{key}}", app=Router(of_dashboard, redirect_slashes=False)),
         Route("/static/{name}", pages.static_file),
         Route("/review/{name}/{token}", reviews.review, methods=["GET", "POST"]),
         Route("/review/{name}/{token}/report", reviews.report),
@@ -79,7 +80,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Route("/seat/{name}/{seat}/{token}/report", seats.report),
     ]
     handlers: dict[Any, Any] = {DebateError: pages.failed, HTTPException: pages.failed}
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    app = pages.application(routes, lifespan, handlers)
     return Guard(app, hosts=hosts, admit=dashboard_alone(tokens))
 
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import local_http
 import pytest
+from public_server import served_public
 
 from .test_browser import page  # noqa: F401
-from .test_web import context, fill_in, folder, served, watched  # noqa: F401
+from .test_web import context, fill_in, folder, let_go, served, watched  # noqa: F401
+from .test_web_public import spoken
 
 pytestmark = pytest.mark.slow
 
 PAGE = b"<title>Taken over</title><div data-changes data-turn='another'></div>"
+FRAGMENT = (
+    rb"<meta http-equiv='refresh' content='0;url=/own'><base href='/own/'><link rel='stylesheet' href='/own'>"
+    rb"<p id='taken'>Taken over<meta http-equiv='refresh' content='0;url=/own'></p><form action='/own'></form>"
+)
 EVENTS = b"""event: page
-data: "<p>Taken over</p>"
+data: "%(fragment)s"
 
 event: status
-data: "<p>Taken over</p>"
+data: "%(fragment)s"
 
 event: change
 data: {}
@@ -27,7 +34,7 @@ data: {}
 event: over
 data: {}
 
-"""
+""" % {b"fragment": FRAGMENT}
 
 
 def respond(asked: local_http.Asked) -> local_http.Answer:
@@ -37,9 +44,23 @@ def respond(asked: local_http.Asked) -> local_http.Answer:
     return 200, {"content-type": "text/html"}, [PAGE]
 
 
-def test_a_page_takes_nothing_from_what_takes_its_address(folder: Path, context: Any) -> None:  # noqa: F811
+def refuse(asked: local_http.Asked) -> local_http.Answer:
+    """What a program answers that has no such page."""
+    return 404, {"content-type": "text/html"}, [PAGE]
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [(respond, "The server of this page has ended"), (refuse, "This page no longer follows the debate")],
+)
+def test_a_page_takes_nothing_from_what_takes_its_address(
+    folder: Path,  # noqa: F811
+    context: Any,  # noqa: F811
+    answer: Callable[[local_http.Asked], local_http.Answer],
+    shown: str,
+) -> None:
     """The page of a seat and that of the dashboard say that their server has ended, load and show nothing of the other
-    program's, and what was typed stays."""
+    program's, send it nothing, and what was typed stays."""
     with served(folder) as (address, _):
         window = context.new_page()
         fill_in(window, address, people="a")
@@ -51,10 +72,47 @@ def test_a_page_takes_nothing_from_what_takes_its_address(folder: Path, context:
         titles = [window.title(), person.title()]
     server = urlsplit(address)
     assert server.hostname is not None and server.port is not None
-    with local_http.answering(respond, server.hostname, server.port):
+    with local_http.answering(answer, server.hostname, server.port):
         for one in (window, person):
-            one.get_by_text("The server of this page has ended").wait_for()
+            one.get_by_text(shown).wait_for()
         assert [window.title(), person.title()] == titles
         assert "Taken over" not in window.inner_text("body") + person.inner_text("body")
         assert person.get_by_label("Your speech").input_value() == "Half of a speech"
         assert person.get_by_role("button", name="Hand it in").is_disabled()
+
+
+def test_what_is_put_into_a_public_page_leads_nowhere(folder: Path, context: Any) -> None:  # noqa: F811
+    """A public page, whose visitors need no key, can't tell another server from its own. What that sends as part of
+    the debate neither loads another page nor changes where links and forms of this one lead."""
+    with served_public(folder, {"casts": {"slow": {**spoken(folder), "rounds": 1}}}) as server:
+        window = context.new_page()
+        window.goto(f"http://127.0.0.1:{server.port}/")
+        window.get_by_label("What is to be debated?").fill("Should we wait?")
+        window.get_by_role("button", name="Start the debate").click()
+        window.locator(".writing", has_text="First comes").first.wait_for()
+        title, address = window.title(), window.url
+    with local_http.answering(respond, "127.0.0.1", server.port):
+        window.locator("#debate", has_text="Taken over").wait_for()
+        window.wait_for_timeout(1_000)
+        assert (window.title(), window.url) == (title, address)
+        assert window.locator("main :is(meta, base, link, form)").count() == 0
+    let_go(folder)
+
+
+def test_the_page_of_a_strangers_tournament_opens_no_window(folder: Path, context: Any) -> None:  # noqa: F811
+    """A window with an opener could replace the page by another. Links in the page itself lead on."""
+    tournament = folder / "t"
+    tournament.mkdir()
+    (tournament / "tournament.json").write_text('{"imported": {}}', encoding="utf-8")
+    with local_http.answering(respond) as elsewhere, served(folder) as (address, _):
+        links = (
+            f'<a id="window" target="w" rel="opener" href="{elsewhere}">w</a> <a id="plain" href="{elsewhere}">p</a>'
+        )
+        (tournament / "index.html").write_text(links, encoding="utf-8")
+        window = context.new_page()
+        window.goto(f"{address}tournaments/t/report")
+        window.locator("#window").click()
+        window.wait_for_timeout(1_000)
+        assert context.pages == [window] and "/tournament/t/" in window.url
+        window.locator("#plain").click()
+        window.wait_for_url(f"{elsewhere}/")

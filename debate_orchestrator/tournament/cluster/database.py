@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from debate_orchestrator.util.errors import BadFile, BadSettings, Paused
-from debate_orchestrator.util.redact import add_secret, redact
+from debate_orchestrator.util.redact import add_secret, redact_fragments
 from debate_orchestrator.util.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -318,7 +318,7 @@ def _unreachable(where: str, error: Exception) -> Paused:
 def _reason(error: Exception) -> str:
     """Why, in one line. The library names every address that it tried, one a line: the last is told."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return redact(one_line(lines[-1].strip().removeprefix("- "))).rstrip(".")
+    return redact_fragments(one_line(lines[-1].strip().removeprefix("- "))).rstrip(".")
 
 
 def out_of_reach() -> tuple[type[Exception], ...]:

@@ -34,7 +34,7 @@ from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import Limits, LimitsUnavailable
 from debate_orchestrator.web.public.rules import Cast, ModerationFailed, Rules, moderator, risks_of
 from debate_orchestrator.web.public.visitors import CAST, MODEL, TRIES, VISITOR, Refusal
-from debate_orchestrator.web.runs import Run, Runs
+from debate_orchestrator.web.runs import Run, Runs, written_here
 
 MARKS = (".public", ".public.rehearsed")
 """What stands between the address of a public debate and `.journal.jsonl`. No other debate of the folder is shown."""
@@ -324,7 +324,7 @@ class StartQueue:
             path = next(iter(self._waiting))
             waited = self._waiting.pop(path)
             self._running.add(path)
-            began, run = time.monotonic(), self._runs.start(path)
+            began, run = time.monotonic(), self._runs.start(path, written_here)
             run.task.add_done_callback(partial(self._ended, run, began))
             waited.tell("over", {})  # pages then load the debate itself
             waited.close()

@@ -16,14 +16,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.api import render
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import DebateError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
 from debate_orchestrator.web.guard import Guard, is_https
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, png
-from debate_orchestrator.web.public import visitors
+from debate_orchestrator.web.public import renderings, visitors
 from debate_orchestrator.web.public.renderings import Rendering, Renderings
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
 from debate_orchestrator.web.public.visitors import Refusal, Requests
@@ -123,7 +122,7 @@ class Views:
         waits = run is not None or self._site.queue.place(path) > 0
         rules, setup = state.format, state.opened.settings
         described = _result(path, state) if state.complete else "; ".join(setup.positions.values())
-        return html_response(
+        page = html_response(
             "public/debate.html.j2",
             site=self._site.rules.title,
             name=name,
@@ -138,9 +137,15 @@ class Views:
             described=one_line(described)[:300],
             rehearsal=_is_rehearsal(path),
             body=body,
-            listed=self._site.rules.listed,
             base=_base(request),
         )
+        return self._of_debate(page)
+
+    def _of_debate(self, response: Response) -> Response:
+        """An answer of one debate, which search engines leave out where the owner lists none."""
+        if not self._site.rules.listed:
+            response.headers["x-robots-tag"] = "noindex"
+        return response
 
     def status(self, path: str, debate: DebateState) -> str:
         """Where a debate stands, as HTML."""
@@ -170,19 +175,26 @@ class Views:
         if audience is None:
             return live.EventStream(None, lambda: [live.message("over", {})], visitor)
         _, state = await asyncio.to_thread(folder.load, path)
-        return live.EventStream(audience, lambda: [live.message("status", self.status(path, state))], visitor)
+
+        def first() -> list[bytes]:
+            if self._site.queue.audience(path) is not audience:  # it began meanwhile: pages load it
+                return [live.message("over", {})]
+            return [live.message("status", self.status(path, state))]
+
+        return live.EventStream(audience, first, visitor)
 
     async def report(self, request: Request) -> Response:
-        """The report, as `debate report` writes it."""
+        """The report."""
         path = self._found(request)
-        return own_page(str(await self._rendering(request, "report", path, lambda: render(path, "html"))))
+        page = str(await self._rendering(request, "report", path, lambda: renderings.report(path)))
+        return self._of_debate(own_page(page))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
         path = self._found(request)
         made = await self._rendering(request, "card", path, lambda: _card(path, self._site.rules.title))
         assert isinstance(made, bytes)
-        return png(made)
+        return self._of_debate(png(made))
 
     async def _rendering(self, request: Request, kind: str, path: str, make: Callable[[], Rendering]) -> Rendering:
         """What is made of a journal as it is now."""
@@ -255,5 +267,5 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
         Route("/d/{name}/card.png", views.card),
     ]
     handlers: dict[Any, Any] = {DebateError: failed, HTTPException: failed}
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    app = pages.application(routes, lifespan, handlers)
     return Guard(app, hosts=hosts, admit=requests.admit, largest_body=MAX_FORM_SIZE)

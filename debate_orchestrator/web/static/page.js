@@ -3,10 +3,21 @@
 // Another program may take the address of a server that has ended. What a page holds as proof never leaves it, so only
 // the server that made the page can repeat it. Without it nothing is put into the page, loaded or sent.
 const proof = document.querySelector("[data-proof]")?.dataset.proof;
-const endWith = (place, stream) => {
+const held = (on) => { for (const button of document.querySelectorAll("form button")) { button.disabled = on; } };
+const endWith = (place, stream, why = "The server of this page has ended, and another program answers at its address.") => {
   stream.close();
-  for (const button of document.querySelectorAll("form button")) { button.disabled = true; }
-  place.textContent = "The server of this page has ended, and another program answers at its address. What you typed stays here: copy it, and open the link of the new start.";
+  held(true);
+  place.textContent = `${why} What you typed stays here: copy it, and open the link of the new start.`;
+};
+const GONE = "This page no longer follows the debate.";
+
+// HTML of a stream as it may be put into a page. A public page has no proof, so what could lead it elsewhere is left out.
+const fragment = (html) => {
+  const holder = document.createElement("template");
+  holder.innerHTML = html; // made by the server, where everything that was said is escaped
+  const leading = "meta, link, base, form, button, input, iframe, frame, object, embed, script, style";
+  for (const element of holder.content.querySelectorAll(leading)) { element.remove(); }
+  return holder.content;
 };
 
 // The live page of a debate: blocks as they come, and speeches while they are written.
@@ -16,12 +27,10 @@ if (debate) {
   const stream = new EventSource(debate.dataset.stream);
   const status = document.getElementById("status");
   let proven = !proof; // a public site has none
-  stream.addEventListener("server", (event) => { proven = JSON.parse(event.data) === proof; });
+  stream.addEventListener("server", (event) => { proven = JSON.parse(event.data) === proof; if (proven) { held(false); } });
   const listen = (kind, take) => stream.addEventListener(kind, (event) => { if (proven) { take(event); } else { endWith(status, stream); } });
   const place = (html) => {
-    const holder = document.createElement("template");
-    holder.innerHTML = html; // made by this server, where everything that was said is escaped
-    for (const block of [...holder.content.children]) {
+    for (const block of [...fragment(html).children]) {
       const turn = block.id.replace(/^turn-/, "");
       if (writing.has(turn)) { writing.get(turn).article.remove(); writing.delete(turn); }
       const before = document.getElementById(block.id);
@@ -32,7 +41,7 @@ if (debate) {
   listen("block", (event) => place(JSON.parse(event.data)));
   const close = document.querySelector("[data-close]");
   listen("status", (event) => {
-    status.innerHTML = JSON.parse(event.data);
+    status.replaceChildren(fragment(JSON.parse(event.data)));
     if (close) { close.hidden = !status.querySelector("[data-closable]"); }
   });
   listen("text", (event) => {
@@ -62,8 +71,9 @@ if (debate) {
   stream.addEventListener("error", () => {
     lost = true;
     proven = !proof;
-    const again = stream.readyState !== EventSource.CLOSED; // then it connects again by itself
-    status.textContent = again ? "Connection lost, trying again." : "This page no longer follows the debate. Load it anew.";
+    if (proof) { held(true); }
+    if (stream.readyState !== EventSource.CLOSED) { status.textContent = "Connection lost, trying again."; } // it does so by itself
+    else if (proof) { endWith(status, stream, GONE); } else { status.textContent = `${GONE} Load it anew.`; }
   });
 }
 
@@ -77,12 +87,16 @@ if (changes) {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (page.querySelector("[data-proof]")?.dataset.proof !== proof) { endWith(changes, stream); return; }
     const there = page.querySelector("[data-changes]");
-    if (!there || there.dataset.turn !== changes.dataset.turn) { stream.close(); location.replace(location.pathname); }
+    if (!there || there.dataset.turn !== changes.dataset.turn) { stream.close(); location.replace(location.pathname); return; }
+    held(false);
   };
   let failures = 0; // the stream of a paused debate ends at once, and is opened again: that is no failure
-  stream.addEventListener("error", () => { failures += 1; if (failures > 1) { changes.textContent = "Connection lost, trying again."; }
-    if (stream.readyState === EventSource.CLOSED) { changes.textContent = "This page no longer follows the debate. Load it anew."; } });
-  stream.addEventListener("open", () => { failures = 0; changes.textContent = ""; });
+  stream.addEventListener("error", () => {
+    failures += 1;
+    if (failures > 1) { held(true); changes.textContent = "Connection lost, trying again."; }
+    if (stream.readyState === EventSource.CLOSED) { endWith(changes, stream, GONE); }
+  });
+  stream.addEventListener("open", () => { if (failures > 1) { look(); } failures = 0; changes.textContent = ""; });
   stream.addEventListener("change", look);
   stream.addEventListener("here", look);
 }
