@@ -184,7 +184,7 @@ def test_keys_without_a_terminal(server: Server) -> None:
     with watching(*RUN, "--rounds=1", TERM="dumb") as viewer:
         viewer.see_text("Opening Statement — Researcher A")
         os.kill(viewer.pid, signal.SIGINT)
-        viewer.see_text("Stopping: answers under way are awaited")
+        viewer.see_text("Stopping: waiting for running calls")
         assert viewer.see_end() == 130
     assert answers() == ["1.opening.a"]
 

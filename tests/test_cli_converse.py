@@ -74,7 +74,7 @@ class TestAtATerminal:
         ran, _ = person("--answers", ".debate-setup.yaml", keys=(*SETUP[2:], "yes"))
 
         assert left.code == 130
-        assert "debate: setup left; your answers are in .debate-setup.yaml" in left.err
+        assert "debate: You left the setup. Your answers are in .debate-setup.yaml" in left.err
         assert "`debate --answers .debate-setup.yaml`" in left.err
         assert ran.code == 0, ran.err
 
@@ -97,7 +97,7 @@ class TestAtATerminal:
         ],
     )
     def test_options_that_will_not_do(self, person: Person, options: tuple[str, ...], problem: str) -> None:
-        """An option that will not do ends with exit code 2 before anything is asked."""
+        """An invalid option ends with exit code 2 before anything is asked."""
         Path("binary.yaml").write_bytes(b"\xff\x00")
         ran, _ = person(*options, keys=())
 

@@ -69,7 +69,7 @@ def test_an_interrupt_awaits_what_is_paid_for(server: Server) -> None:
     with started(*RUN) as process:
         until(2, server)
         process.signal(signal.SIGINT)
-        process.hear("Stopping: answers under way are awaited")
+        process.hear("Stopping: waiting for running calls")
         server.held = 0
         ended = process.end()
     debate = fold(read(J).events)

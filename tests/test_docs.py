@@ -173,7 +173,7 @@ def test_every_block_is_a_file_or_commands() -> None:
 
 
 def test_the_page_makes_a_format(oxford: tuple[Path, dict[str, str]]) -> None:
-    """Who follows the page has a format without mistakes, unrolled with both votes of the floor."""
+    """Who follows the page has a format without mistakes, with both votes of its audience."""
     _, printed = oxford
 
     shown = printed["debate formats ./oxford"]

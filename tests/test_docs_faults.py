@@ -24,7 +24,7 @@ ROWS = [
     if line.startswith("| ") and not line.startswith(("| fault", "| ---", "| **"))
 ]
 AGAIN, STOPS = "asked again", "stops"
-ANEW = ("asked again once, with the complaint", "asked again up to three times, with the complaints")
+ANEW = ("asked again once, with the problem", "asked again up to three times, with the problems")
 
 
 class Fault(NamedTuple):
@@ -75,7 +75,7 @@ FAULTS: dict[str, Fault] = {
     "error event": Fault({"after": 3, "then": "error"}),
     "a page instead of an answer": Fault({"html": True}),
     "empty speech": Fault({"text": ""}),
-    "a debater's refusal": Fault({"text": "", "stop": "refusal", "why": "I will not say that."}),
+    "a debater declines to argue": Fault({"text": "", "stop": "refusal", "why": "I will not say that."}),
     "a judge's refusal": ballot("", stop="refusal", why="I will not judge that."),
     "speech cut at the token limit": Fault({"text": "And so we see that", "stop": "max_tokens"}),
     "ballot cut at the token limit": ballot(None, stop="max_tokens"),
@@ -198,7 +198,7 @@ def test_if_it_lasts(row: tuple[str, str, str], debate: Run, server: Server) -> 
 
 def test_a_refusal_is_on_record(debate: Run, server: Server) -> None:
     """A debater's refusal is kept in its own words, told to the judge, and counts as no concession."""
-    in_trouble(server, FAULTS["a debater's refusal"], 1)
+    in_trouble(server, FAULTS["a debater declines to argue"], 1)
     ran = run(debate)
     refusals = events(Declined, "1.opening.b")
 

@@ -140,7 +140,7 @@ def test_a_file_that_a_person_wrote_is_kept(debate: Run, here: Path) -> None:
 
 
 def test_an_answer_that_is_refused_is_kept(debate: Run, here: Path) -> None:
-    """What a person changes in the conversation's file is kept where it will not do; what ask wrote itself is not."""
+    """What a person changes in the conversation's file is kept where it is invalid; what ask wrote itself is not."""
     ask(debate, "topic=tabs or spaces?")
     there = Path("setup.yaml").read_text(encoding="utf-8")
     ask(debate)

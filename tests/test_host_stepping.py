@@ -124,7 +124,7 @@ BAD_REPLIES: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize("name", BAD_REPLIES)
 def test_a_reply_that_will_not_do(debate: Run, opened: dict[str, Any], name: str) -> None:
-    """A reply that will not do is refused with one complaint; nothing else changes and the turn stays due."""
+    """An invalid reply is refused with one problem; nothing else changes and the turn stays due."""
     data, expected = BAD_REPLIES[name]
     Path(opened["turns"][0]["reply"]).write_bytes(data)
     before = Path(J).read_bytes()

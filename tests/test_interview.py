@@ -409,7 +409,7 @@ class TestFormats:
         ],
     )
     def test_complaints_have_the_formats_limits(self, rounds: RoundLimits, expected: str) -> None:
-        """A number that will not do is told the format's own limits."""
+        """An invalid number is told the format's own limits."""
         assert expected in answers.value_problem("rounds", "9", self.other(rounds=rounds))
 
 

@@ -279,7 +279,7 @@ class TestKept:
         nothing = kept.leaving()
         kept.keep(DRAFT)
 
-        assert "nothing was answered" in nothing
+        assert "without answering anything" in nothing
         assert "`debate --answers .debate-setup.yaml`" in kept.leaving()
 
     def test_a_folder_that_can_not_be_written(self, here: Path) -> None:
@@ -288,7 +288,7 @@ class TestKept:
         kept = KeptAnswers("file/draft.yaml", own=True)
         kept.keep(DRAFT)
 
-        assert "could not be kept" in kept.leaving()
+        assert "could not be saved" in kept.leaving()
 
     def test_a_persons_file_is_not_written_to(self, here: Path) -> None:
         """Answers that a person wrote are read, and their file stays as it is."""

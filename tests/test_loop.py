@@ -172,12 +172,12 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
     assert [brief.turn for brief in judge.briefs] == ["final.verdict.judge", "final.dissent.judge"]
     verdict = tally.verdict(fold(read(tmp_path / "j").events))
     assert verdict is not None and verdict.winner == "a"
-    with pytest.raises(OutOfTurn, match="Only a debate that is undecided"):
+    with pytest.raises(OutOfTurn, match="nothing is missing from it"):
         check_event(debate, Reopened())
 
 
 def test_a_spoiled_speech_is_kept_and_asked_anew(tmp_path: Path) -> None:
-    """A debater whose speech will not do twice stops the debate and is no absence; resumed, it is asked again."""
+    """A debater whose speech is invalid twice stops the debate and is no absence; resumed, it is asked again."""
     silent = Speaker(lambda brief: " " if brief.turn == "1.opening.b" else None, rounds=1)
     with begun(tmp_path / "j", rounds=1) as journal:
         with pytest.raises(ProviderFailed, match="the reply is empty"):

@@ -170,7 +170,7 @@ REFUSED_ANSWERS = [
 
 
 def test_what_will_not_do() -> None:
-    """What will not do is complained about, with what is expected."""
+    """What is invalid is reported, with what is expected."""
     for step, text, said in REFUSED_ANSWERS:
         with pytest.raises(BadReply, match=said):
             fields.read(step, TERMS, text)

@@ -106,7 +106,7 @@ def test_a_short_ballot_at_a_terminal(here: Path) -> None:
 
 
 def test_a_wrong_answer_is_told_at_once(here: Path) -> None:
-    """An answer that will not do is complained about under its question, which is asked again; a text is kept to be
+    """An answer that is invalid is reported under its question, which is asked again; a text is kept to be
     edited, numbers are not. Nothing that counts has a default."""
     _, script = filled(here, "eleven", "", SHORT[0], SHORT[1], "", *SHORT[2:], "")
 

@@ -127,7 +127,7 @@ def test_a_call_in_trouble() -> None:
 
 
 def test_replies_that_will_not_do() -> None:
-    """A speech or a ballot that will not do is said to be none; after the second ballot, that the judge has none."""
+    """A speech or a ballot that is invalid is said to be none; after the second ballot, that the judge has none."""
     shown = Shown(rounds=1)
     reply = Reply(text="", brief_digest="0" * 64, by="x")
     shown.ask("1.opening.a")

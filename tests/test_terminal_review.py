@@ -161,7 +161,7 @@ def test_every_format_can_be_reviewed(name: str, keys: tuple[str, ...]) -> None:
 
 
 def test_a_draft_that_was_tampered_with_is_asked_again() -> None:
-    """What stands in a draft and will not do is asked as if it were not there."""
+    """What is invalid in a draft is asked as if it were not there."""
     begun = {"seen": False, "before": "a", "rounds": [], "final": 7, "why": ["x"], "after": {}}
     made = cast("done", *WHOLE[3:], begun=begun)
 

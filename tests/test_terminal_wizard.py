@@ -362,7 +362,7 @@ class TestFiles:
         assert hold("Tabs?", "rehearse", "yes", "none", "yes", file="odd.yaml").ended in ("confirmed", "left")
 
     def test_an_answer_that_is_refused_is_kept(self, here: Path) -> None:
-        """A file with an answer that will not do is kept aside as it is, once, before it is written anew."""
+        """A file with an invalid answer is kept aside as it is, once, before it is written anew."""
         path = here / "odd.yaml"
         given = {"strictness": "strict", "rounds": 99}
         save(str(path), SetupState(given=given, sources={}, progress=SetupProgress(topics=("Tabs?",))))

@@ -111,7 +111,7 @@ def test_the_end_early_control_follows_the_debate(visitor: Visitor) -> None:
     ],
 )
 def test_a_problem_stands_beside_its_field(visitor: Visitor, sent: dict[str, str], field: str, message: str) -> None:
-    """What will not do is said in the words of the terminal, beside the field; what was typed stays, and nothing is
+    """What is invalid is said in the words of the terminal, beside the field; what was typed stays, and nothing is
     written."""
     answer = visitor.send("/new", {**SETUP, "feedback": "no", **sent, "action": "start"})
 

@@ -100,7 +100,7 @@ def _single(question: SetupQuestion) -> dict[str, Any]:
 
 
 def _for_a_tool(question: SetupQuestion) -> dict[str, Any]:
-    """A question in the form that question tools of hosts take; without options where only words will do."""
+    """A question in the form that question tools of hosts take; without options where only free text is valid."""
     options = [{"label": label, "description": about} for label, about in question.options]
     return {
         "key": question.key,

@@ -262,7 +262,7 @@ class Controls:
         else:
             self._live.note = "pausing after this turn" if self.stop.is_set() else ""
         keys = [f"{key.key} {key.action}" for key in self.keys()] or ["Ctrl-C quit and save"]
-        self._live.keys = ["Ctrl-C leaves them"] if self.user_ended else keys
+        self._live.keys = ["Ctrl-C cancels them"] if self.user_ended else keys
         self._live.paint()
 
     async def paused(self) -> bool:

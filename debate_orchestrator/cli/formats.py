@@ -1,4 +1,4 @@
-"""`debate formats`: lists the formats, shows one unrolled, or makes a copy to change."""
+"""`debate formats`: lists the formats, shows the turns of one, or makes a copy to change."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _NEW = "new"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "a shipped format, or the path of your own (./NAME), which is checked whole; or: new NAME"
     parser.add_argument("given", nargs="*", metavar="NAME", help=about)
-    parser.add_argument("--rounds", type=int, metavar="N", help="unroll for so many rounds")
-    parser.add_argument("--strictness", metavar="MODE", help="unroll for this strictness")
+    parser.add_argument("--rounds", type=int, metavar="N", help="list the turns of so many rounds")
+    parser.add_argument("--strictness", metavar="MODE", help="list the turns at this strictness")
     parser.add_argument("--from", dest="source", metavar="FORMAT", help="new: what to copy; adversarial by default")
     parser.add_argument("--to", metavar="DIR", help="new: where the folder NAME is made; here by default")
     flags.add_json(parser)
@@ -92,7 +92,7 @@ def _copy(arguments: argparse.Namespace, name: str) -> int:
 
 
 def _print_format(arguments: argparse.Namespace, name: str) -> int:
-    """Prints a format with its phases unrolled."""
+    """Prints a format with its turns."""
     if name not in resources.format_names() and os.sep not in name and os.path.isdir(name):
         problem = f"format: there is no format {short_repr(name)} that ships."
         raise BadFormat(problem, hint=f"./{name} for the folder here")

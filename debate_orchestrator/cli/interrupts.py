@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.engine.retry import UnsavedEvents
 
-STOPPING = "Stopping: answers under way are awaited, since they are paid for. Ctrl-C again leaves them."
+STOPPING = "Stopping: waiting for running calls, since they are paid for. Press Ctrl-C again to cancel them."
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def stopped_in_order(
     stop: Callable[[], None], leave: Callable[[], None], said: str = STOPPING
 ) -> Iterator[Interruption]:
     """The first Ctrl-C is answered with what is `said`, and calls `stop`, which starts nothing more. The second one and
-    SIGTERM call `leave`, which leaves what is under way."""
+    SIGTERM call `leave`, which cancels running calls."""
     interruption = Interruption()
 
     def interrupted() -> None:

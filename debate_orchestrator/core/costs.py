@@ -36,7 +36,7 @@ class CostLine(FrozenModel):
 
 
 class Costs(FrozenModel):
-    """Every line that has a call, in the order of the agenda."""
+    """Every line that has a call, in the order of the schedule."""
 
     lines: tuple[CostLine, ...] = ()
 

@@ -207,8 +207,7 @@ def _ended_after(debate: DebateState, event: EndedEarly) -> str | None:
 def _check_reopening(debate: DebateState) -> bool:
     """True if the debate lacks something that may still be written. Raises OutOfTurn in any other debate."""
     if not schedule.asked_again(debate):
-        lacking = "is undecided, or lacks its dissent record or decision brief,"
-        raise OutOfTurn(f"Only a debate that {lacking} because no reply could be used can be reopened.")
+        raise OutOfTurn("This debate can't be reopened: nothing is missing from it for want of a usable reply.")
     if debate.reopened >= MAX_REOPENED:
         raise OutOfTurn(f"This debate was reopened {MAX_REOPENED} times, and no more is allowed.")
     return True

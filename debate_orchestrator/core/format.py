@@ -1,7 +1,7 @@
 """A format: the rules of one kind of debate, as data.
 
 A format says which phases there are, who speaks in them and in what order, who hears them, what
-shape of reply is wanted, and what a round is judged by. `schedule` unrolls it; nothing else
+shape of reply is wanted, and what a round is judged by. `schedule` lists its turns; nothing else
 interprets it.
 """
 
@@ -123,7 +123,7 @@ class Format(FrozenModel):
     forbids: tuple[Literal["other's lines"], ...] = ()
     """What a speaker must not do: it is on record as a fault where it is seen."""
     after_refusal: Literal["goes on", "verdict"] = "goes on"
-    """Whether a refusal to argue ends the debate after its round."""
+    """Whether a declined turn ends the debate after its round."""
     decided_by: Literal["votes", "swing"] = "votes"
     """Whether the side wins that has more votes, or the one that gained more since the blind verdict."""
     winner_of: dict[str, str] = {}

@@ -117,7 +117,7 @@ class Phase(FrozenModel):
     heard_by: tuple[str, ...] = DEBATING_SEATS
     """Seats that find the turn in their transcript. A judge's ballots are in no other's."""
     refusals_heard_by: tuple[str, ...] = DEBATING_SEATS
-    """Those of them that hear of a refusal to argue in it."""
+    """Those of them that hear that a side declined to argue in it."""
     option: Literal["each round", "blind", "issues", "brief"] | None = None
     """Only where the setup asks for it: the judge's verdict after each round, or before the first word; the list of
     issues; the decision brief."""

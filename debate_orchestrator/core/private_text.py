@@ -1,17 +1,20 @@
 """Private working, left out of a reply: a model's thoughts before and between what it says to others.
 
-A format may name a tag of its own and tell its speakers so: that tag is private wherever it stands. Besides, models
-have marks of their own (`<think>`, `[THINK]`, `<|channel|>analysis`, ...), which a speech about such models may
-mention. Their tokens (`<|...|>`) count wherever they stand; the others at the beginning of a line, whatever markdown or
-label stands before them, behind a sentence, and where a closing one ends a line. A closing mark that was not opened
-makes all before it private, since some templates open the working themselves; so does one that was opened within a
-sentence. Within other words, in a code fence, or in backticks or quotation marks that close right behind it, a mark is
-a mention; but where a closing mark stands in a fence, the fence may be part of the working, and the reading that leaves
-out more is taken.
+A format may name a tag of its own and tell its speakers so. That tag is private wherever it stands.
 
-While a reply streams, working without an opening mark is known for what it is only when it is closed.
+Models also have thinking tags of their own (`<think>`, `[THINK]`, `<|channel|>analysis`, ...). A speech about such
+models may mention them, so these rules tell a tag from a mention:
 
-What is left open is private to its end: a speaker who leaves a mark open says too little rather than too much.
+- A token (`<|...|>`) counts wherever it stands.
+- Another tag counts at the beginning of a line, even after markdown or a label; after a sentence; and, if it is a
+  closing tag, at the end of a line.
+- A closing tag without an opening one makes all the text before it private, since some templates open the working
+  themselves. The same holds if the opening tag stands within a sentence.
+- Within other words, in a code fence, or in backticks or quotation marks that close right after it, a tag is a mention.
+- A fence that holds a closing tag may be part of the working. The reading that leaves out more is taken.
+- An open tag makes the rest of the text private: leaving out too much is safer than showing too much.
+
+While a reply streams, working without an opening tag is recognized only when it is closed.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def no_new_ground_after(debate: DebateState) -> str | None:
 
 
 def _declined(debate: DebateState, slot_index: int) -> bool:
-    """Whether a refusal to argue ends the debate with the phase at this index, the last one of a round, or of those
+    """Whether a declined turn ends the debate with the phase at this index, the last one of a round, or of those
     before the rounds."""
     if debate.format.after_refusal == "goes on":
         return False
@@ -279,8 +279,8 @@ def unwritten(debate: DebateState) -> list[Turn]:
 
 
 def asked_again(debate: DebateState) -> list[Turn]:
-    """The turns of a complete debate that a Reopened event makes due again: ballots without which it is undecided, or
-    else what is unwritten after the verdict. What is written before the first word comes too late then."""
+    """The turns of a complete debate that a Reopened event makes due again: the missing ballots of an undecided
+    debate, or else what is unwritten after the verdict. Turns before the first word are not asked again."""
     if debate.due:
         return []
     return unanswered_at_the_end(debate) or [turn for turn in unwritten(debate) if turn.after_rounds]

@@ -118,7 +118,7 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
 
 
 def convergence_finding(debate: DebateState, round: int) -> ConvergenceFinding:
-    """What the ballots of a round say of convergence."""
+    """The convergence that the ballots of a round found."""
     return debate.judged[round].finding if round in debate.judged else ConvergenceFinding()
 
 
@@ -247,8 +247,8 @@ def conceding_sides(debate: DebateState, stage: Stage) -> tuple[str, ...]:
 
 
 def conceded(debate: DebateState) -> str | None:
-    """The side that gave up its whole position; `both` where they did so at once; None otherwise. Where a debate is
-    judged again, what only the earlier ballots found ends it, and is not a finding of these."""
+    """The side that gave up its whole position; `both` if both did so at once; None otherwise. In a debate that is
+    judged again, a concession that only the earlier ballots found ends the debate but does not count here."""
     for stage in debate.stages:
         if all(turn.id in debate.replies for turn in stage) and (sides := conceding_sides(debate, stage)):
             own = any(turn.id in debate.conceding for turn in stage)

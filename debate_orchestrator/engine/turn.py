@@ -280,11 +280,11 @@ class _Call:
 
     def _out_of_time(self, transient: TransientError) -> Paused:
         retry_for = self._runner.debate.retry_for
-        limit = f"within {min(retry_for, transient.retry_for or retry_for):g} s of trouble"
+        limit = f"after {min(retry_for, transient.retry_for or retry_for):g} s of failed or silent calls"
         limit = limit if transient.tries is None else f"after {transient.tries} calls"
         asks = f" The provider asks to wait {transient.after:,.0f} s." if transient.after else ""
         return Paused(
-            [*transient.problems, f"{self._turn.id}: no answer {limit}.{asks} Resume when the trouble is over."]
+            [*transient.problems, f"{self._turn.id}: no answer {limit}.{asks} Resume when the provider answers again."]
         )
 
 

@@ -89,7 +89,7 @@ def system_templates(format: Format) -> tuple[str, str]:
 
 
 def unrolled(format: Format, rounds: int, strictness: str, panel: int = 1) -> list[tuple[str, str, list[str]]]:
-    """The format unrolled for that many rounds: for each stage its part of the debate, its order or condition, and
+    """The turns of the format for that many rounds: for each stage its part of the debate, its order or condition, and
     its turn ids."""
     stages: list[tuple[str, str, list[str]]] = []
     for slot in slots_of(format, rounds, strictness, format.options):

@@ -141,7 +141,7 @@ def _with_free_output(draft: SetupState, problems: list[str]) -> SetupState:
 def _moderated(
     folder: TurnsFolder, draft: SetupState, questions: Questionnaire, problems: list[str]
 ) -> tuple[SetupState, TurnFiles | None, tuple[str, ...]]:
-    """The draft with the moderator's replies that are there; the place of the brief that is laid out for the next one;
+    """The draft with the moderator's replies that are there; the files of the next one, whose brief is written;
     and what is missing. What is wrong with a reply is added to `problems`."""
     while isinstance(now := questions.next(draft), Propose):
         turn_files, brief = _brief(folder, now, draft)

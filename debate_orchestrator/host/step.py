@@ -1,4 +1,4 @@
-"""One step of a host-run debate: take the replies that are there, lay out the turns now due."""
+"""One step of a host-run debate: take the replies that are there, write the briefs now due."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class _Stepper:
         )
 
     def _check_secret(self) -> None:
-        """Raises BadFile, before any file is moved, if the codes in the briefs laid out can't be known here."""
+        """Raises BadFile, before any file is moved, if the codes in the brief files can't be known here."""
         if reply_secret.is_there():
             return
         for turn in self._due_at_host():

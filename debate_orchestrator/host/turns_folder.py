@@ -1,4 +1,4 @@
-"""The folder between engine and host: a brief is laid out as a file, its reply is put beside it.
+"""The folder between engine and host: a brief is written as a file, its reply is put beside it.
 
 A reply in place counts only if the brief beside it is, to the byte, the brief that is due now. A brief
 holds the debate's nonce and everything said before it, so it can't have been answered early, and a
@@ -50,7 +50,7 @@ class TurnFiles(NamedTuple):
 
 
 class TurnsFolder:
-    """The folder of one debate, or of one setup conversation. It is made when the first brief is laid out. `tell` gets
+    """The folder of one debate, or of one setup conversation. It is made when the first brief is written. `tell` gets
     a sentence for the user, such as which brief was moved aside."""
 
     def __init__(self, folder: str, tell: Tell = ignore):

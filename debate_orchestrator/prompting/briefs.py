@@ -41,7 +41,7 @@ from debate_orchestrator.util.numbers import percent
 from debate_orchestrator.util.redact import redact_values, redactor
 
 MAX_FORMER_LENGTH = 20_000
-"""Characters of a reply that can't be used that its writer is shown again."""
+"""Characters of an unusable reply that are shown again to its writer."""
 
 
 class Message(FrozenModel):

@@ -189,7 +189,7 @@ def asked_at_first(debate: DebateState, turn: Turn) -> list[str]:
 
 
 def read(step: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
-    """What an answer means. BadReply, with what is expected, where it will not do."""
+    """What an answer means. BadReply, with what is expected, where it is invalid."""
     text = text.strip()
     if not text and step.may_be_empty:
         return empty_value(step.field)
@@ -213,7 +213,7 @@ def read(step: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
 
 
 def readable(step: FormQuestion, shape_context: ShapeContext, entered: Entered) -> bool:
-    """Whether a question has an answer that will do."""
+    """Whether a question has a valid answer."""
     try:
         return step.field_path in entered and read(step, shape_context, entered[step.field_path]) is not _MISSING
     except BadReply:
@@ -369,7 +369,7 @@ def _record(
 def _field(
     field: Field, shape_context: ShapeContext, entered: Entered, field_path: FieldPath, *, must: bool
 ) -> FormGenerator:
-    """A field that is to be filled in; `must` says that an empty list of choices will not do."""
+    """A field that is to be filled in; `must` says that an empty list of choices is invalid."""
     if field.per_issue and field.kind == "choice":
         return (
             yield from _leaf(FormQuestion(field_path, field, field.about, may_be_empty=True), shape_context, entered)

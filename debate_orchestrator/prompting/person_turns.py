@@ -45,7 +45,7 @@ def step_label(step: FormQuestion, shape_context: ShapeContext, format: Format) 
 
 
 def reply_problems(debate: DebateState, turn: Turn, brief: Brief, text: str) -> list[str]:
-    """What is wrong with a text as the reply to a turn; empty where it will do."""
+    """What is wrong with a text as the reply to a turn; empty if it is valid."""
     reply = Reply(text=text, brief_digest=brief.digest, by=model_spec.HUMAN)
     try:
         replies.parse_reply(debate, turn, reply, brief.code)
@@ -55,8 +55,8 @@ def reply_problems(debate: DebateState, turn: Turn, brief: Brief, text: str) -> 
 
 
 def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
-    """What to know before a structured reply is handed in that will do: what the report will say is wrong with a list
-    or a brief, and that the scores of a ballot favour another side than the one it names."""
+    """What to know before a valid structured reply is handed in: what the report will say is wrong with a list or a
+    decision brief, and that the scores of a ballot favour another side than its winner."""
     try:
         event = replies.parse_reply(debate, turn, Reply(text=text, brief_digest="", by=model_spec.HUMAN), None)
     except BadReply:

@@ -156,8 +156,8 @@ class ArchivingProvider(Protocol):
 
 
 async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, watched: bool = True) -> Reply:
-    """The provider's reply to a brief, or its error, with `[key]` in place of every secret. Unless it is `watched`,
-    `on_text` gets the beginning of the answer as an empty text, and what came of an answer that failed in one piece.
+    """The provider's reply to a brief, or its error, with `[key]` in place of every secret. If the call is not
+    `watched`, `on_text` gets an empty text when the reply begins, and the whole partial text if the reply fails.
 
     This is the only way in for text from a provider, which may quote a key that was sent to it; from here it goes to
     the screen and into the journal. Modules shorten what they quote with `call_errors.quote`, and what they keep with

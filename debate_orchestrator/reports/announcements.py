@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import Submitted
 from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, fill_label
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, Stage
 from debate_orchestrator.core.votes import Vote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
@@ -24,7 +24,6 @@ _REASONS = ("justification", "reasons")
 
 _STATUSES = ("unresolved", "partially resolved", "resolved by consensus")
 """What a claim of the dissent record may be."""
-Stage = tuple[Turn, ...]
 Kind = Literal[
     "rehearsal",  # stand-ins speak
     "round",  # the banner of a round

@@ -54,7 +54,7 @@ _VOTED = ("scores", "label", "score", "winner", "probability")
 
 
 class Review(FrozenModel):
-    """One reviewer's ballot that will do."""
+    """One reviewer's valid ballot."""
 
     model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 

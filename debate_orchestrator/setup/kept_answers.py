@@ -54,10 +54,10 @@ class KeptAnswers:
     def leaving(self) -> str:
         """The message on leaving: where the answers are, and the command that continues."""
         if self.lost:
-            return f"setup left; the answers could not be kept: {self.lost}"
+            return f"You left the setup. Your answers could not be saved: {self.lost}"
         if not self.saved:
-            return "setup left; nothing was answered."
-        left = f"setup left; your answers are in {self.path}. Go on with `debate --answers {self.path}`."
+            return "You left the setup without answering anything."
+        left = f"You left the setup. Your answers are in {self.path}. Continue with `debate --answers {self.path}`."
         return " ".join([left, *self.asides])
 
     def moved(self, draft: SetupState, report: str) -> str:

@@ -137,7 +137,7 @@ class SetupQuestion(FrozenModel):
     choices: tuple[tuple[str, str], ...]
     """Value and what it means; empty for a free answer."""
     options: tuple[tuple[str, str], ...]
-    """The choices, or some answers to offer; empty if only the user's own words will do."""
+    """The choices, or some answers to offer; empty if only free text is valid."""
     default: str | int | None
     help: str
 

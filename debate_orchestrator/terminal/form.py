@@ -98,7 +98,7 @@ class Form(ABC):
         step: FormQuestion | None = None,
         remarks: Callable[[], list[str]] = list,
     ) -> None:
-        """Asks `step`, if one is given, and then every question that has no answer that will do. With `problems`, what
+        """Asks `step`, if one is given, and then every question without a valid answer. With `problems`, what
         was entered is then shown, to be changed or handed in; it returns what is wrong with the whole, and `remarks`
         what may be meant so. Raises Leave."""
         while True:
@@ -125,7 +125,7 @@ class Form(ABC):
         return asked[max(0, at - 1)]
 
     async def ask(self, step: FormQuestion) -> None:
-        """Asks one question until its answer will do."""
+        """Asks one question until its answer is valid."""
         typing = (*TYPING, *step.field_path)
         problems: list[str] = []
         short_list = False

@@ -46,7 +46,7 @@ class Live:
         money: bool = True,
         sealed: bool = False,
     ):
-        """`money` says whether costs are shown; `sealed`, that ballots are held back until the debate is complete,
+        """`money` says whether costs are shown; `sealed`, that ballots are hidden until the debate is complete,
         since a judge of a panel watches."""
         self._debate, self._display, self._now, self._money = debate, display, now, money
         self._sealed = sealed and not debate.complete
@@ -296,7 +296,7 @@ class Live:
         self._put(rows, gap=gap, of_ballots=of_ballots)
 
     def _put(self, rows: Sequence[Row], *, gap: bool = True, of_ballots: bool = False) -> None:
-        """Adds finished rows; with `gap`, after an empty one. What tells of ballots is held back where they are
+        """Adds finished rows; with `gap`, after an empty one. What tells of ballots is hidden where they are
         sealed."""
         if of_ballots and self._sealed:
             self._sealed_rows += [*([()] if gap else []), *rows]

@@ -141,7 +141,7 @@ async def ask_name(prompter: Prompter, texts: ReviewTexts) -> str:
 
 
 def _entered(shape: Shape, form: ReviewForm, given: dict[str, Any]) -> dict[FieldPath, str]:
-    """What was answered before, as it would be typed; whatever will not do is left out and asked again."""
+    """What was answered before, as it would be typed; whatever is invalid is left out and asked again."""
     entered: dict[FieldPath, str] = {}
     while True:
         found = {}

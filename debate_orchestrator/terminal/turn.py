@@ -74,7 +74,7 @@ class PersonTurn(NamedTuple):
             self.prompter.tell(f"What was written can't be read as it is; it is kept in {path}.", strong=True)
 
     def problems(self, text: str) -> list[str]:
-        """What is wrong with a text as the reply to this turn; empty where it will do."""
+        """What is wrong with a text as the reply to this turn; empty if it is valid."""
         return reply_problems(self.debate, self.turn, self.brief, text)
 
 
@@ -88,7 +88,7 @@ class SpeechEditor:
         self._in_editor = False
 
     async def take(self) -> str:
-        """The speech as it is handed in: one that will do. Raises Leave, with all that was written kept."""
+        """The speech as it is handed in, valid. Raises Leave, with all that was written kept."""
         self._at.set_aside()
         if self._text.strip():
             words = self._counted(self._text)[0]
@@ -157,7 +157,7 @@ class SpeechEditor:
         return answer.lower() != "w"
 
     async def _hand_in(self) -> bool:
-        """Whether it will do, and is meant so."""
+        """Whether it is valid, and meant so."""
         if problems := self._at.problems(self._text):
             self._prompter.tell("", *problems, strong=True)
             self._in_editor = self._in_editor and await self._prefers_editor()
@@ -214,7 +214,7 @@ class BallotForm(Form):
         self._meanings = meanings | {side: at.debate.format.name_of(side) for side in shape_context.sides}
 
     async def take(self) -> str:
-        """The reply as it is handed in: one that will do. Raises Leave, with all that was entered kept."""
+        """The reply as it is handed in, valid. Raises Leave, with all that was entered kept."""
         self._at.set_aside()
         if self.entered:
             self.prompter.tell("What you had entered is here again.", strong=True)

@@ -1,6 +1,6 @@
 """The setup conversation: the topic, who speaks, the positions, the context; everything else has a default.
 
-`setup.questions` words the questions and decides which answers will do. Here they are put in the order that suits a
+`setup.questions` words the questions and decides which answers are valid. Here they are put in the order that suits a
 person, and what has a default is asked only when the person wants to change it.
 """
 

@@ -137,7 +137,7 @@ class Batches:
                 return future.result()
             if self.knows(call):
                 raise ReplyPending(f"A batch of {model} is under way. A later run takes its results.")
-            raise Paused(f"The run was stopped before a batch was created of calls to {model}.")
+            raise Paused(f"The run was stopped before a batch of calls to {model} was created.")
         finally:
             stopped.cancel()
             del self._calls[call]
@@ -185,7 +185,7 @@ class Batches:
         except ExternalError as error:
             pending = error if self.knows(batch.calls[0]) else None
             if pending is not None:
-                hint = "resume when the trouble is over, with the key that created the batch"
+                hint = "resume later, with the key that created the batch"
                 error = ReplyPending([*error.problems, f"A batch of {batch.model} is under way."], hint=hint)
             self._fail(batch.calls, error)
         except Exception as error:

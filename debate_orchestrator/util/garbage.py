@@ -1,4 +1,4 @@
-"""Keeps Python's garbage collector from looking at many objects again and again that are all in use."""
+"""Keeps Python's garbage collector from scanning many live objects again and again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SELDOM = (20_000, 20, 20)
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """No garbage collection while many objects are made of which none is garbage."""
+    """Pauses garbage collection while many long-lived objects are created."""
     enabled = gc.isenabled()
     gc.disable()
     try:

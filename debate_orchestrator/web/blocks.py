@@ -30,7 +30,7 @@ class Block(NamedTuple):
 
 
 def outline(debate: DebateState) -> Iterator[Block]:
-    """The blocks so far, without those that are held back."""
+    """The blocks so far, without those that are hidden."""
     for n, (stage, before, after) in enumerate(announced_stages(debate)):
         held = is_hidden(debate, stage)
         for k, line in enumerate(before):
@@ -51,7 +51,7 @@ def _lists(debate: DebateState, turn_id: str) -> bool:
 
 
 def is_hidden(debate: DebateState, stage: tuple[Turn, ...]) -> bool:
-    """Whether a stage is held back: a person still writes in it and must not hear it yet, or its ballots must not be
+    """Whether a stage is hidden: a person still writes in it and must not hear it yet, or its ballots must not be
     seen by a person who is one of several judges."""
     if any(turn.id not in debate.replies and spec_in(debate, turn.seat) == model_spec.HUMAN for turn in stage):
         return True
@@ -65,7 +65,7 @@ def hidden_turns(debate: DebateState) -> set[str]:
 
 
 def check_nothing_hidden(debate: DebateState) -> None:
-    """OutOfTurn where a report would show what is held back."""
+    """OutOfTurn where a report would show what is hidden."""
     if hidden_turns(debate):
         problem = "This debate has turns on record that are held back while a person writes or judges."
         raise OutOfTurn(problem, hint="read its page, and the report once they are shown there")

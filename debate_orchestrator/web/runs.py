@@ -332,8 +332,8 @@ class Runs:
     """The debates that run here, by the path of their journal."""
 
     def __init__(self, explain: Explain = error_sentences, *, remembered: bool = True) -> None:
-        """`explain` says to viewers why a debate stands still. Debates that are `remembered` are gone on with by the
-        next server of the folder."""
+        """`explain` says to viewers why a debate is paused. The next server of the folder continues debates that are
+        `remembered`."""
         self._runs: dict[str, Run] = {}
         self._problems: dict[str, list[str]] = {}
         self._leaving = False

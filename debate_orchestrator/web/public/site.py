@@ -125,7 +125,7 @@ class Site:
             raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
 
     def _answers(self, sent: Mapping[str, str]) -> tuple[Cast, dict[str, Any]]:
-        """The cast that a form chooses, and the answers that it makes. Raises Refusal with what will not do, by field;
+        """The cast that a form chooses, and the answers that it makes. Raises Refusal with what is invalid, by field;
         nothing but the visitor's own fields is taken from it."""
         problems: dict[str, list[str]] = {}
         if unknown := sent.keys() - _FIELDS:
