@@ -31,7 +31,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 EXAMPLES = ("postgres-queue", "standing-desks", "free-transit")
 """Shipped debates: no page of another has an element, or a class of one, or one within another, that theirs lack."""
-PHONE, DESK = 390, 1280
+PHONE, DESKTOP = 390, 1280
 MADE: dict[str, Any] = {
     "paused": lambda: adversarial(rounds=2, until="1.rebuttal.b"),
     "panel of three": lambda: adversarial(rounds=1, judges=3, mirror=True),
@@ -95,7 +95,7 @@ class Shown:
     def __enter__(self) -> Shown:
         for event, heard in self._heard.items():
             self.page.on(event, heard)
-        self.read_journals()
+        self.look()
         self.page.goto(self.address)
         return self
 
@@ -103,7 +103,7 @@ class Shown:
         for event, heard in self._heard.items():
             self.page.remove_listener(event, heard)
 
-    def look(self, *, width: int = DESK, scheme: str = "light", media: str = "screen") -> None:
+    def look(self, *, width: int = DESKTOP, scheme: str = "light", media: str = "screen") -> None:
         """Looks at it anew: at some width, by some light, on a screen or on paper."""
         self.page.set_viewport_size({"width": width, "height": 844})
         self.page.emulate_media(media=media, color_scheme=scheme)
