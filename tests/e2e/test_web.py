@@ -22,7 +22,7 @@ import pytest
 from started import PATIENCE as STARTING
 
 from .ending import within
-from .test_browser import AXE, DESK, PATIENCE, PHONE, missing, page  # noqa: F401
+from .test_browser import AXE, DESKTOP, PATIENCE, PHONE, missing, page  # noqa: F401
 
 pytestmark = pytest.mark.slow
 
@@ -118,7 +118,7 @@ def watched() -> Iterator[None]:
 @pytest.fixture
 def context(page: Any) -> Iterator[Any]:  # noqa: F811
     """A browser without cookies, with what its pages complain about."""
-    fresh = page.context.browser.new_context(viewport={"width": DESK, "height": 844})
+    fresh = page.context.browser.new_context(viewport={"width": DESKTOP, "height": 844})
     fresh.said = []
     fresh.on("console", lambda told: fresh.said.append(told.text) if told.type in ("error", "warning") else None)
     fresh.on("weberror", lambda error: fresh.said.append(str(error.error)))
