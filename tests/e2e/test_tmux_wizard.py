@@ -112,7 +112,7 @@ def _stopped(one: Screen) -> None:
 def _left(one: Screen) -> None:
     """Ctrl-C leaves the shell as it was, and names the command that goes on."""
     one.press("C-c")
-    question(one, "Go on with `debate --answers .debate-setup.yaml`.")
+    question(one, "Continue with `debate --answers .debate-setup.yaml`.")
     one.type("echo code $?")
     one.see("code 130")
 
