@@ -15,6 +15,7 @@ from postgres import Postgres
 
 from debate_orchestrator.core.events import BriefSent, Event, Opened
 from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.database import Database, opened
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, Exchange
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
@@ -23,6 +24,7 @@ from debate_orchestrator.tournament.cluster.worker import Worker
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.limits import Admission
 from debate_orchestrator.util.errors import BadFile, BadSettings, LockedJournal
+from debate_orchestrator.util.redact import add_secret
 
 pytestmark = pytest.mark.slow
 
@@ -158,6 +160,42 @@ def test_limits_that_no_run_wrote_are_told(here: Path, url: str) -> None:
                 await Rounds(exchange, retry_failed=False, on_fetched=lambda debate: None).run()
 
     asyncio.run(asyncio.wait_for(play(), 10))
+
+
+def test_an_error_of_the_databases_own_is_told_in_a_sentence(here: Path, url: str) -> None:
+    """What a trigger raises is neither a traceback nor shown raw, and no part of the password is in it."""
+    secret = "Zx9Qw7Er5Ty3Ui1Op0"
+    raises = f"raise exception E'\\x1b[31mlogin {secret[:9]}, rest {secret[9:]}'"
+
+    async def play() -> None:
+        add_secret(secret)
+        async with opened(url, print) as database:
+            with pytest.raises(BadFile, match="holds values that this program did not write") as refused:
+                await database.execute(f"DO $$ BEGIN {raises}; END $$")
+            assert secret[:9] not in str(refused.value) and "\x1b" not in str(refused.value)
+
+    asyncio.run(asyncio.wait_for(play(), 10))
+
+
+def test_a_database_that_is_read_only_is_waited_for(here: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What can't be written while a server takes over for another is written afterwards."""
+    monkeypatch.setattr(database_module, "RETRY", 0.05)
+    tries = []
+
+    async def play() -> None:
+        async with opened(url, print) as database:
+
+            async def write() -> None:
+                tries.append(1)
+                mode = "SET TRANSACTION READ ONLY; " if len(tries) < 3 else ""
+                async with database.transaction() as connection:
+                    await connection.execute(f"{mode}CREATE TABLE written (n int)".encode())
+
+            await database.persistent(write)
+            assert await database.rows("SELECT count(*) FROM written") == [(0,)]
+
+    asyncio.run(asyncio.wait_for(play(), 10))
+    assert len(tries) == 3
 
 
 @pytest.mark.parametrize("lease", ["NaN", "Infinity", "-Infinity", "0", "1e300"])

@@ -20,7 +20,7 @@ from debate_orchestrator.core.events import EVENT, Noted, Opened, Rejected, Spok
 from debate_orchestrator.core.schema import Field
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.storage.journal import JournalWriter, must_be_new, read
+from debate_orchestrator.storage.journal import BEGINNING, JournalWriter, must_be_new, read, stated_first_hash
 from debate_orchestrator.util.errors import BadJournal, ProviderFailed
 
 RECORDING: dict[str, Any] = {"source": "x", "digest": "0" * 64}
@@ -314,3 +314,14 @@ def test_a_journal_that_is_gone_is_not_written_on(here: Path, replaced: bool) ->
             os.unlink("moved.jsonl")
         with pytest.raises(ProviderFailed, match="deleted or replaced"):
             writer.append(Noted(note="one agent"))
+
+
+def test_a_sparse_file_is_not_read_for_its_first_line(tmp_path: Path) -> None:
+    """A file that begins as a journal and has no line's end may be of any size: strangers can have it looked at."""
+    path = tmp_path / "sparse.journal.jsonl"
+    with path.open("wb") as file:
+        file.write(BEGINNING)
+        file.truncate(2**40)
+
+    with pytest.raises(OSError, match="more than"):
+        stated_first_hash(path)

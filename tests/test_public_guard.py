@@ -323,6 +323,25 @@ def limits(request: pytest.FixtureRequest) -> Limits:
     return PostgresLimits(request.getfixturevalue("database"))
 
 
+@pytest.mark.slow
+def test_sums_are_read_after_the_lock_was_waited_for(database: str) -> None:
+    """A database whose transactions see one moment alone by default admits no more than the cap for all."""
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("ALTER ROLE CURRENT_USER SET default_transaction_isolation = 'repeatable read'")
+
+    async def run() -> None:
+        async with PostgresLimits(database)._locked() as connection:
+            (isolation,) = await (await connection.execute("SHOW transaction_isolation")).fetchone()
+            assert isolation == "read committed"
+
+    try:
+        asyncio.run(run())
+    finally:
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("ALTER ROLE CURRENT_USER RESET default_transaction_isolation")
+
+
 def test_counters_are_for_a_day(limits: Limits) -> None:
     """A counter that is full refuses, and what is refused counts nowhere; the next day begins anew."""
 

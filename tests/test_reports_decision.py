@@ -9,9 +9,11 @@ from debates import saying
 from debates import told as adversarial
 from journals import EARLIER
 from puppets import ballot, dissent, final
-from tellings import label, rules, told
+from tellings import entries, events, label, rules, told
 
+from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.first_screen import closest_question, decision, splits
+from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
@@ -153,3 +155,12 @@ def test_the_question_that_settles_a_claim() -> None:
     assert closest_question(questions, "A small fine is paid mainly by those who pays least in practice.") == 2
     assert closest_question(questions, "Cats sleep all day long.") is None
     assert closest_question([], "A claim.") is None
+
+
+@pytest.mark.parametrize("format", ["panel", "question", "claim"])
+def test_a_debate_can_be_told_wherever_it_stopped(format: str) -> None:
+    """Between a judge's two ballots of a mirrored vote, as anywhere else, there is a report and a page."""
+    happened = entries(events(format, panel=2, mirror=True, blind=True))
+    for end in range(1, len(happened) + 1):
+        report = build_report(happened[:end])
+        assert markdown.render(report) and page.render(report)

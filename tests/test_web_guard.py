@@ -148,6 +148,10 @@ def test_links_of_seats_outlive_the_server_and_the_desk_does_not(here: Path, mon
     assert load_tokens().seat(debate, "a") == first.seat(debate, "a")
     assert load_tokens().dashboard != first.dashboard and load_tokens().form != first.form
     assert first.seat(debate, "a") not in (first.seat(debate, "b"), first.seat(LinkedDebate("name", "y"), "a"))
+    (here / "copy").mkdir()
+    monkeypatch.chdir(here / "copy")
+    assert load_tokens().seat(debate, "a") != first.seat(debate, "a")
+    monkeypatch.chdir(here)
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "other"))
     assert load_tokens().seat(debate, "a") != first.seat(debate, "a")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from debate_orchestrator.core.events import Declined, Opened, RecordedOutcome, Rejected, Reply, Spoke, Submitted
-from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.storage import journal
@@ -23,6 +23,7 @@ class Replay:
         self.name = f"replay:{path}"
         self._path = path
         opened, *events = journal.read(path).events
+        fold([opened, *events])  # a journal that says what can't be is refused, as by every verb
         assert isinstance(opened, Opened)
         self._topic = sanitize(opened.settings.topic)
         recorded: dict[str, list[Reply]] = {}

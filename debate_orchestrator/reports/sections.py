@@ -68,7 +68,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "listed_last": lambda turn: writer.points(
             fields.points(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
         ),
-        "reading": lambda turn: wording.reading_line(turn.reading, report.judging.scales),
+        "reading": lambda turn: _reading(report, turn),
         "cited": lambda turn: writer.line(markup.cited(turn.pages)),
     }
     if report.bare:
@@ -179,6 +179,11 @@ def _blind(report: ReportModel) -> PhraseTable | None:
         for vote in report.judging.blind
     ]
     return PhraseTable((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
+
+
+def _reading(report: ReportModel, turn: TurnReport) -> str:
+    """What a ballot says; of a mirrored pair, nothing is counted before both are in."""
+    return wording.reading_line(turn.reading, report.judging.scales) if turn.reading else "not counted yet"
 
 
 def _held(report: ReportModel, vote: Vote | None) -> Phrase:

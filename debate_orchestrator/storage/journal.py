@@ -32,7 +32,7 @@ from pydantic import ValidationError
 from debate_orchestrator.core.events import EVENT, Event, Opened
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.private_text import without_private
-from debate_orchestrator.util.data import error_text, must_fit, name_of, read_regular, regular_file
+from debate_orchestrator.util.data import error_text, followed_file, must_fit, name_of, read_regular, regular_file
 from debate_orchestrator.util.errors import (
     BadJournal,
     DamagedJournal,
@@ -92,8 +92,9 @@ def read(path: str | os.PathLike[str]) -> JournalContents:
 
 def stated_first_hash(path: str | os.PathLike[str]) -> str | None:
     """The hash that the first line of a file states, of which nothing is verified; None for a file that begins
-    otherwise than a journal. Raises OSError."""
-    with open(path, "rb") as file:
+    otherwise than a journal. OSError for a file that is larger than a journal may be: strangers may ask for this."""
+    with open(path, "rb", opener=followed_file) as file:
+        must_fit(file.fileno())
         if file.read(len(BEGINNING)) != BEGINNING:
             return None
         end, newline = b"", b""

@@ -105,7 +105,7 @@ def read_text(path: str | os.PathLike[str], most: int, *, follow: bool = True) -
         raise BadFile(f"{path}: not UTF-8 text: the byte at offset {error.start} is not valid.") from None
 
 
-def _regular(path: str, flags: int) -> int:
+def followed_file(path: str, flags: int) -> int:
     """Opens a regular file, or a folder (for which `open` then raises an error).
 
     Raises OSError for a pipe, which may block; for a device, which may have no end; for the kernel's own files, such
@@ -231,7 +231,7 @@ def to_yaml(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
 def read_regular(path: str | os.PathLike[str], *, follow: bool = False, most: int = MAX_FILE_SIZE) -> bytes:
     """The bytes of a regular file; OSError for a pipe, a device, a file of more bytes than `most` and, unless it may be
     followed, a link."""
-    with open(path, "rb", opener=_regular if follow else regular_file) as file:
+    with open(path, "rb", opener=followed_file if follow else regular_file) as file:
         must_fit(file.fileno(), most)
         data = file.read(most + 1)
     if len(data) > most:
@@ -251,7 +251,7 @@ def _too_large(most: int) -> OSError:
 
 def regular_file(path: str, flags: int) -> int:
     """Opens a regular file, as an opener for `open`; OSError for a link, a pipe or a device."""
-    return _regular(path, flags | os.O_NOFOLLOW)
+    return followed_file(path, flags | os.O_NOFOLLOW)
 
 
 def is_link(folder: str | os.PathLike[str]) -> bool:

@@ -154,9 +154,9 @@ def outcome(debate: DebateState) -> list[str]:
 
 def status(debate: DebateState, *, running: bool, stopping: bool, problems: list[str]) -> str:
     """Where the debate stands, as HTML."""
-    *_, stage = debate.stages
+    stage = debate.stages[-1] if debate.stages else ()
     format = debate.format
-    parts = [f"Round {stage[0].round} of {debate.rounds}"] if stage[0].round and debate.due else []
+    parts = [f"Round {stage[0].round} of {debate.rounds}"] if stage and stage[0].round and debate.due else []
     parts += [", ".join(dict.fromkeys(turn.phase.title for turn in stage))] if debate.due else []
     waiting = [format.name_of(turn.seat) for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HUMAN]
     hosted = [turn.id for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import os
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from contextlib import suppress
@@ -250,17 +251,21 @@ def same(token: str, given: str) -> bool:
 
 
 def load_tokens(*, lasting: bool = True) -> Tokens:
-    """Tokens by the secret of this user, which is made on first use. Where it can't be kept, all links end with the
-    server. `lasting` is that of `Tokens`."""
+    """Tokens by the secret of this user, which is made on first use, and by the folder that is served: a copy of it has
+    links of its own. Where the secret can't be kept, all links end with the server. `lasting` is that of `Tokens`."""
     folder = state_folder()
     if folder is None:
         return Tokens(secrets.token_bytes(_BYTES), lasting=lasting)
     path = folder / "serve.key"
     with suppress(OSError, ValueError):
         if len(secret := bytes.fromhex(path.read_text(encoding="ascii"))) == _BYTES:
-            return Tokens(secret, lasting=lasting)
+            return Tokens(_of_folder(secret), lasting=lasting)
     secret = secrets.token_bytes(_BYTES)
     with suppress(OSError, BadFile):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomic(path, secret.hex(), mode=0o600)
-    return Tokens(secret, lasting=lasting)
+    return Tokens(_of_folder(secret), lasting=lasting)
+
+
+def _of_folder(secret: bytes) -> bytes:
+    return hmac.new(secret, os.fsencode(os.path.realpath(os.curdir)), hashlib.sha256).digest()

@@ -160,7 +160,8 @@ class Seats:
         browser looks again after some seconds."""
         _, _, run = await self._debate(request)
         audience = run.people.audience if run else None
-        return EventStream(audience, lambda: [AGAIN, message("here", {})], request.path_params["token"])
+        token = request.path_params["token"]
+        return EventStream(audience, lambda: [AGAIN, message("here", {})], token, self._tokens.proof(token))
 
     async def report(self, request: Request) -> Response:
         """The finished page, once the debate is complete."""

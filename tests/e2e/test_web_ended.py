@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,9 +50,20 @@ def refuse(asked: local_http.Asked) -> local_http.Answer:
     return 404, {"content-type": "text/html"}, [PAGE]
 
 
+def keep_silent(asked: local_http.Asked) -> local_http.Answer:
+    """What a program answers that keeps a stream open and sends nothing."""
+    if asked.path.endswith("/stream"):
+        return 200, {"content-type": "text/event-stream"}, (time.sleep(0.2) or b"" for _ in range(100))
+    return respond(asked)
+
+
 @pytest.mark.parametrize(
     ("answer", "shown"),
-    [(respond, "The server of this page has ended"), (refuse, "This page no longer follows the debate")],
+    [
+        (keep_silent, "Connection lost"),
+        (respond, "The server of this page has ended"),
+        (refuse, "This page no longer follows the debate"),
+    ],
 )
 def test_a_page_takes_nothing_from_what_takes_its_address(
     folder: Path,  # noqa: F811

@@ -206,15 +206,17 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
-        """A connection, in a transaction that is committed at the end. BadFile if the database holds values that a
-        statement can't work with."""
-        from psycopg import DataError
+        """A connection, in a transaction that is committed at the end. BadFile if a statement can't work with what the
+        database holds or does, in its own words without parts of keys."""
+        from psycopg import Error
 
         connector: Any = self.app.connector
         try:
             async with connector.pool.connection() as connection:
                 yield connection
-        except DataError as error:
+        except out_of_reach():
+            raise
+        except Error as error:
             problem = f"{self.where} holds values that this program did not write ({_reason(error)})."
             raise BadFile(problem, hint="restore the database, or name an empty one") from None
 
@@ -317,7 +319,8 @@ def _unreachable(where: str, error: Exception) -> Paused:
 
 def _reason(error: Exception) -> str:
     """Why, in one line. The library names every address that it tried, one a line: the last is told."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
+    said = getattr(getattr(error, "diag", None), "message_primary", None)
+    lines = (said or str(error)).strip().splitlines() or [type(error).__name__]
     return redact_fragments(one_line(lines[-1].strip().removeprefix("- "))).rstrip(".")
 
 
@@ -325,6 +328,9 @@ def out_of_reach() -> tuple[type[Exception], ...]:
     """The exceptions of a database that can't be reached, or not just now."""
     from procrastinate.exceptions import ConnectorException
     from psycopg import InterfaceError, OperationalError
+    from psycopg.errors import IdleInTransactionSessionTimeout, ReadOnlySqlTransaction
     from psycopg_pool import PoolTimeout
 
-    return OperationalError, InterfaceError, PoolTimeout, ConnectorException
+    # A server that takes over for another, or whose disk is full, is read-only for a while.
+    for_a_while = ReadOnlySqlTransaction, IdleInTransactionSessionTimeout
+    return OperationalError, InterfaceError, PoolTimeout, ConnectorException, *for_a_while

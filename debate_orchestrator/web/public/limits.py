@@ -123,7 +123,9 @@ class PostgresLimits:
     async def _locked(self) -> AsyncIterator[Any]:
         """A transaction that no other process is in at the same time. Raises LimitsUnavailable."""
         try:
-            options = f"-c statement_timeout={_SECONDS}s -c lock_timeout={_SECONDS}s"
+            # Under another isolation the sums would be read as they were before the lock was waited for.
+            isolation = r"-c default_transaction_isolation=read\ committed"
+            options = f"{isolation} -c statement_timeout={_SECONDS}s -c lock_timeout={_SECONDS}s"
             async with await self._psycopg.AsyncConnection.connect(
                 self._url, connect_timeout=_SECONDS, options=options
             ) as connection:

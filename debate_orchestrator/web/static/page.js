@@ -87,16 +87,21 @@ if (changes) {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (page.querySelector("[data-proof]")?.dataset.proof !== proof) { endWith(changes, stream); return; }
     const there = page.querySelector("[data-changes]");
-    if (!there || there.dataset.turn !== changes.dataset.turn) { stream.close(); location.replace(location.pathname); return; }
-    held(false);
+    if (!there || there.dataset.turn !== changes.dataset.turn) { stream.close(); location.replace(location.pathname); }
   };
   let failures = 0; // the stream of a paused debate ends at once, and is opened again: that is no failure
   stream.addEventListener("error", () => {
     failures += 1;
-    if (failures > 1) { held(true); changes.textContent = "Connection lost, trying again."; }
+    held(true); // until the server has shown that it is there again
+    if (failures > 1 || document.querySelector("form")) { changes.textContent = "Connection lost, trying again."; }
     if (stream.readyState === EventSource.CLOSED) { endWith(changes, stream, GONE); }
   });
-  stream.addEventListener("open", () => { if (failures > 1) { look(); } failures = 0; changes.textContent = ""; });
+  stream.addEventListener("server", (event) => {
+    if (JSON.parse(event.data) !== proof) { endWith(changes, stream); return; }
+    failures = 0;
+    changes.textContent = "";
+    held(false);
+  });
   stream.addEventListener("change", look);
   stream.addEventListener("here", look);
 }
