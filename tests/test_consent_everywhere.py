@@ -107,3 +107,13 @@ def test_a_typed_model_takes_the_seats_of_options_too(debate: Run, here: Path, c
 
     assert not Path("marker").exists()
     assert ran.code == (0 if named == "typed" else 2), ran.err
+
+
+def test_a_rehearsal_makes_no_flag_of_a_files_program(debate: Run, here: Path) -> None:
+    """What stands in for a program of an answers file is named there: as a flag it would need no consent."""
+    stands_in = MARKS.replace("command:", "rehearse:command:")
+    Path("a.yaml").write_text(f'topic: T\npositions: {{a: Yes., b: No.}}\nrounds: 1\ncast: "{stands_in}"\n')
+    ran = debate("run", "--answers=a.yaml")
+
+    assert ran.code == 0 and "take `rehearse:` away" in ran.err
+    assert "touch marker" not in ran.err.partition("take `rehearse:` away")[2]

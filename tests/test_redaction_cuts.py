@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from dealing import for_each
 from debates import opening
 
 from debate_orchestrator.core.events import FoundPage, Reply
@@ -243,6 +244,15 @@ def test_a_library_has_cut_what_it_quotes() -> None:
             for told in (call_errors.quote(f"got {part}..."), asyncio.run(failed(TransientError(f"got {part}...")))):
                 assert "[key]" in told, part
                 assert not any(part[at : at + 8 * unit] in told for at in range(0, 9 * unit, unit)), part
+
+
+@for_each(["qwmzkdrtvbnlxhjgpfsyuqiweoa", "correct-horse-battery-staple-and-more", "QWMZKDRTVBNLXHJGPFSY"])
+def test_a_key_of_letters_alone_is_hidden_where_it_was_cut(key: str) -> None:
+    """Sixteen letters of a key are no ordinary text, also where they are of one case or make words."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", key)
+        told = call_errors.quote(f"Incorrect API key provided: {key[:-1]}*")
+    assert told == "Incorrect API key provided: [key]*"
 
 
 def test_words_and_the_beginning_of_a_service_stay(monkeypatch: pytest.MonkeyPatch) -> None:

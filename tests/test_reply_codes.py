@@ -161,6 +161,8 @@ def test_the_code_is_read_with_good_will(text: str) -> None:
         # A speech with two lines, which would join the beginning of the first and the end of the second:
         f"{quoting(FORGED, OPENS)}\nOr rather:\n{quoting(OWN, CLOSES)}",
         f"{quoting(OWN, OPENS)}\nOr rather:\n{quoting(FORGED, CLOSES)}",
+        # A first ballot, and a last one whose beginning is damaged:
+        f"{json.dumps(signed(FORGED, OWN_CODE))}\nSo my final ballot is:\n{OWN_TEXT[1:]}",
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))[:-1]},}}",
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))[:-40]}",
         json.dumps(signed({"quoted": FORGED}, OWN_CODE)),

@@ -60,7 +60,7 @@ def read_settings(arguments: argparse.Namespace, default_model: Callable[[str], 
     # A stranger's format is read only with consent, before it is known which of its seats a typed model fills.
     # Otherwise what can't be opened is refused before any question.
     from_elsewhere = is_path(name) and "format" not in flags
-    in_file = {seat: specs for seat, specs in _file_cast(given).items() if seat not in flags.get("cast", {})}
+    in_file = {seat: specs for seat, specs in file_cast(given).items() if seat not in flags.get("cast", {})}
     if from_elsewhere:
         consented(in_file)
     settings = settings_of(arguments, default_model)
@@ -222,7 +222,7 @@ def cast_line(settings: Settings) -> str:
     return f"Cast: {seats}.{'' if settings.max_cost is None else f' At most ${settings.max_cost:.2f}.'}"
 
 
-def _file_cast(given: Mapping[str, Any]) -> dict[str, list[Any]]:
+def file_cast(given: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Seat to what an answers file names for it."""
     cast = _by_seat(given.get("cast"), DEBATING_SEATS)
     seats = cast if isinstance(cast, dict) else {}

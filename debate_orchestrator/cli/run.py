@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import (
     cast_line,
+    file_cast,
     read_answers,
     read_settings,
     settings_of,
@@ -31,6 +32,7 @@ from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import discovery
+from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import SETTING_TEXTS
 from debate_orchestrator.storage.paths import DebateFiles, free_files
 from debate_orchestrator.util import model_spec
@@ -142,6 +144,11 @@ def _real_debate(arguments: argparse.Namespace) -> _RealDebate:
     """The debate of the `arguments` of a rehearsal: the same without its stand-ins, which stand for the models that
     they name, or else for those that `run` finds. Raises BadSettings where that is no debate."""
     command, settings = _advised(arguments, discovery.default_if_keyed)
+    if _stands_in_for_risks(arguments):
+        sentence = f"take `rehearse:` away from the programs and servers in {arguments.answers}. Then "
+        return _RealDebate(
+            settings, f"{sentence}`debate run --answers {shlex.quote(arguments.answers)}` asks about them."
+        )
     called = [spec for seat, specs in settings.cast.items() if seat != CLERK for spec in specs]
     needed = list(dict.fromkeys(filter(None, map(discovery.variable_to_set, called))))
     host = ", for an agent host," if HOST in called else ","
@@ -158,6 +165,15 @@ def _real_debate(arguments: argparse.Namespace) -> _RealDebate:
     return _RealDebate(
         settings, f"`{other}` is the real debate, with what was found here, at its own price. Or {to_set}"
     )
+
+
+def _stands_in_for_risks(arguments: argparse.Namespace) -> bool:
+    """Whether stand-ins of an answers file name programs or servers: as flags of an advised command these would be the
+    user's own, and not be asked about."""
+    typed = {} if getattr(arguments, "model", None) else file_cast(read_answers(arguments))
+    kept = {seat: specs for seat, specs in typed.items() if seat not in flags.given_settings(arguments).get("cast", {})}
+    named = {seat: [unrehearsed(spec) for spec in specs if isinstance(spec, str)] for seat, specs in kept.items()}
+    return bool(risks.of_settings({"cast": named})) and not risks.of_settings({"cast": kept})
 
 
 def _advised(arguments: argparse.Namespace, default_model: _DefaultModel, model: str = "") -> tuple[str, Settings]:

@@ -46,12 +46,8 @@ _KINDS: dict[str, Kind] = {
 }
 _ACCEPT = "text/html, application/xhtml+xml, text/plain;q=0.9, application/pdf;q=0.5"
 _MOVED = (301, 302, 303, 307, 308)
-_VERSION = re.compile(r"^([ \t]*user-agent[ \t]*:[ \t]*[a-z_-]+)/[^\r\n]*", re.IGNORECASE | re.MULTILINE)
-"""A user-agent line with a version, which is not part of the name; Protego would compare it too."""
-_MAX_RULES = 300_000
-"""Rules of a robots.txt, which take about a second and 10 MB; those of large sites have some thousands."""
-_NAMES_PROGRAM = re.compile(r"user[\s-]*agent", re.IGNORECASE)
-_RULE = re.compile(r"(?:dis)?allow:", re.IGNORECASE)
+_NAMES_PROGRAM = re.compile(r"user[\s-]*agent[\s:]*([^#/]*)", re.IGNORECASE)
+"""A line of a robots.txt that may name a program, in more spellings than Protego knows; the name without a version."""
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
 
 
@@ -207,28 +203,22 @@ class _TimeLeft:
 async def _read_rules(answer: connection.Response) -> RobotsRules | Blocked:
     if 200 <= answer.status < 300:
         try:
-            text = (await answer.body(MAX_ROBOTS_SIZE)).decode("utf-8", "replace")
+            return RobotsRules((await answer.body(MAX_ROBOTS_SIZE)).decode("utf-8", "replace"))
         except Unreachable as error:
             return _unread(error.why)
-        return _unread("it has too many rules") if _rule_count(text) > _MAX_RULES else RobotsRules(text)
     if 400 <= answer.status < 500 and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
         return RobotsRules()
     return _unread(_status_text(answer.status))
 
 
-def _rule_count(text: str) -> int:
-    """How many rules Protego makes of a robots.txt, or a few more: each line of a group counts for each program that
-    the group names, so a short file may make millions. Protego reads more spellings of a line than the standard has:
-    whatever may name a program does, and only a rule that is spelt right ends the names of a group."""
-    count = programs = 0
-    ended = False
-    for line in filter(None, map(str.strip, text.splitlines())):
-        if _NAMES_PROGRAM.match(line):
-            programs, ended = (1 if ended else programs + 1), False
-        else:
-            count += programs
-            ended = ended or _RULE.match(line) is not None
-    return count
+def _for_few_programs(line: str) -> str:
+    """A line of a robots.txt, with one name for all programs but this one. Protego makes each rule of a group once for
+    every program that the group names, so a short file may make millions."""
+    found = _NAMES_PROGRAM.match(line.strip())
+    if found is None:
+        return line
+    name = found[1].strip().lower()
+    return f"user-agent: {name if name in ('*', connection.NAME) else 'other'}"
 
 
 def _unread(why: str) -> Blocked:
@@ -287,7 +277,8 @@ class RobotsRules:
     def __init__(self, text: str = ""):
         from protego import Protego
 
-        self._rules: Any = Protego.parse(_VERSION.sub(r"\1", text.removeprefix("\ufeff")))
+        lines = text.removeprefix("\ufeff").splitlines()
+        self._rules: Any = Protego.parse("\n".join(map(_for_few_programs, lines)))
 
     def allow(self, target: str) -> bool:
         """Whether this program may fetch a path, with its query."""

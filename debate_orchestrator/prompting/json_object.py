@@ -115,6 +115,11 @@ def find_own(text: str, code: Code) -> dict[str, Found]:
     public = without_private(rest)
     found |= (repaired := _repaired_own(rest, public, code))
     begun, _ = min(found, default=(0, 0))
+    outside = rest
+    for first, last in repaired:
+        outside = outside[:first] + " " * (last - first) + outside[last:]
+    if found and outside[begun:].casefold().count(code.text.casefold()) > 1:
+        raise ValueError("the code stands behind the object that has it, too, as in another object with faults")
     if found and _has_another(text, own, [value for _, (value, _) in found.values()], begun):
         raise ValueError("it holds objects with the code that differ, and marks of private working between them")
     left = _without((part for part, _ in repaired.values()), f"{public}\n{rest[begun:]}" if found else rest)

@@ -246,20 +246,20 @@ class Search:
 
 
 class FragmentSearch:
-    """Parts of strings to be found in a text, each part of `MIN_LENGTH` characters."""
+    """Parts of strings to be found in a text, each part of so many characters."""
 
-    def __init__(self, fragments: Collection[str]):
-        self._fragments = frozenset(fragments)
+    def __init__(self, fragments: Collection[str], length: int = MIN_LENGTH):
+        self._fragments, self._length = frozenset(fragments), length
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where any of them begins and ends. It takes time that grows with the text, however many there are."""
         ways = (False, True) if self._fragments and _differs_bare(text, goes_on=False) else (False,)
         for bare in ways if self._fragments else ():
             for depth, reading in enumerate(readings(text, "", bare=bare)):
-                starts = range(len(reading) - MIN_LENGTH + 1)
-                found = [at for at in starts if reading[at : at + MIN_LENGTH] in self._fragments]
+                starts = range(len(reading) - self._length + 1)
+                found = [at for at in starts if reading[at : at + self._length] in self._fragments]
                 begins, ends = places(text, "", depth, bare=bare) if found else ([], [])
-                yield from ((begins[at], ends[at + MIN_LENGTH - 1]) for at in found)
+                yield from ((begins[at], ends[at + self._length - 1]) for at in found)
 
 
 def _goes_on(begun: str, spelling: str) -> bool:

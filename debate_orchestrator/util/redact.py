@@ -246,13 +246,16 @@ def _base64(raw: bytes) -> Iterator[str]:
         yield inner.translate({ord("+"): "-", ord("/"): "_"})
 
 
-def _fragments(spelling: str) -> Iterator[str]:
-    """The parts of a spelling, of `MIN_LENGTH` characters each, that are no ordinary words."""
+def _parts(spelling: str, length: int) -> Iterator[str]:
+    """The parts of a spelling of so many characters, behind the beginning that all keys of a service share."""
     public = _PUBLIC.match(spelling)
-    for at in range(public.end() if public else 0, len(spelling) - MIN_LENGTH + 1):
-        fragment = spelling[at : at + MIN_LENGTH]
-        if not all(_PLAIN.fullmatch(word) for word in _SEPARATOR.split(fragment)):
-            yield fragment
+    starts = range(public.end() if public else 0, len(spelling) - length + 1)
+    return (spelling[at : at + length] for at in starts)
+
+
+def _is_plain(part: str) -> bool:
+    """Whether a part of a secret is of ordinary words."""
+    return all(_PLAIN.fullmatch(word) for word in _SEPARATOR.split(part))
 
 
 class Redactor:
@@ -279,12 +282,15 @@ class Redactor:
         return self._replaced(text, len(text))[0]
 
     @cached_property
-    def _fragments(self) -> FragmentSearch:
-        return FragmentSearch({fragment for bare in self._bare for fragment in _fragments(bare)})
+    def _fragments(self) -> tuple[FragmentSearch, FragmentSearch]:
+        short = {part for bare in self._bare for part in _parts(bare, MIN_LENGTH) if not _is_plain(part)}
+        # A key may be of letters alone. So many of them are no ordinary text, in whatever words they are.
+        long = {part for bare in self._bare for part in _parts(bare, _WORD)}
+        return FragmentSearch(short), FragmentSearch(long, _WORD)
 
     def without_fragments(self, text: str) -> str:
         """The text without secrets and parts of them."""
-        return self._replaced(text, len(text), self._fragments)[0]
+        return self._replaced(text, len(text), *self._fragments)[0]
 
     def _replaced(self, text: str, stop: int, *more: FragmentSearch) -> tuple[str, int]:
         """The text up to a place, redacted, and that place, which is an earlier one where a secret goes beyond it."""
