@@ -10,13 +10,13 @@ Functions:
 
     run, resume, rejudge    run a debate, continue one, judge one again (coroutines)
     open_debate             write the journal of a new debate and run nothing (a coroutine)
-    open_judging            the same of a judging
+    open_judging            write the journal of a debate that is judged again, and run nothing (a coroutine)
     step                    hand in replies of your own and get the turns now due
     read_journal            read and verify a journal
     fold                    the state that events add up to
     render                  the report of a journal as markdown, HTML or JSON
     load_format             the rules of one kind of debate
-    find_risks              what settings or a journal would do beyond the debate
+    find_risks              programs, servers and files that settings or a journal would use
 
 docs/library.md shows each of them. Importing this package loads none of its modules; each name is loaded on first use.
 The way through the code, from `debate run` to its report:
@@ -25,7 +25,7 @@ The way through the code, from `debate run` to its report:
     cli.answers_and_flags   settings from an answers file and flags; setup.answers makes them of a mapping
     core.settings           the settings
     engine.start            settings into the first event
-    cli.consent             the user's consent, without which no verb gets a debate that takes turns
+    cli.consent             asks for the user's consent; no verb may take turns without it
     engine.debate           the journal is created or continued, the due turns taken until none is, the report written
     cli.driving             what the command line shows meanwhile; cli.controls has its keys and interrupts
     engine.turn             one turn: prompting.briefs, a provider, prompting.replies, an event

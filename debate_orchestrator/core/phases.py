@@ -115,7 +115,7 @@ class Phase(FrozenModel):
     reply: str = "text"
     """`text`, or the name of a shape of this format."""
     heard_by: tuple[str, ...] = DEBATING_SEATS
-    """Seats that find the turn in their transcript. A judge's ballots are in no other's."""
+    """Seats that find the turn in their transcript. No seat sees another judge's ballots."""
     refusals_heard_by: tuple[str, ...] = DEBATING_SEATS
     """Those of them that hear that a side declined to argue in it."""
     option: Literal["each round", "blind", "issues", "brief"] | None = None

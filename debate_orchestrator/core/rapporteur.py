@@ -206,7 +206,7 @@ def was_sent_back(debate: DebateState, turn: Turn) -> bool:
 
 
 def sent_back(debate: DebateState) -> list[str]:
-    """What of that its writer was told of before."""
+    """The problems that are left of those that the rapporteur was told before."""
     written = decision_brief(debate)
     replies = debate.rejected.get(written.turn, ()) if written else ()
     before = {problem.partition(": ")[2] for reply in replies for problem in reply.problems}

@@ -121,9 +121,9 @@ class DebateState:
     issues: tuple[str, ...] | None = None
     """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
     begun: Mapping[str, tuple[int, int]] = field(default_factory=_empty)
-    """The turns whose briefs nothing may change any more: those that were put or answered, and those beside them
-    in their stage, so that all who speak at the same time hear the same. Each with two counts of
-    questions from the floor: those put before the seat's previous turn began, and those put before this one began."""
+    """Turns whose briefs are fixed, because they or a turn of their stage were sent or answered: all who speak at the
+    same time hear the same. Each has two counts of questions from the floor: those that came before the seat's
+    previous turn began, and those before this one began."""
     last_begun: Mapping[tuple[str, bool], int] = field(default_factory=_empty)
     """Seat and presentation to the number of questions that were put before its latest turn had begun."""
     speeches: Mapping[str, VisibleText] = field(default_factory=_empty)

@@ -128,8 +128,8 @@ def continue_debate(
 ) -> OpenDebate:
     """Opens the debate of a journal again, with `changes` to its cast or limits.
 
-    If turns are due then, `agree` is called with what they do beyond the debate, as far as the journal names it: what
-    the changes bring is the caller's own. Nothing is written and no provider is made before it returns. What `agree`
+    If turns are due then, `agree` is called with the risks that the journal itself names; the caller answers for those
+    that its changes add. Nothing is written and no provider is made before it returns. What `agree`
     and `changes` raise, and OutOfTurn for a change that does not fit, leaves the journal as it was. Raises BadJournal,
     LockedJournal or DamagedJournal if it can't be opened.
     """

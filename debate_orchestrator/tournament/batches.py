@@ -1,8 +1,8 @@
 """Puts the calls of many debates into batches, which cost half, and takes their results.
 
-A wave is one stage of all debates: each waits with its due turns, and what has come is one batch for each model. The
-calls have ids that follow from the debate's journal, so a later run knows the batch of a turn whose intent is on record
-and takes its result. A call that a batch does not answer is made again alone.
+The calls that all debates wait for are collected into one batch for each model. The calls have ids that follow from the
+debate's journal, so a later run knows the batch of a turn whose intent is on record and takes its result. A call that a
+batch does not answer is made again alone.
 """
 
 from __future__ import annotations

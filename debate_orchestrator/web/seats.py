@@ -53,8 +53,8 @@ class Seats:
         return self._locks.setdefault(key, asyncio.Lock())
 
     async def _debate(self, request: Request) -> tuple[str, DebateState, Run | None]:
-        """The journal, the state and the run of the debate of a seat. Not found for another token, whatever the debate:
-        the answer must not tell which debates there are."""
+        """The journal, the state and the run of the debate of a seat. 404 for a wrong token, whether or not the
+        debate exists: the answer must not tell which debates there are."""
         params = request.path_params
         token_of = partial(self._tokens.seat, seat=params["seat"])
         path = await asyncio.to_thread(folder.journal_of_link, params["name"], token_of, params["token"])
