@@ -248,7 +248,7 @@ def test_what_cannot_be_seen_takes_no_memory(piece: str, monkeypatch: pytest.Mon
     tracemalloc.start()
     try:
         for _ in range(600):
-            stream.take(piece)
+            stream.take(piece[:1] + piece[1:])  # a text of its own, which takes memory if it is held
         assert tracemalloc.get_traced_memory()[0] < 2_000_000
     finally:
         tracemalloc.stop()
