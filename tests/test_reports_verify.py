@@ -11,8 +11,8 @@ from debates import played
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from journals import written
+from scripted_debates import FETCHED, events
 from shapes import CLAIM, REHEARSED
-from tellings import FETCHED, events
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Event
