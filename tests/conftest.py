@@ -171,9 +171,12 @@ def pytest_sessionfinish() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there before the first test is there after the last: the collector need not look through it."""
+    """What is there before the first test is there after the last: the collector need not look through it. It looks
+    through the rest more rarely than it would in a program that runs for long, since a test leaves little
+    behind, and more often than while many debates run, which is told apart."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
 
 
 @pytest.fixture(autouse=True, scope="session")

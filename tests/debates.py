@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import puppets
-from dealing import Deal, Hand
+from corpus import Deal, Hand
 
 from debate_orchestrator.core.events import Event, Noted, Opened, Rejected, Reply
 from debate_orchestrator.core.fold import apply, fold

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from debates import entries, played
-from tellings import events as events_of
+from scripted_debates import events as events_of
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import Shape

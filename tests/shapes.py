@@ -11,7 +11,7 @@ import test_reports_markdown
 import test_reports_model
 from debates import CONCEDE, DECLINE, entries, played, saying
 from debates import told as adversarial
-from tellings import FETCHED, check, checks, evidence, label, refusal, rules, told
+from scripted_debates import FETCHED, check, checks, evidence, label, refusal, rules, told
 
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.util import resources

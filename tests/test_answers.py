@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from core.folding import BALLOT, PLAIN, many, phase, rules
-from dealing import for_each
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from dealing import for_each
+from corpus import for_each
 from importlinter.cli import lint_imports
 from packaging.requirements import Requirement
 

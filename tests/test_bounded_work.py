@@ -11,8 +11,8 @@ from pathlib import Path
 
 import linear
 import pytest
+from corpus import for_each
 from counting import calls
-from dealing import for_each
 from debates import told
 
 from debate_orchestrator.engine import transcript_file

@@ -9,11 +9,11 @@ from typing import Any
 
 import puppets
 import pytest
-from dealing import Deal, dealt_by_chance, for_each, handfuls, hold
+from corpus import Deal, dealt_by_chance, for_each, handfuls, hold
 from debates import CONCEDE, DECLINE, NONCE, hostile, opening, played, saying
+from hostile_texts import SAID, alike, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nasty import SAID, alike, texts
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Context, Event, Spoke

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dealing import Deal, handfuls, hold
+from corpus import Deal, handfuls, hold
 from debates import DECLINE, NONCE, answers, opening, played, saying
+from hostile_texts import NASTY, texts
 from hypothesis import given
-from nasty import NASTY, texts
 from own_formats import EXTENDING, written
 from test_briefs import ESCAPES, block_of, shown, whole
 

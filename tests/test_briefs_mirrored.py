@@ -7,11 +7,11 @@ from typing import Any
 
 import puppets
 import pytest
-from dealing import Deal, handfuls, hold
+from corpus import Deal, handfuls, hold
 from debates import CONCEDE, DECLINE, NONCE, hostile, played, saying
+from hostile_texts import NASTY, alike
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nasty import NASTY, alike
 from test_briefs import ESCAPES, block_of, fences, shown
 
 from debate_orchestrator.core.events import Event

@@ -9,7 +9,7 @@ from typing import Any
 from conftest import STATED, Run
 from core.folding import absent
 from debates import played
-from tellings import events, label
+from scripted_debates import events, label
 
 from debate_orchestrator.cli import driving
 from debate_orchestrator.core import schedule

@@ -10,7 +10,7 @@ from typing import Any
 import puppets
 import pytest
 from core.folding import play
-from dealing import for_each
+from corpus import for_each
 from debates import CONCEDE, DECLINE, answers, entries, one_agent, opening, played, saying
 from journals import START, line, written
 from speakers import Speaker, take_turns

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dealing import Deal, for_each, handfuls, hold
+from corpus import Deal, for_each, handfuls, hold
 from debates import CONCEDE, DECLINE, entries, hostile, played, saying
+from hostile_texts import NASTY, SAID, texts
 from hypothesis import given
 from hypothesis import strategies as st
-from nasty import NASTY, SAID, texts
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Declined, Event

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from dealing import for_each
+from corpus import for_each
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, here, moved, run
 from hypothesis import given
 from hypothesis import strategies as st

@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from dealing import for_each
+from corpus import for_each
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, moved, run
 from hypothesis import given
 from hypothesis import strategies as st

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dealing import for_each
+from corpus import for_each
 from evidence_site import ARTICLE, run
 from hypothesis import given
 from hypothesis import strategies as st

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from core.folding import agenda as stages
 from core.folding import debated
-from dealing import for_each
+from corpus import for_each
 from own_formats import EXTENDING, FILES, written
 
 from debate_orchestrator.formats import loader, source

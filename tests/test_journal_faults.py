@@ -147,6 +147,7 @@ def test_only_a_noted_head_tells_of_a_missing_end(tmp_path: Path) -> None:
 # Writers that are killed or stopped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", ["appended", "synced"])
 def test_a_killed_writer_leaves_a_beginning_of_what_it_meant(tmp_path: Path, each: str) -> None:
     """Killed at any moment, a writer leaves the first events it meant to write, a free lock, and no more."""

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from dealing import for_each
+from corpus import for_each
 
 import debate_orchestrator
 from debate_orchestrator import (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from dealing import for_each
+from corpus import for_each
 from debates import opening
 
 from debate_orchestrator.core.events import FoundPage, Reply

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from conftest import streamed
 from core.folding import many
-from dealing import for_each
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 

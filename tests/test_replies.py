@@ -20,7 +20,7 @@ from core.folding import (
     rules,
     spoiled,
 )
-from dealing import for_each
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 

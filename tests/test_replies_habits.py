@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import sloppy_judges
 from core.folding import converging, debated, filled, many, marks
+from corpus import for_each
 from counting import calls
-from dealing import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reply_codes import code_of, signed

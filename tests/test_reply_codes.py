@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from chat_server import answering, chunks
 from core.folding import ADVERSARIAL, PLAIN, debated, filled, many, opened, phase, rules, voted
-from dealing import for_each
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from reply_codes import SECRET, code_of, coded, signed

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from core.folding import debated, many
-from dealing import for_each
+from corpus import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reply_codes import code_of, signed

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from conftest import Run
 from conftest import hold as lay_here
-from dealing import Deal, handfuls, hold
+from corpus import Deal, handfuls, hold
 from debates import entries, hostile, played, told
+from hostile_texts import SAID
 from hypothesis import given
 from hypothesis import strategies as st
-from nasty import SAID
 from reviewers import debated
+from scripted_debates import told as any_told
 from shapes import SHAPES
-from tellings import told as any_told
 
 from debate_orchestrator import __version__, render
 from debate_orchestrator.engine.transcript_file import parse

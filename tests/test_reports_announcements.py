@@ -8,10 +8,10 @@ from typing import Any
 import puppets
 import pytest
 from core.folding import record
+from corpus import Deal, handfuls, hold
 from counting import calls
-from dealing import Deal, handfuls, hold
 from debates import CONCEDE, DECLINE, answers, entries, hostile, played, saying
-from nasty import NASTY, SAID
+from hostile_texts import NASTY, SAID
 
 from debate_orchestrator.core.events import EndedEarly, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold

@@ -9,11 +9,11 @@ import pytest
 import reading
 from core.folding import absent
 from debates import entries, played
+from hostile_texts import NASTY
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from nasty import NASTY
-from tellings import FETCHED, Cast, check, checks, events, evidence, label, refusal, report, section, told
+from scripted_debates import FETCHED, Cast, check, checks, events, evidence, label, refusal, report, section, told
 
 from debate_orchestrator.core.events import FoundPage, Spoke
 from debate_orchestrator.core.fold import fold

@@ -10,13 +10,13 @@ import debates
 import puppets
 import pytest
 import reading
-import tellings
-from dealing import Deal, dealt_by_chance, handfuls, hold
+import scripted_debates
+from corpus import Deal, dealt_by_chance, handfuls, hold
 from debates import hostile, saying
+from hostile_texts import NASTY, SAID, heard, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nasty import NASTY, SAID, heard, texts
-from tellings import section
+from scripted_debates import section
 
 from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import Event, Recording
@@ -62,7 +62,7 @@ def again(digest: str, source: str, root: str = "", **how: Any) -> ReportModel:
 
 
 def kind(digest: str, name: str, **how: Any) -> ReportModel:
-    return told(digest, tellings.events(name, topic="Tabs are better than spaces.", **how))
+    return told(digest, scripted_debates.events(name, topic="Tabs are better than spaces.", **how))
 
 
 def compared(*stories: ReportModel) -> Comparison:

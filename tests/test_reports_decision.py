@@ -9,7 +9,7 @@ from debates import saying
 from debates import told as adversarial
 from journals import EARLIER
 from puppets import ballot, dissent, final
-from tellings import entries, events, label, rules, told
+from scripted_debates import entries, events, label, rules, told
 
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.first_screen import closest_question, decision, splits

@@ -8,9 +8,9 @@ from typing import Any
 import puppets
 import pytest
 from debates import answers, entries, opening, played, saying
-from nasty import HTML
+from hostile_texts import HTML
 from reading import headings, tables
-from tellings import told
+from scripted_debates import told
 
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Event

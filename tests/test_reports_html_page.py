@@ -13,7 +13,7 @@ import pytest
 from debates import CONCEDE, DECLINE, entries, played, saying
 from debates import told as adversarial
 from puppets import ballot, dissent, final
-from tellings import FETCHED, check, checks, told
+from scripted_debates import FETCHED, check, checks, told
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.reports.html.page import render

@@ -9,14 +9,14 @@ from typing import Any
 
 import page_reading
 import pytest
-from dealing import Deal, deals, dealt_by_chance, handfuls, hold
+from corpus import Deal, deals, dealt_by_chance, handfuls, hold
 from debates import hostile, reworded
 from debates import told as adversarial
+from hostile_texts import HUGE, NASTY, SAID, alike, heard, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nasty import HUGE, NASTY, SAID, alike, heard, texts
 from puppets import final
-from tellings import FETCHED, Cast, check, checks, evidence, label, told
+from scripted_debates import FETCHED, Cast, check, checks, evidence, label, told
 
 from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.model import ReportModel

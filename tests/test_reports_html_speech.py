@@ -8,13 +8,13 @@ from functools import cache
 
 import page_reading
 import pytest
-from dealing import for_each
+from corpus import for_each
 from debates import DECLINE, saying
 from debates import told as adversarial
+from hostile_texts import HUGE, NASTY, alike, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nasty import HUGE, NASTY, alike, texts
-from tellings import FETCHED, check, checks, evidence, told
+from scripted_debates import FETCHED, check, checks, evidence, told
 
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.reports.html.page import MAX_LENGTH, gist, opening, shortened

@@ -11,13 +11,13 @@ import puppets
 import pytest
 import reviewers
 from conftest import Run
-from dealing import Deal, deals, hold
+from corpus import Deal, deals, hold
 from debates import DECLINE, hostile, saying, told
+from hostile_texts import SAID
 from jsonschema import Draft202012Validator
-from nasty import SAID
+from scripted_debates import FETCHED, check, checks, evidence
+from scripted_debates import told as any_told
 from shapes import SHAPES, again
-from tellings import FETCHED, check, checks, evidence
-from tellings import told as any_told
 
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.json import SCHEMA, render, schema

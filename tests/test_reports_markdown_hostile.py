@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import reading
-from dealing import Deal, deals, dealt_by_chance, for_each, handfuls, hold
+from corpus import Deal, deals, dealt_by_chance, for_each, handfuls, hold
 from debates import hostile, opening, report, told
+from hostile_texts import HUGE, NASTY, SAID, alike, heard, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nasty import HUGE, NASTY, SAID, alike, heard, texts
 
 from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.model import ReportModel

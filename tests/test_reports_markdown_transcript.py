@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import reading
 from core.folding import DECLINE, declined
-from dealing import Deal, handfuls, hold
+from corpus import Deal, handfuls, hold
+from hostile_texts import SAID, heard, texts
 from hypothesis import given, settings
-from nasty import SAID, heard, texts
-from tellings import events, report, told
+from scripted_debates import events, report, told
 
 from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import Declined

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import reading
-from dealing import for_each
+from corpus import for_each
+from hostile_texts import HUGE, NASTY, alike, texts
 from hypothesis import given
 from hypothesis import strategies as st
-from nasty import HUGE, NASTY, alike, texts
 
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.markup import MAX_LENGTH, block, literal, outline, unescaped, unliteral

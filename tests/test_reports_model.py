@@ -6,7 +6,7 @@ from typing import Any
 
 import puppets
 import pytest
-import tellings
+import scripted_debates
 from debates import DECLINE, NONCE, entries, one_agent, played, report, saying, told
 
 from debate_orchestrator.core.costs import CostLine, Costs
@@ -205,32 +205,32 @@ def test_what_was_not_to_be_had_is_told_once() -> None:
 )
 def test_who_spoke_and_who_read(name: str, how: dict[str, object], said: str) -> None:
     """Who spoke before whom, and who was given the material, is told as the format has it."""
-    assert said in tellings.told(name, **how).provenance  # type: ignore[arg-type]
+    assert said in scripted_debates.told(name, **how).provenance  # type: ignore[arg-type]
 
 
 def test_sources_that_were_not_checked() -> None:
     """Every report of a judged debate says that its sources were not checked."""
     said = "Sources are cited by the debaters and were not checked."
 
-    assert said in tellings.told("panel").provenance
-    assert said in tellings.told("question").provenance
-    assert said in tellings.told("panel", strictness="lenient").provenance
-    assert said not in tellings.told("question", material="x").provenance
-    assert said not in tellings.told("conversation").provenance
-    assert said not in tellings.told("claim").provenance
+    assert said in scripted_debates.told("panel").provenance
+    assert said in scripted_debates.told("question").provenance
+    assert said in scripted_debates.told("panel", strictness="lenient").provenance
+    assert said not in scripted_debates.told("question", material="x").provenance
+    assert said not in scripted_debates.told("conversation").provenance
+    assert said not in scripted_debates.told("claim").provenance
 
 
 def test_advice_is_told_only_where_there_is_any() -> None:
     """Formats whose judges give no advice say nothing of feedback."""
-    assert any("feedback" in one for one in tellings.told("adversarial", rounds=2).provenance)
-    assert not any("feedback" in one for one in tellings.told("claim", rounds=2, each_round=True).provenance)
+    assert any("feedback" in one for one in scripted_debates.told("adversarial", rounds=2).provenance)
+    assert not any("feedback" in one for one in scripted_debates.told("claim", rounds=2, each_round=True).provenance)
 
 
 def test_a_seat_that_takes_no_turn() -> None:
     """Who is cast is told of the seats that take a turn."""
     cast = {"a": ("one",), "judge": ("two",)}
 
-    assert "Debater A: one; Judge: two." in tellings.told("question-consultancy", cast=cast).provenance
+    assert "Debater A: one; Judge: two." in scripted_debates.told("question-consultancy", cast=cast).provenance
 
 
 SECTION = "## Calls and Cost"

@@ -8,11 +8,11 @@ from functools import cache
 import page_reading
 import pytest
 import reading
-from dealing import Deal, dealt_by_chance, handfuls, hold
+from corpus import Deal, dealt_by_chance, handfuls, hold
+from hostile_texts import NASTY, alike, texts
 from hypothesis import given, settings
-from nasty import NASTY, alike, texts
 from reviewers import KINDS, debated, filled, gathered, kind, paper
-from tellings import section
+from scripted_debates import section
 
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.html.page import render

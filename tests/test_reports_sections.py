@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import reading
 from core.folding import absent
-from dealing import for_each
+from corpus import for_each
 from debates import report as adversarial
 from debates import saying
+from hostile_texts import SAID, texts
 from hypothesis import given
-from nasty import SAID, texts
 from puppets import ballot, final
-from tellings import evidence, report, rules, scored, section
+from scripted_debates import evidence, report, rules, scored, section
 
 from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.reports import markup

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import reading
 from core.folding import absent
-from tellings import label, report, rules, scored, section, told
+from scripted_debates import label, report, rules, scored, section, told
 
 from debate_orchestrator.core.votes import BallotReading, Vote
 from debate_orchestrator.reports import wording

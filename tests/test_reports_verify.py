@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,8 @@ from debates import played
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from journals import written
+from scripted_debates import FETCHED, events
 from shapes import CLAIM, REHEARSED
-from tellings import FETCHED, events
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Event
@@ -25,13 +27,14 @@ from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile, DamagedJournal
 
-RUNS: dict[str, list[Event]] = {
-    "host-run": played(rounds=2),
-    "paused": played(until="1.verdict.judge"),
-    "rehearsed": events("adversarial", cast=REHEARSED),
-    "a claim, looked up": events("claim", CLAIM, cast=FETCHED),
-    **{name: events(name) for name in resources.format_names()},
+RUNS: dict[str, Callable[[], list[Event]]] = {
+    "host-run": partial(played, rounds=2),
+    "paused": partial(played, until="1.verdict.judge"),
+    "rehearsed": partial(events, "adversarial", cast=REHEARSED),
+    "a claim, looked up": partial(events, "claim", CLAIM, cast=FETCHED),
+    **{name: partial(events, name) for name in resources.format_names()},
 }
+"""Debates that are played where they are asked for: every worker of a run imports this module."""
 
 
 def kept(folder: Path, made: list[Event], name: str = "d") -> list[Entry]:
@@ -61,7 +64,7 @@ def told(data: bytes, entries: list[Entry], ending: str = ".md") -> Verification
 @pytest.mark.parametrize("run", RUNS)
 def test_what_belongs_is_told(run: str, ending: str, tmp_path: Path) -> None:
     """The report of a journal, however the debate was run, belongs to it, is unchanged, and is made again the same."""
-    entries = kept(tmp_path, RUNS[run])
+    entries = kept(tmp_path, RUNS[run]())
     found = told(report(entries, ending), entries, ending)
 
     assert (found.state, found.remade, found.well) == ("unchanged", "same", True)

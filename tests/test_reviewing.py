@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from core.folding import absent, marks
-from dealing import for_each
+from corpus import for_each
+from hostile_texts import NASTY, texts
 from hypothesis import given
 from hypothesis import strategies as st
-from nasty import NASTY, texts
 from reviewers import DIGEST, KINDS, debated, filled, kind, paper
 from waiting import ended
 

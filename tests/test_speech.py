@@ -7,9 +7,9 @@ import unicodedata
 from typing import Literal
 
 import pytest
+from hostile_texts import NASTY, texts
 from hypothesis import given
 from hypothesis import strategies as st
-from nasty import NASTY, texts
 
 from debate_orchestrator.util import sanitize
 

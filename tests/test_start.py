@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dealing import for_each
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import attacked
 import debates
-import nasty
+import hostile_texts
 import puppets
 import pytest
-from dealing import Deal, dealt_by_chance
+from corpus import Deal, dealt_by_chance
 from fake_terminal import Shown, whole
 from hypothesis import given, settings
 from rich.cells import cell_len
@@ -327,7 +327,7 @@ def test_names_are_no_orders() -> None:
 
 @pytest.mark.slow
 @settings(max_examples=25)
-@given(dealt_by_chance(nasty.alike("word")))
+@given(dealt_by_chance(hostile_texts.alike("word")))
 def test_whatever_is_said_nothing_is_forged(deal: Deal) -> None:
     """No speech and no judge's word moves a cursor or begins a line where the house speaks."""
     events = debates.played(debates.hostile(deal, rounds=1), rounds=1)

@@ -6,8 +6,8 @@ import asyncio
 from typing import Any, NamedTuple
 
 import pytest
-from dealing import Deal, handfuls, hold
-from nasty import NASTY
+from corpus import Deal, handfuls, hold
+from hostile_texts import NASTY
 from persons import BACK, CTRL_C, CTRL_D, typing
 from reviewers import DIGEST, debated, kind, paper
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import debates
-import nasty
+import hostile_texts
 import pytest
-from dealing import for_each
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -22,7 +22,7 @@ from debate_orchestrator.terminal.display import Row
 from debate_orchestrator.terminal.speeches import COLUMN, SpeechView, StageView, column_width
 from debate_orchestrator.util.sanitize import sanitize
 
-TEXTS = st.one_of(st.text(max_size=60), nasty.texts, st.sampled_from(nasty.NASTY))
+TEXTS = st.one_of(st.text(max_size=60), hostile_texts.texts, st.sampled_from(hostile_texts.NASTY))
 CUTS = st.lists(st.integers(0, 500), max_size=12)
 
 
@@ -137,10 +137,10 @@ def test_markdown_is_styled_lightly(text: str, bold: list[str], rest: str) -> No
 
 
 @pytest.mark.slow
-@for_each(nasty.HUGE)
+@for_each(hostile_texts.HUGE)
 def test_huge_texts_come_to_an_end(name: str) -> None:
     """Thousands of characters of anything are shown, in rows that a terminal can take."""
-    assert all(cell_len(row) <= 80 for row in streamed(nasty.HUGE[name][:12_000], [], [80]))
+    assert all(cell_len(row) <= 80 for row in streamed(hostile_texts.HUGE[name][:12_000], [], [80]))
 
 
 @pytest.mark.parametrize("flood", ["\u0301", "**", " ", "\u200d"])

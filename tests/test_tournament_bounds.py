@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from conftest import Run
 from contests import OPUS, SONNET, row, spec, tournament, write_rows
+from corpus import for_each
 from counting import calls
-from dealing import for_each
 
 from debate_orchestrator.tournament import folder, plan, rows, spec_file
 from debate_orchestrator.tournament.bradley_terry import fit

@@ -14,7 +14,7 @@ import page_reading
 import pytest
 from conftest import Run
 from contests import imported, row
-from nasty import NASTY
+from hostile_texts import NASTY
 from page_reading import Page
 
 pytestmark = pytest.mark.usefixtures("few_draws")

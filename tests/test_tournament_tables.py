@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tellings
+import scripted_debates
 from conftest import Run
 from contests import imported, ratings, row, table, write_rows
 
@@ -135,7 +135,7 @@ def test_labels_and_needs_more_evidence_are_counted(debate: Run) -> None:
 def write_journal(path: Path, script: dict[str, Any], **how: Any) -> None:
     """A journal of a panel debate between two models, judged by three."""
     cast = {"a": ("rehearse:x:one",), "b": ("rehearse:y:two",), "judge": ("x:one", "y:two", "y:two")}
-    opened, *events = tellings.events("panel", script, panel=3, cast=cast, **how)
+    opened, *events = scripted_debates.events("panel", script, panel=3, cast=cast, **how)
     path.parent.mkdir(parents=True, exist_ok=True)
     with JournalWriter.create(path, opened) as writer:
         for event in events:
@@ -143,7 +143,7 @@ def write_journal(path: Path, script: dict[str, Any], **how: Any) -> None:
 
 
 def ballot(a: float, b: float) -> dict[str, Any]:
-    criteria = tellings.rules("panel").rubric.criteria
+    criteria = scripted_debates.rules("panel").rubric.criteria
     return {"scores": {"a": dict.fromkeys(criteria, a), "b": dict.fromkeys(criteria, b)}}
 
 

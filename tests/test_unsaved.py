@@ -139,7 +139,7 @@ def test_a_step_says_what_is_lost(server: Server) -> None:
 def test_full_at_every_write(tmp_path: Path, how: str) -> None:
     """Wherever in a debate the disk is full, each answer that was received is on record in the end, whole and once, and
     no seat was asked twice."""
-    script = [sys.executable, str(Path(__file__).with_name("roomless.py")), how, str(tmp_path)]
+    script = [sys.executable, str(Path(__file__).with_name("full_disk.py")), how, str(tmp_path)]
     if how == "mount" and not (script := private_mount(tmp_path, "600k", script)):
         pytest.skip("no file system may be mounted here")
     ran = subprocess.run(script, capture_output=True, text=True, check=False, timeout=200)
@@ -154,7 +154,7 @@ def test_full_at_every_write(tmp_path: Path, how: str) -> None:
 
 def test_nine_answers_of_nine(tmp_path: Path) -> None:
     """Nine judges are asked at once and all answer while there is room for a few: all nine ballots are kept."""
-    script = [sys.executable, str(Path(__file__).with_name("roomless.py")), "nine", str(tmp_path)]
+    script = [sys.executable, str(Path(__file__).with_name("full_disk.py")), "nine", str(tmp_path)]
     ran = subprocess.run(script, capture_output=True, text=True, check=False, timeout=200)
     assert ran.returncode == 0, ran.stderr
     events = read(tmp_path / "nine.jsonl").events

@@ -7,7 +7,7 @@ import sys
 import unicodedata
 
 from core.folding import CONCEDE, DECLINE, many, opened, reply, spoke
-from dealing import for_each
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 

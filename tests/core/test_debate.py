@@ -22,7 +22,7 @@ from core.folding import (
     state,
     voted,
 )
-from dealing import for_each
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from core.folding import ADVERSARIAL, Script, absent, apply, events, fold, heard, opened, play, voted
-from dealing import for_each
+from corpus import for_each
 
 from debate_orchestrator.core import rapporteur, schedule, tally, transcript
 from debate_orchestrator.core.schema import check, json_schema

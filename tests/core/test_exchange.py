@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from core.folding import ADVERSARIAL, PLAIN, debated, many, rules
-from dealing import for_each
+from corpus import for_each
+from hostile_texts import NASTY, alike
 from hypothesis import given
 from hypothesis import strategies as st
 from journals import EARLIER
-from nasty import NASTY, alike
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.fold import fold

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from core.folding import BALLOT, PLAIN, debated, many, opened, phase, reply, rules, spoke
-from dealing import for_each
+from corpus import for_each
+from hostile_texts import NASTY, texts
 from hypothesis import given
 from hypothesis import strategies as st
-from nasty import NASTY, texts
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Context, Declined, FoundPage, Reply, Spoke

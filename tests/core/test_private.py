@@ -8,7 +8,7 @@ import re
 import debates
 import pytest
 from core.folding import debated, many, opened, reply, spoke
-from dealing import for_each
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 

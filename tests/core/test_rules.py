@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from core.folding import ADVERSARIAL, BALLOT, PLAIN, converging, debated, heard, opened, phase, play, rules
-from dealing import for_each
+from corpus import for_each
 from pydantic import ValidationError
 
 from debate_orchestrator.core import schedule, tally

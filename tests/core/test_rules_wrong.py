@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from core.folding import BALLOT, PLAIN, phase, rules
-from dealing import for_each
+from corpus import for_each
 from pydantic import ValidationError
 
 from debate_orchestrator.core.phases import Phase, Quotes

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 from core.folding import ADVERSARIAL, filled, many
-from dealing import for_each
+from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 

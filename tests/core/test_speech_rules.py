@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from core.folding import debated, many, rules
+from corpus import for_each
 from counting import calls
-from dealing import for_each
+from hostile_texts import HUGE, NASTY, PIECES, alike, texts
 from hypothesis import given
 from hypothesis import strategies as st
-from nasty import HUGE, NASTY, PIECES, alike, texts
 
 from debate_orchestrator.core import speech_rules, visible_text
 from debate_orchestrator.core.events import Context

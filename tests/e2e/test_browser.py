@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import pytest
 from debates import hostile
 from debates import told as adversarial
-from nasty import FENCES, HEADINGS, HTML, LINKS, OTHERS, TABLES
-from tellings import FETCHED, told
+from hostile_texts import FENCES, HEADINGS, HTML, LINKS, OTHERS, TABLES
+from scripted_debates import FETCHED, told
 
 from debate_orchestrator.reports.html.page import render
 from debate_orchestrator.reports.model import ReportModel, build_report

@@ -1,4 +1,4 @@
-"""A corpus of texts, dealt: many of them in one debate, each in places of its own, and whichever does harm is named."""
+"""A corpus of texts put into debates: many in one debate, each at several places; a text that does harm is named."""
 
 from __future__ import annotations
 

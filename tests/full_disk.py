@@ -1,4 +1,4 @@
-"""Debates in a process whose disk is full at a moment of one's choice: `roomless.py limit|mount|nine FOLDER`."""
+"""Debates in a process whose disk is full at a moment of one's choice: `full_disk.py limit|mount|nine FOLDER`."""
 
 from __future__ import annotations
 
