@@ -15,13 +15,17 @@ from corpus import for_each
 from counting import calls
 from debates import told
 
+from debate_orchestrator.core import private_text
+from debate_orchestrator.core.schema import Field, ShapeContext, check
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.transcript_file import MAX_MARKS, MAX_SPEECHES
+from debate_orchestrator.prompting import json_object
+from debate_orchestrator.prompting.reply_code import Code
 from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.html import page, writer
 from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.util import yaml
-from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.errors import MAX_LISTED, BadFile
 
 PROSE = "It was **close**, but `f(x)` decided it; see the note. "
 
@@ -128,6 +132,49 @@ def test_a_report_is_read_back_within_a_budget(monkeypatch: pytest.MonkeyPatch) 
 
     short, long = document(14), document(27)
     assert calls(lambda: transcript_file.parse(long, "x")) < 1.6 * calls(lambda: transcript_file.parse(short, "x"))
+
+
+CODED = Code(field="code", end_field="end_code", text="BCDFGH")
+
+
+@for_each(["word ", "<think>x</think>\n", "`<think>` ", "```\n<think>\n```\n"])
+def test_many_objects_with_the_code_take_the_work_of_a_few(around: str) -> None:
+    """Private working is looked for around the first objects of a reply, and not around each again."""
+    own = '{"code": "BCDFGH", "end_code": "BCDFGH"}\n'
+
+    def taken(objects: int) -> int:
+        reply = own * objects + as_long(around, 20_000)
+        return calls(lambda: json_object.find_own(reply, CODED))
+
+    assert json_object._MAX_OWN <= 10
+    assert taken(json_object._MAX_OWN) < 1.3 * taken(1) + 1_000
+
+
+def test_marks_on_one_line_are_told_apart_by_one_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a line is full, what stands at its beginning is looked at once, however many marks follow."""
+    looked = []
+    begins = private_text._LINE_BEGINS
+
+    class Counted:
+        def match(self, line: str) -> object:
+            looked.append(line)
+            return begins.match(line)
+
+    monkeypatch.setattr(private_text, "_LINE_BEGINS", Counted())
+    assert private_text.without_private("a " + "`<think>` " * 2_000) == "a " + "`<think>` " * 2_000
+    assert 0 < len(looked) < 100
+
+
+def test_unknown_fields_of_a_reply_are_told_up_to_a_number() -> None:
+    """The complaint about a reply with many unknown fields names the first twenty, in the reply and in its records."""
+    shape = {"a": Field(kind="record", fields={"b": Field(kind="flag")})}
+    context = ShapeContext(sides=("a", "b"), criteria=(), least=1, most=10, rounds=1, strictness="strict")
+    many = {f"k{n}": n for n in range(1_000)}
+    found = check(shape, {**many, "a": {"b": True, **many}}, context)
+
+    assert len(found) == 2 * (MAX_LISTED + 1)
+    assert found[MAX_LISTED] == "the reply: there are more problems than these 20."
+    assert found[-1] == "a: there are more problems than these 20."
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -230,16 +231,26 @@ def test_a_lease_that_no_run_wrote_is_refused(here: Path, url: str, lease: str) 
 )
 def test_a_limiter_that_no_worker_wrote_is_told(here: Path, url: str, state: str) -> None:
     """No call is admitted by a damaged row of limits, and one sentence says which it is."""
-    held = contests.tournament(rehearse=False)
+    held, unhandled = contests.tournament(rehearse=False), list[dict[str, Any]]()
 
     async def play() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: unhandled.append(context))
         async with brought(url, held) as (database, exchange):
             await database.execute("INSERT INTO limiters VALUES (%(key)s, %(state)s)", key=contests.OPUS, state=state)
             limiters = SharedLimiters(held.spec, database, exchange.id, await registered(database), Counter())
             with pytest.raises(BadFile, match=f"holds limits of {contests.OPUS} that this program did not write"):
                 await limiters.gate(contests.OPUS).admitted(CALL, "1", asyncio.Event())
+            gate = limiters.gate(contests.OPUS)
+            gate.on_response(200, {})
+            with pytest.raises(BadFile):
+                await gate.reported()
+            gate.on_response(200, {})
+            assert gate._reporting is not None
+            await asyncio.wait([gate._reporting])
 
     asyncio.run(asyncio.wait_for(play(), 20))
+    gc.collect()
+    assert unhandled == []
 
 
 def test_a_job_for_a_debate_that_is_not_scheduled(here: Path, url: str) -> None:

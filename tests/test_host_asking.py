@@ -305,6 +305,22 @@ def test_a_moderators_reply_is_checked(debate: Run) -> None:
     assert any("restated" in one for one in ran.json["complaints"])
 
 
+def test_a_stranger_does_not_learn_what_lies_elsewhere(
+    debate: Run, here: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Whether there is a file at an output elsewhere, which a file names, is not said before the user agreed to it."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    Path(elsewhere, "there.md").write_text("a report", encoding="utf-8")
+
+    def told(name: str) -> Any:
+        Path("setup.yaml").write_text(f"topic: tabs?\noutput: {elsewhere}/{name}.md\n", encoding="utf-8")
+        return debate("ask", "setup.yaml").json
+
+    there, absent = told("there"), told("absent")
+    assert there["complaints"] == absent["complaints"] == []
+    assert there["settled"]["output"] == f"{elsewhere}/there.md"
+
+
 def test_a_strangers_answers_open_no_journal_elsewhere(
     debate: Run, here: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

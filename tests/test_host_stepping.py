@@ -116,7 +116,15 @@ BAD_REPLIES: dict[str, tuple[bytes, str]] = {
     "blank": (b" \n\t\n", "the reply is empty"),
     "binary": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xfe", "not UTF-8"),
     "wrapper": (b"[Subagent hand-back]\n  So it is.\n", "wrapped in text of the host's own tools"),
+    "wrapper behind a BOM": (
+        b"\xef\xbb\xbf\xef\xbb\xbf[Subagent hand-back]\n  So it is.\n",
+        "wrapped in text of the host's own tools",
+    ),
     "footer": (b"So it is.\n\nagentId: a1b2c3 (for resuming)\n", "wrapped in text of the host's own tools"),
+    "footer of an old Mac": (
+        b"So it is.\r\ragentId: a1b2c3 (for resuming)\r",
+        "wrapped in text of the host's own tools",
+    ),
     "5 MB": (b"x" * 5_000_000, "at most 262,144"),
     "utf-16": ("speech".encode("utf-16"), "not UTF-8"),
 }

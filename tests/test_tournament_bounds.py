@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import sqlite3
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +18,7 @@ from contests import OPUS, SONNET, row, spec, tournament, write_rows
 from corpus import for_each
 from counting import calls
 
-from debate_orchestrator.tournament import folder, plan, rows, spec_file
+from debate_orchestrator.tournament import bradley_terry, folder, plan, rows, spec_file
 from debate_orchestrator.tournament.bradley_terry import fit
 from debate_orchestrator.tournament.ratings import Ratings
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
@@ -185,6 +186,48 @@ def judge_agreement(compared: Rows) -> tuple[tuple[Any, ...], ...]:
     """The rows of the table that compares judges pair by pair."""
     tables = all_tables(compared, Ratings([], None, ()))
     return next(table.rows for table in tables if table.name == "judge_agreement")
+
+
+def test_judges_of_many_debates_are_compared_by_their_counts() -> None:
+    """Kappa is worked out of how often two judges gave each two labels: ten times the debates take no more calls for
+    each two judges."""
+
+    def taken(many: int) -> int:
+        debates = [DebateRow(id=f"d{n}", topic="t", pro="x", con="y", winner="pro") for n in range(many)]
+        panels = [BallotRow(debate=one.id, judge=f"j{n}", winner="pro") for one in debates for n in range(30)]
+        compared = Rows(debates, panels)
+        return calls(lambda: judge_agreement(compared))
+
+    assert taken(100) - taken(10) < 90 * math.comb(30, 2)
+
+
+@pytest.mark.parametrize(("many", "judges"), [(40, 4), (4, 40)])
+def test_intervals_take_so_much_work(monkeypatch: pytest.MonkeyPatch, many: int, judges: int) -> None:
+    """The likelihood is evaluated for the draws of the bootstrap as long as the work allows, whatever takes it: then
+    there are no intervals."""
+    debates = [DebateRow(id=f"d{n}", topic=f"t{n}", pro=f"m{n}", con=f"m{n + 1}", winner="pro") for n in range(many)]
+    ballots = [BallotRow(debate=one.id, judge=f"j{n}", winner="pro") for one in debates for n in range(judges)]
+    once, evaluated, most_of_a_draw = many * judges + many + 1 + 2 * judges + 3, 0, 60
+    loss = bradley_terry._Layout._loss
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal evaluated
+        evaluated += 1
+        return loss(*arguments)
+
+    monkeypatch.setattr(bradley_terry._Layout, "_loss", counted)
+
+    def evaluations(allowed: float) -> int:
+        nonlocal evaluated
+        evaluated = 0
+        monkeypatch.setattr(bradley_terry, "_MAX_WORK", allowed)
+        found = fit(debates, ballots)
+        assert found is not None and found.draws == 0 and found.strengths[0].low is None
+        return evaluated
+
+    assert bradley_terry._MAX_WORK <= 4e7
+    fitted = evaluations(-1)
+    assert 0 < evaluations(10 * once) - fitted < 10 + most_of_a_draw
 
 
 def test_scores_of_many_rounds_are_compared_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,12 +146,16 @@ def test_a_page_from_a_stranger_knows_nothing_of_the_desk(dashboard: Visitor) ->
     for name in ("t", "u"):
         Path(name).mkdir(exist_ok=True)
         Path(name, "tournament.json").write_text('{"imported": {}}', encoding="utf-8")
-        Path(name, "index.html").write_text(f'<meta name="referrer" content="unsafe-url">page of {name}', "utf-8")
+        head = (
+            '<meta name="referrer" content="unsafe-url"><LINK rel=preconnect href=//x.example><link/rel=dns-prefetch>'
+        )
+        Path(name, "index.html").write_text(f"{head}page of {name}", "utf-8")
     address = dashboard.get("/tournaments/t/report").headers["location"]
     answer = dashboard.client.get(address)
 
     assert "page of t" in answer.text and TOKENS.dashboard not in address and TOKENS.form not in address
     assert answer.headers["referrer-policy"] == "no-referrer"
+    assert "<link" not in answer.text.lower() and answer.headers["x-dns-prefetch-control"] == "off"
     assert answer.headers["content-security-policy"].endswith("; sandbox")  # no permission: not even for a window
     assert dashboard.client.get(address.replace("/t/", "/u/")).status_code == 404
     assert dashboard.client.get(f"/tournament/t/{'0' * 40}/").status_code == 404

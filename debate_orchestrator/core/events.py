@@ -117,6 +117,13 @@ class RecordedOutcome(_Journaled):
     """As in `Submitted`; None and empty for a speech."""
 
 
+def _in_no_journal(value: object) -> object:
+    """Refuses a field that only `model_copy` sets, since nothing comes of it where it is read."""
+    if value is not None:
+        raise ValueError("a reply on record does not have this field")
+    return value
+
+
 class Reply(_Journaled):
     """What came back for a turn, verbatim."""
 
@@ -139,10 +146,10 @@ class Reply(_Journaled):
     found: tuple[FoundPage, ...] = ()
     lacked: tuple[str, ...] = ()
     """What was asked of the provider that it could not do: `structured output`, `search`."""
-    code: Annotated[str | None, Field(exclude=True)] = None
+    code: Annotated[str | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
     """The code that it was asked for, where that is not the one of the brief at hand: an earlier run asked, perhaps on
     another machine. It is in no journal."""
-    recorded: Annotated[RecordedOutcome | None, Field(exclude=True)] = None
+    recorded: Annotated[RecordedOutcome | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
     """Of a replayed reply, what the recording made of it. It is in no journal."""
 
 
@@ -249,13 +256,17 @@ class Opened(_Journaled):
         in it."""
         if not isinstance(data, dict):
             return data
+        if twice := [name for name, now in _FORMER_FIELDS.items() if name in data and now in data]:
+            raise ValueError(f"it has {twice[0]} and {_FORMER_FIELDS[twice[0]]}, which are two names of one field")
         data = {_FORMER_FIELDS.get(name, name): value for name, value in data.items()}
         if not ("cast" in data and isinstance(data.get("setup"), dict)):
             return data
         setup = dict(data["setup"])
         for name in ("cast", "max_cost", *FORMER_NAMES):
+            if name in data and (now := FORMER_NAMES.get(name, name)) in setup:
+                raise ValueError(f"it has {name} in two places")
             if name in data:
-                setup[FORMER_NAMES.get(name, name)] = data.pop(name)
+                setup[now] = data.pop(name)
         if isinstance(files := setup.pop("context", ()), list | tuple):
             setup["context"] = [file.get("name") for file in files if isinstance(file, dict)]
         if isinstance(format := data.get("format"), dict):

@@ -200,7 +200,7 @@ class PrivateFilter:
         if self._fences and self._fence:
             self.passed = True
             return False
-        begins, ends = bool(_LINE_BEGINS.match(self._line)), bool(_LINE_ENDS.match(after))
+        begins, ends = _opens_line(self._line), bool(_LINE_ENDS.match(after))
         if begins and ends:
             return True
         if self._is_quoted(before, after):
@@ -229,15 +229,24 @@ class PrivateFilter:
             return ""
         first, *lines = text.split("\n")
         self._line = (self._line + first)[:_LINE]
-        self._quoting.update(str(mark.lastgroup) for mark in _QUOTING.finditer(f"{self._before[-1]}{first}", 1))
         for line in lines:
-            self._quoting = Counter(str(mark.lastgroup) for mark in _QUOTING.finditer(line))
             self._fence.read(self._line)
             self._line = line[:_LINE]
+        if lines:
+            self._quoting.clear()
+        last = f"\n{lines[-1]}" if lines else f"{self._before[-1]}{first}"
+        for mark in _QUOTING.finditer(last, 1):
+            self._quoting[str(mark.lastgroup)] += 1
         self._before = (self._before + text[-16:])[-16:]
         self._silent = self._silent and text.isspace()
         self.ends_private = self.ends_private and text.isspace()
         return text
+
+
+@lru_cache(maxsize=1)  # a line of nothing but marks is asked about at each of them
+def _opens_line(before: str) -> bool:
+    """Whether what stands behind this part of a line stands at its beginning."""
+    return _LINE_BEGINS.match(before) is not None
 
 
 @lru_cache(maxsize=64)
@@ -249,7 +258,7 @@ def _patterns(tag: str, known: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
         marks = ((_OWN, rf"<\s{{0,64}}{tag}\b", closing), *marks)
         partial = (rf"<\s{{0,64}}(?:/\s{{0,64}})?(?:\w{{0,41}}|{tag}\b[^<>\n]{{0,200}})", *partial)
     either = "|".join(f"(?P<{kind}>{opening})|(?P<{kind}{_END}>{closing})" for kind, opening, closing in marks)
-    found = re.compile(either or "(?!)", re.IGNORECASE)
+    found = re.compile(rf"(?=[<◁\[])(?:{either or '(?!)'})", re.IGNORECASE)  # most characters begin none of them
     return found, re.compile(rf"(?:{'|'.join(partial) or '(?!)'})\Z", re.IGNORECASE)
 
 

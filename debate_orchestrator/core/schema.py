@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import Field as ModelField
 
 from debate_orchestrator.core.values import FrozenModel, Text
-from debate_orchestrator.util.errors import short_repr
+from debate_orchestrator.util.errors import first_few, short_repr
 from debate_orchestrator.util.sanitize import count_words
 
 MAX_TEXT_LENGTH = 20_000
@@ -303,11 +303,9 @@ def check(shape: Mapping[str, Field], value: Any, context: ShapeContext, where: 
         for name, field in wanted.items()
         if name not in value
     ]
-    found += [
-        f"{where}{short_repr(name)}: there is no such field; the fields are {', '.join(wanted)}."
-        for name in value
-        if name not in wanted
-    ]
+    fields, unknown = ", ".join(wanted), (short_repr(name) for name in value if name not in wanted)
+    others = (f"{where}{name}: there is no such field; the fields are {fields}." for name in unknown)
+    found += first_few(others, where.rstrip(".") or "the reply")
     for name, field in wanted.items():
         if name in value:
             found += _dependent(field, value, name, context, f"{where}{name}")

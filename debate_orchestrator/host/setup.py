@@ -73,7 +73,7 @@ def ask(
     draft = _begun(path, agreed, fresh="topic" in given)
     read_keys = draft.given.keys()
     draft, problems = questions.checked(draft)
-    draft = _with_free_output(draft, problems)
+    draft = _with_free_output(draft, agreed, problems)
     whole = read_keys <= draft.given.keys() | {"output"}
     folder = TurnsFolder(f"{os.path.splitext(path)[0]}.setup", tell)
     if wait and isinstance(now := questions.next(draft), Propose) and now.turn not in given:
@@ -116,7 +116,7 @@ def _open_debate(draft: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) 
     for unless the user agreed to that output: the file may be a stranger's."""
     if not (draft.progress.topic_ok and draft.progress.positions_ok and isinstance(draft.given.get("output"), str)):
         return None
-    if not agreed(risks.of_settings({"output": draft.given["output"]})):
+    if not _may_look(draft, agreed):
         return None
     try:
         journal = DebateFiles.named_by(draft.given["output"]).journal
@@ -127,10 +127,15 @@ def _open_debate(draft: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) 
     return journal if same else None
 
 
-def _with_free_output(draft: SetupState, problems: list[str]) -> SetupState:
+def _may_look(draft: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) -> bool:
+    """Whether it may be looked up what lies at the output of a file, which may be a stranger's."""
+    return agreed(risks.of_settings({"output": draft.given.get("output")}))
+
+
+def _with_free_output(draft: SetupState, agreed: Callable[[tuple[Risk, ...]], bool], problems: list[str]) -> SetupState:
     """The draft without an output at which a debate can't be opened any more, so that it is asked for again."""
     try:
-        if "output" in draft.given:
+        if "output" in draft.given and _may_look(draft, agreed):
             DebateFiles.named_by(draft.given["output"]).must_be_new()  # makes no folder: a file may name one elsewhere
         return draft
     except BadFile as error:

@@ -33,8 +33,8 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.errors import BadFile, BadReply, DiskFull, OutOfTurn, short_repr
 
-_FIRST_LINE = re.compile(r"\s*\[(?:sub)?agent hand-?back\b[^\]\n]*\]?", re.IGNORECASE)
-_LAST_LINE = re.compile(r"[ \t]*agentId: ?[\w-]+", re.IGNORECASE)
+_FIRST_LINE = re.compile(r"[\s\ufeff]*\[(?:sub)?agent hand-?back\b[^\]\r\n]*\]?", re.IGNORECASE)
+_LAST_LINE = re.compile(r"[ \t\ufeff]*agentId: ?[\w-]+", re.IGNORECASE)
 """What agent hosts write around what an agent said: in the first line, or in one of the last six."""
 
 
@@ -78,7 +78,7 @@ class StepResult(FrozenModel):
 
 def _wrapper(text: str) -> str:
     """What an agent host wrote around a reply; empty if nothing is seen."""
-    found = [_FIRST_LINE.match(text), *map(_LAST_LINE.match, text.rsplit("\n", 6)[-6:])]
+    found = [_FIRST_LINE.match(text), *map(_LAST_LINE.match, text.splitlines()[-6:])]
     return next((match[0].strip() for match in found if match), "")
 
 

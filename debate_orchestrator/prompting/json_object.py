@@ -31,6 +31,8 @@ _NEAREST = 5
 """Opening braces before a code from which its object is looked for besides."""
 _MAX_PARTS = 20
 """Parts of a text between braces that are repaired."""
+_MAX_OWN = 8
+"""Objects with the code, first drafts among them."""
 
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _ESCAPED_SPACE = re.compile(r"\\[nrtbf]")
@@ -105,13 +107,12 @@ def find_own(text: str, code: Code) -> dict[str, Found]:
     rest = text
     for part in own:
         rest = rest[: part.start] + " " * (part.stop - part.start) + rest[part.stop :]
-    if len(own) > _MAX_PARTS:
+    if len(own) > _MAX_OWN:
         raise ValueError("it holds too many objects with the code")
-    found = {
-        (part.start, part.stop): (text[part.start : part.stop], (part.value, list[str]()))
-        for part in own
-        if not _is_private(rest[: part.start], rest[part.stop :])
-    }
+    found: dict[tuple[int, int], tuple[str, Found]] = {}
+    for part in own:  # behind one that counts, another that says the same changes nothing, and one that differs is told
+        if found or not _is_private(rest[: part.start], rest[part.stop :]):
+            found[part.start, part.stop] = text[part.start : part.stop], (part.value, [])
     public = without_private(rest)
     found |= (repaired := _repaired_own(rest, public, code))
     begun, _ = min(found, default=(0, 0))

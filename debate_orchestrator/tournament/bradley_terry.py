@@ -41,7 +41,7 @@ _MAX_DRAWS, _FEW_DRAWS, _WORK = 400, 50, 1_000_000
 _MAX_STEPS, _STEPS_OF_A_DRAW, _EVALUATIONS = 2_000, 300, 60_000
 """Steps of the fit and of a draw, and about how often the likelihood is evaluated for all draws together."""
 CONFIDENCE = 0.95
-_MAX_WORK, _MIN_DRAWS = 2e8, 20
+_MAX_WORK, _MIN_DRAWS = 4e7, 20
 """Evaluations for all draws, times the cells and parameters of one. Where that ends before so many draws are made,
 there are no intervals."""
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
@@ -301,19 +301,25 @@ class _Layout(NamedTuple):
         lead = x[data.pro] - x[data.con]
         factor = np.exp(reliability)[data.judge]
         odds = factor * lead + self.use_side * x[-3] + self.use_second * x[-2] * data.second + bias[data.judge]
-        logits = np.stack([odds / 2, -odds / 2, np.full_like(odds, x[-1])], axis=1)
-        top = logits.max(axis=1, keepdims=True)
-        norm = top + np.log(np.exp(logits - top).sum(axis=1, keepdims=True))
-        excess = counts - counts.sum(axis=1, keepdims=True) * np.exp(logits - norm)
-        loss = -float((counts * (logits - norm)).sum()) + 0.5 * float((precision * x * x).sum())
-        slope = (excess[:, 0] - excess[:, 1]) / 2
+        for_pro, for_con, tied = counts.T
+        votes = for_pro + for_con + tied
+        top = np.maximum(np.abs(odds) / 2, x[-1])
+        pro, con, tie = np.exp(odds / 2 - top), np.exp(-odds / 2 - top), np.exp(x[-1] - top)
+        total = pro + con + tie
+        chosen = (for_pro - for_con) * odds / 2 + tied * x[-1]
+        loss = float((votes * (top + np.log(total)) - chosen).sum()) + 0.5 * float((precision * x * x).sum())
+        slope = (for_pro - for_con - votes * (pro - con) / total) / 2
         by_judge = [np.bincount(data.judge, weights=w, minlength=self.judges) for w in (slope * factor * lead, slope)]
         gradient = np.concatenate(
             [
                 np.bincount(data.pro, weights=slope * factor, minlength=self.models)
                 - np.bincount(data.con, weights=slope * factor, minlength=self.models),
                 *(part - part.mean() for part in by_judge),
-                [self.use_side * slope.sum(), self.use_second * (slope * data.second).sum(), excess[:, 2].sum()],
+                [
+                    self.use_side * slope.sum(),
+                    self.use_second * (slope * data.second).sum(),
+                    (tied - votes * tie / total).sum(),
+                ],
             ]
         )
         return loss, precision * x - gradient

@@ -169,7 +169,7 @@ def _database(rows: Rows) -> sqlite3.Connection:
     for name, arguments, function in (
         ("pearson", 2, pearson),
         ("deviation", 1, deviation),
-        ("cohen_kappa", 2, cohen_kappa),
+        ("cohen_kappa", 3, cohen_kappa),
         ("fleiss_kappa", 3, fleiss_kappa),
     ):
         database.create_aggregate(name, arguments, _aggregate(function))
@@ -206,15 +206,19 @@ def deviation(values: Sequence[tuple[float]]) -> float | None:
     return statistics.stdev(value for (value,) in values) if len(values) > 1 else None
 
 
-def cohen_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
-    """Cohen's kappa of two judges, from the labels that each gave; None where chance alone would agree always.
+def cohen_kappa(counts: Sequence[tuple[str, str, int]]) -> float | None:
+    """Cohen's kappa of two judges, from the labels that each gave and how often they gave these two; None where chance
+    alone would agree always.
     Source: J. Cohen, A Coefficient of Agreement for Nominal Scales, 1960."""
-    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    first, second = Counter[str](), Counter[str]()
+    for one, other, times in counts:
+        first[one] += times
+        second[other] += times
     chance = sum(first[label] * second[label] for label in first)  # of total ** 2
-    total = len(pairs)
+    total = first.total()
     if not total or chance == total * total:
         return None
-    agree = sum(one == other for one, other in pairs)
+    agree = sum(times for one, other, times in counts if one == other)
     return (agree * total - chance) / (total * total - chance)
 
 

@@ -203,3 +203,29 @@ def test_it_can_be_told_by_seat() -> None:
         "a": (2, 2.0, 20),
         "b": (1, 1.0, 10),
     }
+
+
+@pytest.mark.parametrize(("former", "now"), [("hearing", "speech_rules"), ("course", "recording")])
+def test_a_field_stands_under_one_of_its_names(former: str, now: str) -> None:
+    """A journal with both names of a field, the earlier and the one of today, is refused, whatever they say."""
+    data = opened().model_dump(mode="json")
+    value = data.pop(now)
+    assert EVENT.validate_python({**data, former: value}) == EVENT.validate_python({**data, now: value})
+    with pytest.raises(ValidationError, match=f"it has {former} and {now}, which are two names of one field"):
+        EVENT.validate_python({**data, now: value, former: value})
+
+
+def test_a_setting_stands_in_one_place() -> None:
+    """A journal of an earlier version with a setting both beside the setup and in it is refused."""
+    data = opened().model_dump(mode="json")
+    with pytest.raises(ValidationError, match="it has cast in two places"):
+        EVENT.validate_python({**data, "cast": data["setup"]["cast"]})
+
+
+@pytest.mark.parametrize("field", [{"code": "BCDFGH"}, {"recorded": {"complaints": []}}])
+def test_what_only_the_reading_of_a_reply_needs_is_in_no_journal(field: dict[str, Any]) -> None:
+    """A journal can't bring along the code of a reply, or what another debate made of it."""
+    data = json.loads(spoke(TURN).model_dump_json())
+    data["reply"] |= field
+    with pytest.raises(ValidationError, match="a reply on record does not have this field"):
+        EVENT.validate_python(data)

@@ -133,6 +133,8 @@ class SharedGate(Gate):
         """Writes to the database what has happened, soon, and again until that has worked."""
         if self._unreported.waiting and (self._reporting is None or self._reporting.done()):
             self._reporting = asyncio.create_task(self._report_all())
+            # An error is raised by `reported`, or by the next call; without this, asyncio would print it too.
+            self._reporting.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def _report_all(self) -> None:
         while self._unreported.waiting:
