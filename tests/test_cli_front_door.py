@@ -47,8 +47,10 @@ def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:
     assert ran.err.rstrip().split("\n")[-1] == (
         f"Next: set ANTHROPIC_API_KEY. Then `debate run --topic '{TOPIC}' --rounds 1` is the real debate, with "
         "anthropic:claude-sonnet-5-5 as a and b, anthropic:claude-opus-5-5 as judge. "
-        "`debate models` lists what else can speak here."
+        "`debate models` lists what else can speak here. "
+        "It derives its own positions; --position-a and --position-b keep these."
     )
+    assert "tokens for thinking; a first call, which derives the positions.\n" in ran.err
     assert (
         "Rehearsed words" not in ran.out + ran.err and "is filler: its verdict and its advice mean nothing" in ran.out
     )
@@ -98,6 +100,7 @@ def test_the_real_debate_is_the_one_that_was_rehearsed(debate: Run) -> None:
 
     assert ran.code == 0, ran.err
     assert " ".join(words).startswith("debate run --topic Buy or build? --position-a Buy it. --position-b Build it.")
+    assert "derives" not in ran.err
     assert {*given, "--b", "anthropic:claude-opus-5-5"} <= {*words} and not {"--rehearse", "--model", "--a"} & {*words}
 
 

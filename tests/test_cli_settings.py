@@ -112,6 +112,17 @@ def test_the_sample_is_good_as_it_is(debate: Run, here: Path) -> None:
     assert debate("open", "--answers", "sample.yaml").code == 0
 
 
+def test_in_the_sample_positions_follow_the_topic(debate: Run, here: Path) -> None:
+    """A user who changes the topic alone gets a debate of that topic."""
+    lines = (
+        "topic: Should we use Rust?" if li.startswith("topic: ") else li for li in debate("answers").out.split("\n")
+    )
+    (here / "sample.yaml").write_text("\n".join(lines), encoding="utf-8")
+    told = debate("open", "--answers", "sample.yaml", "--json")
+
+    assert "Researcher A (Pro): We should use Rust." in told.json["show"]
+
+
 def test_a_journal_tells_its_answers(debate: Run, answers: Path, here: Path) -> None:
     """`answers --from` prints the answers that made a journal, and they make it again."""
     debate("open", "--answers", "answers.yaml", "--first", "b")

@@ -98,10 +98,11 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     _confirm_spelling(settings.cast, asks=not rehearse and at_terminal(sys.stderr))
     quiet = is_quiet(arguments)
     settings, derived = with_positions(settings, ignore if quiet else remark, permissions=permissions)
-    real, expected = _real_debate(arguments) if rehearse else None, ""
+    real, derives, expected = _real_debate(arguments) if rehearse else None, False, ""
     if real:
-        positions = {"positions": settings.positions}
-        expected = estimate(start.make_opening(real.settings.model_copy(update=positions))).sentence()
+        positions, derives = {"positions": settings.positions}, start.derives_positions(real.settings)
+        takes = estimate(start.make_opening(real.settings.model_copy(update=positions)))
+        expected = takes.model_copy(update={"derives": derives}).sentence()
     opening, notes = start.make_opening(settings, derived), start.opening_notes(settings, expected)
     with new_debate(opening, files, notes) as debate:
         if not quiet:
@@ -110,7 +111,8 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         code = drive_to_report(debate, arguments, expected)
         if code == 0 and real and not quiet:
             remark(f"Every brief is in {files.turns}.")
-            next_step(real.sentence)
+            own = " It derives its own positions; --position-a and --position-b keep these." if derives else ""
+            next_step(real.sentence + own)
         return code
 
 

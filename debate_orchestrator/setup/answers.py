@@ -65,9 +65,8 @@ SETTING_TEXTS = {
         "the sentence to debate", "Should this service move from REST to gRPC for internal calls?", "TEXT"
     ),
     "positions": SettingText(
-        "what each side argues: change it with the topic; auto has it derived from it",
-        "\n  a: The service should move from REST to gRPC for internal calls."
-        "\n  b: The service should keep REST for internal calls.",
+        'what each side argues, as {a: "...", b: "..."}; auto has it derived from the topic',
+        "auto",
         "TEXT",
         {"a": "what side A argues", "b": "what side B argues"},
         "--position-{}",
@@ -359,7 +358,7 @@ def sample() -> str:
 
 def _sample_lines(name: str, shown: SettingText) -> str:
     mark, value = ("# ", shown.sample[2:]) if shown.sample.startswith("# ") else ("", shown.sample)
-    line = f"{mark}{name}:{'' if value.startswith(chr(10)) else ' '}{value}"
+    line = f"{mark}{name}: {value}"
     if len(line) < _SAMPLE_COLUMN:
         return f"{line.ljust(_SAMPLE_COLUMN)}# {shown.help}\n"
     return f"# {name}: {shown.help}\n{line}\n"
