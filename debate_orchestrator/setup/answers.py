@@ -268,7 +268,7 @@ def rapporteur_note(settings: Settings, format: Format) -> str:
     if is_rehearsal(settings.cast):
         return ""
     missing = "decision brief: it" if settings.issues else "list of issues and no decision brief: they"
-    return f"There is no {missing} would come from a stand-in. `--rapporteur` names a model, or `human`, instead."
+    return f"There is no {missing} would come from a stand-in. A model or `human` as rapporteur would bring it."
 
 
 def host_problem(cast: Mapping[str, Any]) -> str:

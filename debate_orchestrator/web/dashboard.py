@@ -30,7 +30,7 @@ from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.setup import risks as risks_module
-from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, settings_from, types_of
+from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, rapporteur_note, settings_from, types_of
 from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -129,6 +129,7 @@ class Dashboard:
             who=who,
             derives=prepared.derives,
             rehearsal=prepared.rehearsal,
+            left_out=rapporteur_note(prepared.settings, format),
             expected=expected,
             report=prepared.files.report,
             risks=[line.strip().removeprefix("- ") for line in lines],
