@@ -255,8 +255,28 @@ def test_near_names_are_suggested(debate: Run) -> None:
     assert "Try: human." in debate("run", TOPIC, "--a", "humann").err
     assert "Try: rehearse." in debate("run", TOPIC, "--model", "rehearsal").err
     assert "plan.yml: there is no such file. Did you mean plan.yaml?" in debate("run", "--answers", "plan.yml").err
+    assert (
+        "x/plan.yaml: there is no such file. Did you mean plan.yaml?" in debate("run", "--answers", "x/plan.yaml").err
+    )
+    assert "Try: `debate answers > FILE` writes one" in debate("run", "--answers", "unlike.txt").err
     nonsense = debate("demo", "nonsense")
     assert nonsense.code == 2 and "`debate demo --list`" in nonsense.err
+
+
+@pytest.mark.parametrize(
+    ("spec", "suggested"),
+    [
+        ("gpt5", "openai:gpt-5."),
+        ("GPT-5.1", "openai:gpt-5.1."),
+        ("sonnet4.6", "anthropic:claude-sonnet-4-6."),
+        ("claude", "anthropic:claude-opus-5-5."),
+        ("llama3", "ollama:llama3."),
+        ("eliza", "PROVIDER:MODEL, as `debate models` lists them."),
+    ],
+)
+def test_a_name_alone_is_answered_with_a_spec(debate: Run, spec: str, suggested: str) -> None:
+    """Where a model is named without its provider, the spec that was probably meant is suggested."""
+    assert f"Try: {suggested}" in debate("run", TOPIC, "--model", spec).err
 
 
 def test_an_opened_debate_is_found(debate: Run, answers: Path) -> None:

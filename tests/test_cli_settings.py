@@ -31,6 +31,7 @@ ROOT = Path(__file__).parent.parent
     [
         (["--rounds", "0"], "rounds: 0 is not a whole number from 1 to 6"),
         (["--rounds", "7"], "insist: true"),
+        (["--rounds", "two"], "rounds: 'two' is not a whole number from 1 to 6. Give a number, such as 2."),
         (["--strictness", "harsh"], "strictness: 'harsh' is not lenient or strict"),
         (["--output", "/dev/x.md"], "output: can't write '/dev/x.md'"),
         (["--context", "missing.md"], "context: missing.md: can't be read (No such file or directory)"),

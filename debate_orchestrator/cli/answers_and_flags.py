@@ -120,13 +120,15 @@ def _place_of_key(path: str | None, key: str) -> str:
     return f"{name_of(path)}:{line}" if line else name_of(path)
 
 
-def _near_file(path: str) -> str:
-    """The answers file beside it with a similar name; empty where there is none."""
+def _instead_of(path: str) -> str:
+    """What to do where a file is missing: a file with a similar name, beside it or here, or how to make one."""
     folder, name = os.path.split(path)
-    found = os.listdir(folder or os.curdir) if os.path.isdir(folder or os.curdir) else []
-    names = [other for other in found if other.endswith((".yaml", ".yml", ".json"))]
-    near = difflib.get_close_matches(name, names, 1)
-    return name_of(os.path.join(folder, near[0])) if near else ""
+    for place in dict.fromkeys((folder, "")):
+        found = os.listdir(place or os.curdir) if os.path.isdir(place or os.curdir) else []
+        names = [other for other in found if other.endswith((".yaml", ".yml", ".json"))]
+        if near := difflib.get_close_matches(name, names, 1):
+            return f"Did you mean {name_of(os.path.join(place, near[0]))}?"
+    return "Try: `debate answers > FILE` writes one to start from."
 
 
 def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -142,8 +144,8 @@ def _read_answers(path: str | None) -> dict[str, Any]:
         if path and os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
             hint = "Try: `--answers -` to read standard input."
             raise BadFile(f"{name_of(path)} is a pipe or a device, not a file. {hint}")
-        if path and not os.path.lexists(path) and (near := _near_file(path)):
-            raise BadFile(f"{name_of(path)}: there is no such file. Did you mean {near}?")
+        if path and not os.path.lexists(path):
+            raise BadFile(f"{name_of(path)}: there is no such file. {_instead_of(path)}")
         return read_mapping(path) if path else {}
     piped = read_standard_input()
     if "setup" in piped:

@@ -51,6 +51,8 @@ _MAX_LISTED_MODELS = 3
 """Models of one server of the user's own that are choices."""
 _Problem = tuple[int, str]
 """The HTTP status of a look-up that failed, or 0; and why."""
+_OPEN_FAMILIES = ("deepseek", "gemma", "glm", "llama", "mistral", "phi", "qwen")
+"""How names of models begin that a server of the user's own may have."""
 _WHOLE_SPECS = (model_spec.HUMAN, model_spec.HOST, model_spec.REHEARSE)
 """Specs that are a kind alone."""
 
@@ -284,11 +286,25 @@ def corrected_spec(spec: str) -> str:
         return f"{kinds[0]}:{name}"
     if not name and (seats := difflib.get_close_matches(spec, _WHOLE_SPECS, 1, 0.75)):
         return seats[0]
-    for vendor, named_alike in {"anthropic": r"claude-.*", "openai": r"gpt-\w[\w.-]*"}.items():
-        if (near := _near(vendor, spec)) or re.fullmatch(named_alike, spec):
-            return f"{vendor}:{near or spec}"
-    family = [model for model in pricing.models("anthropic") if spec.lower() in model.split("-")]
-    return f"anthropic:{family[0]}" if family and spec.isalpha() else "`debate models` lists what is reachable"
+    if (near := _near("anthropic", spec)) or re.fullmatch(r"claude-.*", spec):
+        return f"anthropic:{near or spec}"
+    if gpt := re.fullmatch(r"gpt[- ]?(\w[\w.-]*)", spec, re.IGNORECASE):
+        return f"openai:gpt-{gpt[1].lower()}"
+    if model := _of_family(spec):
+        return f"anthropic:{model}"
+    if spec.lower().startswith(_OPEN_FAMILIES):
+        return f"ollama:{spec}"
+    return "PROVIDER:MODEL, as `debate models` lists them"
+
+
+def _of_family(spec: str) -> str:
+    """The known model of Anthropic that the words of a spec name, such as `sonnet4.6`: the one with its version, or
+    else a default; empty where there is none."""
+    words, version = set(re.findall(r"[a-z]+", spec.lower())), re.findall(r"\d+", spec)
+    family = [model for model in pricing.models("anthropic") if words and words <= {*model.split("-")}]
+    exact = [model for model in family if version and re.findall(r"\d+", model) == version]
+    usual = [model for model in (pricing.table().defaults.judge, pricing.table().defaults.debater) if model in family]
+    return next(iter([*exact, *usual, *family]), "")
 
 
 def misspelling_questions(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
