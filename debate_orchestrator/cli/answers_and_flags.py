@@ -38,8 +38,8 @@ from debate_orchestrator.util.data import (
     read_mapping,
     read_mapping_with_lines,
 )
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
-from debate_orchestrator.util.messages import Tell, command
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, NoModel, short_repr, with_hint
+from debate_orchestrator.util.messages import Tell, and_joined, command
 from debate_orchestrator.util.model_spec import HOST
 
 
@@ -212,7 +212,7 @@ def one_person(settings: Settings) -> list[str]:
     if sum(people.values()) < 2:
         return []
     seats = [seat if number == 1 else f"{seat} ({number})" for seat, number in people.items() if number]
-    named = " and ".join(filter(None, (", ".join(seats[:-1]), seats[-1])))
+    named = and_joined(seats)
     return [f"{named} are people at this terminal: it asks for each turn here, also if one person takes them all."]
 
 
@@ -249,7 +249,7 @@ def every_seat(model: str, format: Format) -> dict[str, Any]:
 
 def _for_named_seats(problems: list[str], cast: dict[str, Any], format: Format) -> list[str]:
     """The problems of settings in which some seats have a model: what is wrong with these, or which others lack one."""
-    unfilled = [problem for problem in problems if problem.startswith("cast: no model is named")]
+    unfilled = [problem for problem in problems if isinstance(problem, NoModel)]
     if not cast or not unfilled:
         return problems
     named = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in cast.items()}

@@ -37,7 +37,7 @@ from debate_orchestrator.setup.answers import SETTING_TEXTS
 from debate_orchestrator.storage.paths import DebateFiles, free_files
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
-from debate_orchestrator.util.messages import ignore
+from debate_orchestrator.util.messages import and_joined, ignore
 from debate_orchestrator.util.model_spec import HOST, REHEARSE, is_stand_in, public_name, specs_of, unrehearsed
 
 _MAX_PIPED = 64 * MAX_TOPIC_LENGTH
@@ -279,9 +279,4 @@ def _seats_of_models(settings: Settings) -> str:
         if seat != CLERK and not (seat == RAPPORTEUR and specs[:1] == settings.cast.get(JUDGE, ())[:1]):
             for spec in specs:
                 seats.setdefault(public_name(spec), []).append(seat)
-    return ", ".join(f"{spec} as {_and(list(dict.fromkeys(taken)))}" for spec, taken in seats.items())
-
-
-def _and(names: list[str]) -> str:
-    """Names in a sentence: `a, b and judge`."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return ", ".join(f"{spec} as {and_joined(list(dict.fromkeys(taken)))}" for spec, taken in seats.items())

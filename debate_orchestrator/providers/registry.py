@@ -72,7 +72,7 @@ class ProviderEntry(NamedTuple):
     api: Api | None = None
 
 
-_SEATS_OF_PEOPLE = (*DEBATING_SEATS, RAPPORTEUR, model_spec.REHEARSE)
+_SEATS_OF_PEOPLE = (*DEBATING_SEATS, RAPPORTEUR)
 """A person argues or judges, and is neither moderator nor clerk."""
 
 

@@ -22,6 +22,7 @@ from debate_orchestrator.engine import format_check, rejudge, start
 from debate_orchestrator.engine.api import find_risks, open_debate
 from debate_orchestrator.engine.debate import create_debate
 from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.floor import audience_question
 from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.providers.discovery import FoundModels
@@ -40,7 +41,7 @@ from debate_orchestrator.web import blocks, folder, reviewing
 from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
-from debate_orchestrator.web.runs import Runs, must_be_among, question, written_here
+from debate_orchestrator.web.runs import Runs, must_be_among, written_here
 
 _MAX_COMPARED = 20
 """Debates side by side on one page."""
@@ -252,7 +253,7 @@ class Dashboard:
                 self._runs.start(path, lambda _, found: must_be_among(risks, found))
             case "question":
                 text, to = sent.get("question", "").strip(), sent.get("to", "")
-                self._runs.record(path, lambda debate: question(debate, text, to))
+                self._runs.record(path, lambda debate: audience_question(debate, text, (to,) if to else ()))
             case "close":
                 self._runs.record(path, schedule.early_end)
             case "judge":
