@@ -77,9 +77,11 @@ def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
     """`debate open "TOPIC"` makes plain positions; where there are none, it says which flags add them."""
     opened = debate("open", TOPIC, "--output", "r.md", "--no-issues", "--json")
     refused = debate("open", "Pizza for lunch")
+    told = debate("open", "Pizza for lunch", "--json")
 
     assert "Researcher B (Con): We should not use Rust for the gateway." in opened.json["show"]
-    assert refused.code == 2 and "--position-a TEXT and --position-b TEXT" in refused.err
+    assert refused.code == 2 and "give --position-a and --position-b" in refused.err
+    assert "give `positions`" in told.json["complaints"][0]  # which a program writes into an answers file
 
 
 @pytest.mark.parametrize("words", [("--rehearse", TOPIC), ("run", "--rehearse", TOPIC)])

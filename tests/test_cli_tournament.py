@@ -152,7 +152,7 @@ def test_another_spec_in_the_folder(debate: Run, spec: Path) -> None:
     assert debate(*run).code == 0
     ran, capped = debate(*run, "--sides", "fixed", "--seed", "9"), debate(*run, "--max-cost", "4")
 
-    assert ran.code == 2 and 'sides: it was "swapped" and is "fixed"' in ran.err and "--to" in ran.err
+    assert ran.code == 2 and 'sides: it was "swapped" and is "fixed"' in ran.err and "name another folder" in ran.err
     assert "seed: it was 0 and is 9" in ran.err
     assert capped.code == 0 and folder.load("out").spec.max_cost == 4
 

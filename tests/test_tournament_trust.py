@@ -191,7 +191,11 @@ def test_a_new_tournament_demands_a_folder_of_its_own(debate: Run, here: Path, f
     Path("spec.yaml").write_text(to_yaml(contests.given(1, tag="src")), encoding="utf-8")
     ran = debate("tournament", "run", "spec.yaml", "--rehearse", *to)
 
-    assert ran.code == 2 and f"{folder} holds no tournament, but other files" in ran.err and "--to" in ran.err
+    assert (
+        ran.code == 2
+        and f"{folder} holds no tournament, but other files" in ran.err
+        and "name a new or an empty folder" in ran.err
+    )
     assert contents(folder) == {file: b"mine"}
 
 

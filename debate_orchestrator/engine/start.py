@@ -116,7 +116,7 @@ async def settle_positions(
         return settings.model_copy(update={"positions": plain, "sources": sources}), ()
     if not spec:
         problem = f"positions: none can be derived from {short_repr(settings.topic)} without a model."
-        hint = "--position-a TEXT and --position-b TEXT, or `debate ask FILE`, which has an agent host derive them"
+        hint = "give `positions`, or `debate ask FILE`, which has an agent host derive them"
         raise BadSettings(problem, hint=hint)
     debate = fold([make_opening(_with_placeholders(settings))])
     provider = casting.make_provider(spec, CurrentState(debate), permissions)

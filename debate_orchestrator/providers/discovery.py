@@ -38,14 +38,14 @@ _PROGRAMS = {"claude": "claude -p", "llm": "llm", "codex": "codex exec -", "gemi
 """Programs that read a prompt and print an answer, and the command that makes each do so."""
 _OTHER_SERVERS = "any server that speaks the Messages API; openai:MODEL@URL for Chat Completions"
 _SPEAKERS = (
-    "Set ANTHROPIC_API_KEY; or name the speakers with --a, --b and --judge (ollama:MODEL for a server of your own, "
-    "command:PROGRAM for any program); or use an agent host (`debate open`); or see how it goes with no model: "
-    "--rehearse, or `debate demo`. `debate models` lists what was found."
+    "`debate models` lists what was found. Try: set ANTHROPIC_API_KEY; or name the speakers with `cast` (ollama:MODEL "
+    "for a server of your own, command:PROGRAM for any program); or use an agent host (`debate open`); or see how it "
+    "goes with no model: `rehearse`, or `debate demo`."
 )
 _JUDGES = (
-    "Set ANTHROPIC_API_KEY; or name the judge with --judge: ollama:MODEL for a server of your own, command:PROGRAM "
-    "for any program, human for yourself, host for an agent host, rehearse for a stand-in. `debate models` lists what "
-    "was found."
+    "`debate models` lists what was found. Try: set ANTHROPIC_API_KEY; or name the judge with `cast.judge`: "
+    "ollama:MODEL for a server of your own, command:PROGRAM for any program, human for yourself, host for an agent "
+    "host, rehearse for a stand-in."
 )
 _MAX_LISTED_MODELS = 3
 """Models of one server of the user's own that are choices."""
@@ -114,10 +114,10 @@ def variable_to_set(spec: str) -> str:
 
 def judge() -> str:
     """The judge of a debate that is judged again, where none was named. Raises as `default`."""
-    return default(JUDGE, "Try: --judge with one of these models.", _JUDGES)
+    return default(JUDGE, "Try: one of these models with `cast.judge`.", _JUDGES)
 
 
-def default(seat: str, choose: str = "Try: --a, --b and --judge.", otherwise: str = _SPEAKERS) -> str:
+def default(seat: str, choose: str = "Try: name them in `cast`.", otherwise: str = _SPEAKERS) -> str:
     """The model for a seat for which none was named: an Opus-level judge and capable debaters, from the first provider
     with credentials that serves them. BadSettings, with what does work, where there is none."""
     if model := _default_if_found(seat):

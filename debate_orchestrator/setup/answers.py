@@ -28,6 +28,7 @@ from debate_orchestrator.core.settings import (
 )
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import BadSettings, short_repr, suggest, with_hint
+from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN, is_rehearsal, is_stand_in, specs_of
 
 KEYS = (*Settings.model_fields, "setup")
@@ -72,7 +73,7 @@ SETTING_TEXTS = {
         "--position-{}",
     ),
     "insist": SettingText("allow 7 or 8 rounds", "# true"),
-    "rounds": SettingText("1 to 6, 3 by default; 7 and 8 need --insist (insist: true)", "3", "N"),
+    "rounds": SettingText("1 to 6, 3 by default; 7 and 8 need `insist`", "3", "N"),
     "strictness": SettingText("lenient or strict; strict by default", "strict", "MODE"),
     "output": SettingText(
         "a .md file, or a folder, created if needed; debate-report.md by default", "debate-report.md", "PATH"
@@ -147,7 +148,7 @@ def settings_from(
     problems = [_unknown_key(key, where(str(key))) for key in given if key not in KEYS]
     values = {key: value for key, value in given.items() if key in Settings.model_fields}
     if "topic" not in values:
-        problems.append(with_hint("topic: no topic is given.", "--topic, or `topic: ...` in the answers file"))
+        problems.append(with_hint("topic: no topic is given.", "give `topic`"))
     for name, declared in DECLARED.items():
         if declared.format_default is not None:
             values.setdefault(name, declared.format_default(format))
@@ -194,8 +195,7 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
     given = values.get(name)
     if name == "positions" and isinstance(given, dict) and given.keys() < set(format.sides):
         lacking = [side for side in format.sides if side not in given]
-        flags = " and ".join(f"--position-{side}" for side in lacking)
-        return f"{flags}, or positions.{lacking[0]} in the answers file"
+        return f"give {and_joined([f'`positions.{side}`' for side in lacking])} too"
     if name == "cast" and isinstance(given, dict) and JUDGE in given and JUDGE not in format.seated:
         return "`debate judge` to judge a debate that is over"
     return ""

@@ -67,8 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     options = Options.of(arguments)
     spec = specs.read_spec(arguments)
-    _must_be_callable(spec, options)  # before anything is written
-    tournament = folder.create(arguments.to or folder.default_folder(spec), spec)
+    where = arguments.to or folder.default_folder(spec)
+    if not os.path.lexists(os.path.join(where, folder.SPEC)):
+        _must_be_callable(spec, options)  # before anything is written
+    tournament = folder.create(where, spec)
     if tournament.spec.added or specs.has_begun(tournament):  # what the file does not name
         specs.agree_to_folder(tournament, trusted=arguments.trust)
     specs.remember_folder(tournament)
