@@ -48,7 +48,7 @@ def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:
         f"Next: set ANTHROPIC_API_KEY. Then `debate run --topic '{TOPIC}' --rounds 1` is the real debate, with "
         "anthropic:claude-sonnet-5-5 as a and b, anthropic:claude-opus-5-5 as judge. "
         "`debate models` lists what else can speak here. "
-        "It derives its own positions; --position-a and --position-b keep these."
+        "A model derives its positions; --position-a and --position-b keep these."
     )
     assert "tokens for thinking; a first call, which derives the positions.\n" in ran.err
     assert (

@@ -111,7 +111,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         code = drive_to_report(debate, arguments, expected)
         if code == 0 and real and not quiet:
             remark(f"Every brief is in {files.turns}.")
-            own = " It derives its own positions; --position-a and --position-b keep these." if derives else ""
+            own = " A model derives its positions; --position-a and --position-b keep these." if derives else ""
             next_step(real.sentence + own)
         return code
 
