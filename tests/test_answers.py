@@ -294,9 +294,7 @@ def test_one_position_alone() -> None:
     """Where one side has a position and the other has none, what is missing is named."""
     with pytest.raises(BadSettings) as refusal:
         answers.settings_from({"topic": "x", "positions": {"a": "Yes"}}, RULES, "x.md")
-    assert refusal.value.problems == [
-        "positions: none is given for b. Try: --position-b, or positions.b in the answers file."
-    ]
+    assert refusal.value.problems == ["positions: none is given for b. Try: give `positions.b` too."]
 
 
 def test_without_a_judge_there_is_none_to_cast() -> None:

@@ -157,6 +157,24 @@ def test_modules_say_what_they_are_for() -> None:
     assert [f"{named(path)}: {one.name}" for path, one in tests if not ast.get_docstring(one)] == []
 
 
+_FLAG = re.compile(r"(?<![\w`-])--[a-z]")
+_COMMAND = re.compile(r"`debate [^`]*`?")
+_NO_MESSAGES = ("--position-{}", "answers --from")
+"""The flags of a setting, as a table has them, and a verb, as `command` takes it."""
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.relative_to(PACKAGE).parts[0] != "cli"], ids=str)
+def test_flags_are_the_command_lines(path: Path) -> None:
+    """Below the command line no message speaks of flags, save in a whole command: it is read in the browser, too."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docs)
+    told = (node for node in texts if isinstance(node.value, str) and node.value not in _NO_MESSAGES)
+    found = [node.lineno for node in told if _FLAG.search(_COMMAND.sub("", node.value))]
+
+    assert found == []
+
+
 def test_the_lock_holds_what_is_needed() -> None:
     """The locked versions are those that pyproject.toml permits, of everything that it names, each with its hashes."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -302,6 +302,24 @@ def test_judges_are_asked_for_a_shape_and_debaters_for_text() -> None:
             assert json.dumps(made.json_schema, ensure_ascii=False, indent=1) in made.messages[-1].parts[-1]
 
 
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_feedback_is_for_a_next_round_only_where_there_is_one(rounds: int) -> None:
+    """The judge of the last round is not asked for advice that no round can follow."""
+    made = shown(played(rounds=rounds))
+    verdicts = [f"{n}.verdict.judge" for n in range(1, rounds + 1)]
+    asked = [turn for turn in verdicts if "next round" in made[turn]]
+
+    assert asked == verdicts[:-1]
+
+
+def test_after_one_round_nothing_is_held() -> None:
+    """Where each side spoke once, the writer of the brief is told that no point was challenged and answered."""
+    for rounds in (1, 2):
+        brief = shown(played(rounds=rounds, issues=True, brief=True))["final.brief.rapporteur"]
+
+        assert ("No point is held." in brief) == (rounds == 1)
+
+
 def test_a_concession_is_told_to_the_final_judge() -> None:
     """Who conceded is told to the judge of the whole debate, and no side is asked to speak after it."""
     made = shown(played(saying(_1_rebuttal_a=CONCEDE)))

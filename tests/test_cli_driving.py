@@ -12,7 +12,7 @@ from debates import played
 from scripted_debates import events, label
 
 from debate_orchestrator.cli import driving
-from debate_orchestrator.core import schedule
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import BriefSent, Opened, Rejected, Reopened, Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -39,6 +39,8 @@ def test_scores() -> None:
         "blind": None,
         "scores": {"1": {"a": 5.5, "b": 5.5}},
         "totals": {"a": 5.5, "b": 5.5},
+        "rehearsed": False,
+        "estimate": None,
     }
 
 
@@ -92,6 +94,17 @@ def test_every_format_is_run_to_its_end(debate: Run) -> None:
         assert ran.json["report"] == f"{name}.rehearsed.md", name
 
 
+def test_a_rehearsal_has_no_winner(debate: Run) -> None:
+    """Where only stand-ins judged, the outcome names no winner, as its report does; it says what the debate would
+    take."""
+    ran = debate("run", *POSITIONS, "--rounds", "1", "--output", "r.md", "--rehearse", "--json")
+    again = debate("resume", "r.rehearsed.journal.jsonl", "--json")
+
+    for told in (ran.json, again.json):
+        assert (told["winner"], told["strength"], told["votes"]) == (None, None, None)
+        assert told["rehearsed"] is True and " calls, about " in told["estimate"]
+
+
 def test_own_briefs_are_replaced_in_silence(debate: Run) -> None:
     """A judge's program that answers in prose is asked again with another brief, also by `resume`. None of these briefs
     is called edited; one that a person changed is kept, and its new name is printed."""
@@ -120,7 +133,7 @@ def test_a_debate_stops_and_goes_on_with_another_judge(debate: Run) -> None:
     speeches = [event for event in read(J).events if isinstance(event, Spoke)]
 
     assert ran.code == 3
-    assert "with another `--judge`" in ran.err and f"debate resume {J}" in ran.err
+    assert "with another judge" in ran.err and f"debate resume {J}" in ran.err
     assert sum(isinstance(event, Rejected) for event in read(J).events) == 4
     assert not Path("r.md").exists()
     assert debate("resume", J, "--judge", STAND_IN, "--quiet").code == 0
@@ -198,7 +211,8 @@ def test_an_older_debate_is_reopened(debate: Run) -> None:
     assert debate("report", J, "--to", "before.md").code == 0
     ran = debate("resume", J, "--judge", STAND_IN, "--trust", "--json")
 
-    assert ran.code == 0 and ran.json["winner"] in ("a", "b", "tie")
+    assert ran.code == 0 and ran.json["summary"].startswith("Debate rehearsed")
+    assert tally.verdict(fold(read(J).events)) is not None
     added = read(J).events[before:]
     assert isinstance(added[0], Reopened)
     assert [event.turn for event in added if isinstance(event, BriefSent)] == [

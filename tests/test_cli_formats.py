@@ -32,6 +32,14 @@ def test_formats_are_listed(debate: Run) -> None:
     assert {"name": "adversarial", "title": "Adversarial debate"}.items() <= listed[0].items()
 
 
+def test_what_an_option_decides_is_shown_with_its_flag(debate: Run) -> None:
+    """A stage that an option leaves out, or asks for, names the flag for that, also where it is one turn."""
+    lines = debate("formats", "adversarial").out.split("\n")
+
+    for turn, flag in (("start.blind.judge", "only with --blind"), ("start.issues.rapporteur", "unless --no-issues")):
+        assert [line for line in lines if line.startswith(f"  {turn} ") and line.endswith(flag)], turn
+
+
 def test_ones_own_is_unrolled(debate: Run, mine: Path) -> None:
     """A format of the user's is shown like a shipped one: its turns, its rubric, how strict a judge may be."""
     ran = debate("formats", "./mine", "--rounds", "1")

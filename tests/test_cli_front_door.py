@@ -47,8 +47,10 @@ def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:
     assert ran.err.rstrip().split("\n")[-1] == (
         f"Next: set ANTHROPIC_API_KEY. Then `debate run --topic '{TOPIC}' --rounds 1` is the real debate, with "
         "anthropic:claude-sonnet-5-5 as a and b, anthropic:claude-opus-5-5 as judge. "
-        "`debate models` lists what else can speak here."
+        "`debate models` lists what else can speak here. "
+        "A model derives its positions; --position-a and --position-b keep these."
     )
+    assert "tokens for thinking; a first call, which derives the positions.\n" in ran.err
     assert (
         "Rehearsed words" not in ran.out + ran.err and "is filler: its verdict and its advice mean nothing" in ran.out
     )
@@ -75,9 +77,11 @@ def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
     """`debate open "TOPIC"` makes plain positions; where there are none, it says which flags add them."""
     opened = debate("open", TOPIC, "--output", "r.md", "--no-issues", "--json")
     refused = debate("open", "Pizza for lunch")
+    told = debate("open", "Pizza for lunch", "--json")
 
     assert "Researcher B (Con): We should not use Rust for the gateway." in opened.json["show"]
-    assert refused.code == 2 and "--position-a TEXT and --position-b TEXT" in refused.err
+    assert refused.code == 2 and "give --position-a and --position-b" in refused.err
+    assert "give `positions`" in told.json["complaints"][0]  # which a program writes into an answers file
 
 
 @pytest.mark.parametrize("words", [("--rehearse", TOPIC), ("run", "--rehearse", TOPIC)])
@@ -98,6 +102,7 @@ def test_the_real_debate_is_the_one_that_was_rehearsed(debate: Run) -> None:
 
     assert ran.code == 0, ran.err
     assert " ".join(words).startswith("debate run --topic Buy or build? --position-a Buy it. --position-b Build it.")
+    assert "derives" not in ran.err
     assert {*given, "--b", "anthropic:claude-opus-5-5"} <= {*words} and not {"--rehearse", "--model", "--a"} & {*words}
 
 
@@ -252,8 +257,28 @@ def test_near_names_are_suggested(debate: Run) -> None:
     assert "Try: human." in debate("run", TOPIC, "--a", "humann").err
     assert "Try: rehearse." in debate("run", TOPIC, "--model", "rehearsal").err
     assert "plan.yml: there is no such file. Did you mean plan.yaml?" in debate("run", "--answers", "plan.yml").err
+    assert (
+        "x/plan.yaml: there is no such file. Did you mean plan.yaml?" in debate("run", "--answers", "x/plan.yaml").err
+    )
+    assert "Try: `debate answers > FILE` writes one" in debate("run", "--answers", "unlike.txt").err
     nonsense = debate("demo", "nonsense")
     assert nonsense.code == 2 and "`debate demo --list`" in nonsense.err
+
+
+@pytest.mark.parametrize(
+    ("spec", "suggested"),
+    [
+        ("gpt5", "openai:gpt-5."),
+        ("GPT-5.1", "openai:gpt-5.1."),
+        ("sonnet4.6", "anthropic:claude-sonnet-4-6."),
+        ("claude", "anthropic:claude-opus-5-5."),
+        ("llama3", "ollama:llama3."),
+        ("eliza", "PROVIDER:MODEL, as `debate models` lists them."),
+    ],
+)
+def test_a_name_alone_is_answered_with_a_spec(debate: Run, spec: str, suggested: str) -> None:
+    """Where a model is named without its provider, the spec that was probably meant is suggested."""
+    assert f"Try: {suggested}" in debate("run", TOPIC, "--model", spec).err
 
 
 def test_an_opened_debate_is_found(debate: Run, answers: Path) -> None:

@@ -142,7 +142,7 @@ def test_the_cap_holds_over_all(debate: Run, server: Server) -> None:
     data = json.loads(Path("judge-probe/scorecard.json").read_text(encoding="utf-8"))
     asked = len(server.requests)
 
-    assert ran.code == 3 and "higher --max-cost" in ran.err and f"{asked} of 10 ballots are saved" in ran.err
+    assert ran.code == 3 and "higher cap" in ran.err and f"{asked} of 10 ballots are saved" in ran.err
     assert 0.02 < sum(result["usd"] for result in data["judges"]) <= 0.06
     assert data["status"] == "stopped"
     assert debate(*command, "--max-cost=0.06").code == 3 and len(server.requests) == asked

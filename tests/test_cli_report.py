@@ -358,10 +358,19 @@ def test_left(here: Path, to: tuple[str, ...]) -> None:
     assert ("Its report was written to d.md." in text) is Path("d.md").exists() is bool(to)
 
 
-@pytest.mark.parametrize("flags", [(), ("--pace=1",)])
-def test_in_a_pipe(debate: Run, flags: tuple[str, ...]) -> None:
-    """Without a terminal, it is plain text at once, whatever pace is asked for."""
-    ran = debate("demo", *flags)
+def test_nothing_is_played_into_a_pipe(debate: Run) -> None:
+    """Without a terminal only the outcome is told, where the report is, and what to do next."""
+    ran = debate("demo", "--to", "d.md")
+
+    assert ran.code == 0 and Path("d.md").exists()
+    assert ran.out.count("\n") == 1 and "Report written to d.md." in ran.out
+    assert ran.err.startswith("Next: ") and ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("flag", ["--no-pace", "--pace=1"])
+def test_in_a_pipe(debate: Run, flag: str) -> None:
+    """Without a terminal, where it is asked for, it is plain text at once, whatever the pace."""
+    ran = debate("demo", flag)
 
     assert ran.code == 0
     assert "\x1b" not in ran.out and "█" not in ran.out

@@ -31,6 +31,7 @@ ROOT = Path(__file__).parent.parent
     [
         (["--rounds", "0"], "rounds: 0 is not a whole number from 1 to 6"),
         (["--rounds", "7"], "insist: true"),
+        (["--rounds", "two"], "rounds: 'two' is not a whole number from 1 to 6. Give a number, such as 2."),
         (["--strictness", "harsh"], "strictness: 'harsh' is not lenient or strict"),
         (["--output", "/dev/x.md"], "output: can't write '/dev/x.md'"),
         (["--context", "missing.md"], "context: missing.md: can't be read (No such file or directory)"),
@@ -110,6 +111,17 @@ def test_the_sample_is_good_as_it_is(debate: Run, here: Path) -> None:
     (here / "sample.yaml").write_text(debate("answers").out, encoding="utf-8")
 
     assert debate("open", "--answers", "sample.yaml").code == 0
+
+
+def test_in_the_sample_positions_follow_the_topic(debate: Run, here: Path) -> None:
+    """A user who changes the topic alone gets a debate of that topic."""
+    lines = (
+        "topic: Should we use Rust?" if li.startswith("topic: ") else li for li in debate("answers").out.split("\n")
+    )
+    (here / "sample.yaml").write_text("\n".join(lines), encoding="utf-8")
+    told = debate("open", "--answers", "sample.yaml", "--json")
+
+    assert "Researcher A (Pro): We should use Rust." in told.json["show"]
 
 
 def test_a_journal_tells_its_answers(debate: Run, answers: Path, here: Path) -> None:

@@ -46,7 +46,7 @@ def test_from_new_to_all_journals(debate: Run) -> None:
     assert len(journals("demo")) == 24 and len(list(Path("demo/debates").glob("*.html"))) == 24
     assert (again.json["status"], again.json["complete"], again.json["calls"]) == ("done", 24, 0)
     assert debate("tournament", "new").code == 2
-    assert "-0.00" not in debate("tournament", "rate", "demo").out  # models that no vote tells apart
+    assert debate("tournament", "rate", "demo").out == "No model is ranked: stand-ins spoke in every debate.\n"
     assert "Complete." in debate("check", str(journals("demo")[0])).out
 
 
@@ -84,7 +84,7 @@ def test_a_misspelt_model_is_noted(debate: Run, spec: Path) -> None:
 def test_mistakes(
     debate: Run, spec: Path, arguments: str, problem: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A mistake ends with exit code 2 before anything is called."""
+    """A mistake ends with exit code 2 before anything is called, or written."""
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     if problem.startswith("set"):
@@ -94,6 +94,7 @@ def test_mistakes(
     ran = debate("tournament", *arguments.split())
 
     assert ran.code == 2 and problem in ran.err, ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["spec.yaml"]
 
 
 def test_what_a_spec_may_do_is_asked_once(debate: Run, spec: Path) -> None:
@@ -151,7 +152,7 @@ def test_another_spec_in_the_folder(debate: Run, spec: Path) -> None:
     assert debate(*run).code == 0
     ran, capped = debate(*run, "--sides", "fixed", "--seed", "9"), debate(*run, "--max-cost", "4")
 
-    assert ran.code == 2 and 'sides: it was "swapped" and is "fixed"' in ran.err and "--to" in ran.err
+    assert ran.code == 2 and 'sides: it was "swapped" and is "fixed"' in ran.err and "name another folder" in ran.err
     assert "seed: it was 0 and is 9" in ran.err
     assert capped.code == 0 and folder.load("out").spec.max_cost == 4
 

@@ -313,7 +313,7 @@ def test_a_debate_of_people_and_stand_ins_says_what_it_leaves_out(debate: Run, h
     named = ("--a=host", "--b=rehearse", "--judge=rehearse", "--rapporteur=rehearse")
     Path("a.json").write_text(json.dumps({**ANSWERS, "issues": QUESTIONS}), encoding="utf-8")
     opened = debate("open", "--answers", "a.json", *named, "--output=r.md", "--json").json
-    notes = [line for line in opened["show"] if "`--rapporteur`" in line]
+    notes = [line for line in opened["show"] if "would come from a stand-in" in line]
     assert len(notes) == 1 and notes[0].startswith("There is no decision brief: it would come from a stand-in.")
     assert opened["turns"][0]["turn"] == "1.opening.a"
     assert "I2. Who is on call at night?" in Path(opened["turns"][0]["brief"]).read_text(encoding="utf-8")

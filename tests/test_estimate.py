@@ -253,7 +253,7 @@ def test_a_fund_holds_over_several_debates() -> None:
     one.release("1.opening.a", unseen=True)
     shared_budget.settle("one")
     other.reserve("1.opening.a", OPUS, asked)
-    with pytest.raises(OverBudget, match="higher --max-cost"):
+    with pytest.raises(OverBudget, match="higher cap"):
         other.reserve("1.opening.b", OPUS, asked)
     other.release("1.opening.a")
     other.reserve("1.opening.b", OPUS, asked)

@@ -95,7 +95,7 @@ def test_defaults_come_from_what_is_there(server: str, here: Path, monkeypatch: 
     """An Opus-level judge and capable debaters: by the vendor, else by OpenRouter. A local server's models are
     named and never chosen."""
     monkeypatch.setenv("OLLAMA_HOST", server)
-    with pytest.raises(BadSettings, match=r"llama.*Try: --a"):
+    with pytest.raises(BadSettings, match=r"llama.*Try: name them in `cast`"):
         discovery.default("judge")
     monkeypatch.setenv("OPENROUTER_API_KEY", "k")
     assert discovery.default("judge") == "openrouter:anthropic/claude-opus-5.5"

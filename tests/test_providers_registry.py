@@ -175,7 +175,7 @@ def test_a_near_miss(spec: str, asked: list[str]) -> None:
         ("claude-x", "Try: anthropic:claude-x."),
         ("claude-sonet-5-5", "Try: anthropic:claude-sonnet-5-5."),
         ("claude-sonnet-9", "Try: anthropic:claude-sonnet-9."),
-        ("martian:x", "Try: `debate models` lists what is reachable."),
+        ("martian:x", "Try: PROVIDER:MODEL, as `debate models` lists them."),
     ],
 )
 def test_what_was_meant(spec: str, meant: str) -> None:

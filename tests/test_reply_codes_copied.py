@@ -224,6 +224,22 @@ def test_a_complaint_says_which_key_is_wrong(spoil: Callable[[str], str], proble
     assert read(OWN_TEXT) == OWN
 
 
+def test_a_ballot_without_codes_inside_has_one_complaint() -> None:
+    """However many places lack the code, one sentence says so, with the first places and what to write there."""
+    debate = SEEN["final.verdict.judge"]
+    code = code_of(debate)
+    final = MEANT["final.verdict.judge"] | {"unresolved_questions": ["Who pays?", "How much?"]}
+    whole = signed(final, code)
+    bare = {name: final.get(name, item) for name, item in whole.items() if name in (*final, code.field, code.end_field)}
+    with pytest.raises(BadReply) as raised:
+        read(json.dumps(bare), debate)
+
+    assert [problem.partition(" places: ")[0] for problem in raised.value.problems] == [
+        f"final.verdict.judge: the code of the turn is missing in {len(whole) - len(bare) + 2}"
+    ]
+    assert f'Try: write "{code.text}" in each' in raised.value.problems[0]
+
+
 @for_each([
         ("{} Why?", "Why?"), ("{}: Why?", "Why?"), ("`{}` Why?", "Why?"), ({"question": "{} Why?"}, None),
         ({"code": "{}", "question": "Why?"}, None), ("Why?", None), ("Why? {}", None), ("{} Why? {} Who?", None),

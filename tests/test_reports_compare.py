@@ -95,6 +95,21 @@ def test_runs_stand_side_by_side() -> None:
     assert "- The verdict differs: A in run 1; B in run 2." in section(text, "What Flipped")
 
 
+def test_a_rehearsal_has_no_winner() -> None:
+    """Stand-ins count as no models: their verdict, votes, agreement and disputed claims are in no comparison."""
+    seats = {"a": ("rehearse:x:m",), "b": ("rehearse:x:m",), "judge": ("rehearse:x:m",)}
+    made = compared(
+        debated("1", dissenting("Tabs are read aloud.")), debated("2", cast=seats), debated("3", cast=seats)
+    )
+    text = markdown.render_comparison(made)
+
+    assert made.winners == {1: "a", 2: None, 3: None}
+    assert "| 2 | only stand-ins judged |" in text and "Run 2 is rehearsed: stand-ins spoke" in text
+    assert "| 1 | A (A 7, B 6) | - | - |" in section(text, "Rounds")
+    assert made.judges is not None and {row[0] for row in made.judges.rows} == {"1"}
+    assert not made.flips and "pairs of votes" not in " ".join(made.agreement)
+
+
 def test_a_paused_run_is_included_as_far_as_it_got() -> None:
     """A debate that is not finished is named as paused, and its rounds are compared."""
     made = compared(debated("1"), debated("2", until="2.challenge.a"))

@@ -95,7 +95,7 @@ def test_the_first_screen_comes_in_its_order() -> None:
         *("Adversarial debate", "2 rounds", "1 judge", "Tabs are better than spaces.", "Indent with tabs."),
         *("Narrow: A argued better, by 14% of the larger score.", "A leads by 14%; at most 20 points each", "Why"),
         *("It came down to one point.", "Still open", "C1 It is cheaper.", "Do next", "Measure the cost."),
-        *("Not checked", "were not checked.", "Researcher B (Con)"),
+        *("Not checked", "No source that the debaters cite", "Researcher B (Con)"),
     ]
     text = " ".join(head.partition("Appendix")[2].split())
     places = [text.find(part) for part in order]

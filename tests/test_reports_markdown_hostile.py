@@ -27,7 +27,7 @@ GOLDEN = """\
 **Date:** 2026-02-03
 
 *Complete. Run through files by an agent host or by hand; no model is on record. Researcher A spoke first. \
-Sources are cited by the debaters and were not checked.*
+No source that the debaters cite was looked up: this format has no seat for that.*
 
 *Contents:* [Final Verdict](#final-verdict) · [Debate Transcript](#debate-transcript) · \
 [Per-Round Score Summary](#per-round-score-summary) · [Dissent Record](#dissent-record) · \

@@ -68,7 +68,7 @@ def test_where_it_came_from_is_told() -> None:
         "Researcher A: one; Researcher B: two; Judge: three, four.",
         "Researcher A spoke first.",
         "The judge's feedback is kept from the debaters.",
-        "Sources are cited by the debaters and were not checked.",
+        "No source that the debaters cite was looked up: this format has no seat for that.",
     )
 
 
@@ -210,7 +210,7 @@ def test_who_spoke_and_who_read(name: str, how: dict[str, object], said: str) ->
 
 def test_sources_that_were_not_checked() -> None:
     """Every report of a judged debate says that its sources were not checked."""
-    said = "Sources are cited by the debaters and were not checked."
+    said = "No source that the debaters cite was looked up: this format has no seat for that."
 
     assert said in scripted_debates.told("panel").provenance
     assert said in scripted_debates.told("question").provenance

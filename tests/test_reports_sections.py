@@ -194,6 +194,13 @@ def test_a_speech_in_fields() -> None:
     )
 
 
+def test_a_heading_and_its_text() -> None:
+    """Of a record of two texts the first is set as the heading of the second."""
+    case: Shape = {"if": Field(kind="text"), "then": Field(kind="text")}
+
+    assert PEN.line(FIELDS.row(case, {"if": "You are few", "then": "Wait."})) == "You are few: Wait."
+
+
 def test_a_judges_fields() -> None:
     """Each field is a line of a list, each side's on a line of its own; what is empty or told elsewhere is not."""
     row = {"seat": "b", "turn": "1.argument.b", "fault": "misused a quote", "what": "It *says* so."}

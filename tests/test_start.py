@@ -192,14 +192,14 @@ def test_positions_are_worded_for_people_and_wanted_of_a_host() -> None:
     assert asked.positions == {"a": "It is right that: Pizza", "b": "It is not right that: Pizza"}
 
     hosted = given.model_copy(update={"cast": {**given.cast, "judge": ("host",)}})
-    with pytest.raises(BadSettings, match=r"from 'Pizza' without a model.*--position-a TEXT and --position-b TEXT"):
+    with pytest.raises(BadSettings, match=r"from 'Pizza' without a model.*give `positions`"):
         asyncio.run(start.settle_positions(hosted))
 
 
 def test_a_rehearsal_words_no_positions_on_a_question() -> None:
     """A topic that gives no plain positions needs positions in a rehearsal too."""
     given = settled(topic="Which CI should we use?", positions="auto", cast={"a": "rehearse", "b": "rehearse"})
-    with pytest.raises(BadSettings, match="--position-a TEXT and --position-b TEXT"):
+    with pytest.raises(BadSettings, match="give `positions`"):
         asyncio.run(start.settle_positions(start.rehearsed(given)))
 
 

@@ -148,7 +148,8 @@ def ballot(a: float, b: float) -> dict[str, Any]:
 
 def test_journals_become_the_same_rows(debate: Run) -> None:
     """A folder of journals has models, judges (one that sits twice is two), scores and winners; a journal that is
-    damaged is left out and said, with the debates that are not finished."""
+    damaged is left out and said, with the debates that are not finished.
+    Stand-ins are called that, and not ranked."""
     votes = {f"final.verdict.judge-{n}": ballot(*points) for n, points in enumerate(((8, 6), (7, 7), (5, 6)), start=1)}
     write_journal(Path("t/debates/d1.journal.jsonl"), votes)
     write_journal(Path("t/debates/d2.journal.jsonl"), {**votes, "final.verdict.judge-3": ballot(9, 1)})
@@ -165,9 +166,9 @@ def test_journals_become_the_same_rows(debate: Run) -> None:
     assert ran.code == 0, ran.err
     found = [(one["debate"], one["topic_id"], one["pro"], one["winner"], one["complete"]) for one in table("debates")]
     assert sorted(found) == [
-        ("d1", "t7", "One", "tie", "True"),
-        ("d2", "t7", "One", "pro", "True"),
-        ("d3", "t7", "One", "", "False"),
+        ("d1", "t7", "stand-in for One", "tie", "True"),
+        ("d2", "t7", "stand-in for One", "pro", "True"),
+        ("d3", "t7", "stand-in for One", "", "False"),
     ]
     assert {one["judge"]: (one["pro"], one["con"], one["tie"]) for one in table("judge_side_preference")} == {
         "x:one": ("2", "0", "0"),
@@ -176,8 +177,11 @@ def test_journals_become_the_same_rows(debate: Run) -> None:
     }
     assert "A journal is left out: t/debates/d4.journal.jsonl: line" in ran.err
     assert "2 of 5 scheduled debates have no journal" in ran.err
-    assert "1 debate is not finished" in ran.err and "rehearsed: stand-ins spoke" in ran.err
-    assert '<a href="debates/d1.html">d1</a>' in Path("t/index.html").read_text(encoding="utf-8")
+    assert "1 debate is not finished" in ran.err and "3 debates are rehearsed and are left out" in ran.err
+    page = Path("t/index.html").read_text(encoding="utf-8")
+    assert '<a href="debates/d1.html">d1</a>' in page and "No model is ranked: stand-ins spoke" in page
+    assert not table("elo") and not table("bradley_terry")
+    assert debate("tournament", "rate", "t").out.startswith("No model is ranked: stand-ins spoke in every debate.")
 
 
 def test_a_folder_without_any_readable_journal_ends_in_a_sentence(debate: Run) -> None:

@@ -49,6 +49,8 @@ def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
     assert before.status_code == 200 and "nothing: it is a rehearsal" in before.text
     with_person = visitor.send("/new", {**SETUP, "cast.a": "human", "action": "cost"})
     assert "nothing: no model is called" in with_person.text
+    assert "no decision brief: they would come from a stand-in" in with_person.text
+    assert "would come from a stand-in" not in before.text
     assert os.listdir() == []
 
     address = started(visitor)

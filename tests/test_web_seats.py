@@ -122,7 +122,7 @@ def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:
     wrong = hand_in(stranger, link, **{"field/scores/a": "70 6", "field/justification": "Side A gave a reason."})
 
     assert wrong.status_code == 422 and "70 is not a number from 1 to 10" in plain(wrong.text)
-    assert "Side A gave a reason." in wrong.text
+    assert "Side A gave a reason." in wrong.text and "Why, in one sentence (Justification)" in plain(wrong.text)
     while not state().complete:
         page = stranger.get(link).text
         fields = dict.fromkeys(re.findall(r'<textarea id="(field/[^"]+)"', page), "Something was said.")

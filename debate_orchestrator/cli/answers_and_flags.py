@@ -38,8 +38,8 @@ from debate_orchestrator.util.data import (
     read_mapping,
     read_mapping_with_lines,
 )
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
-from debate_orchestrator.util.messages import Tell, command
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, NoModel, short_repr, with_hint
+from debate_orchestrator.util.messages import Tell, and_joined, command
 from debate_orchestrator.util.model_spec import HOST
 
 
@@ -120,13 +120,15 @@ def _place_of_key(path: str | None, key: str) -> str:
     return f"{name_of(path)}:{line}" if line else name_of(path)
 
 
-def _near_file(path: str) -> str:
-    """The answers file beside it with a similar name; empty where there is none."""
+def _instead_of(path: str) -> str:
+    """What to do where a file is missing: a file with a similar name, beside it or here, or how to make one."""
     folder, name = os.path.split(path)
-    found = os.listdir(folder or os.curdir) if os.path.isdir(folder or os.curdir) else []
-    names = [other for other in found if other.endswith((".yaml", ".yml", ".json"))]
-    near = difflib.get_close_matches(name, names, 1)
-    return name_of(os.path.join(folder, near[0])) if near else ""
+    for place in dict.fromkeys((folder, "")):
+        found = os.listdir(place or os.curdir) if os.path.isdir(place or os.curdir) else []
+        names = [other for other in found if other.endswith((".yaml", ".yml", ".json"))]
+        if near := difflib.get_close_matches(name, names, 1):
+            return f"Did you mean {name_of(os.path.join(place, near[0]))}?"
+    return "Try: `debate answers > FILE` writes one to start from."
 
 
 def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -142,8 +144,8 @@ def _read_answers(path: str | None) -> dict[str, Any]:
         if path and os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
             hint = "Try: `--answers -` to read standard input."
             raise BadFile(f"{name_of(path)} is a pipe or a device, not a file. {hint}")
-        if path and not os.path.lexists(path) and (near := _near_file(path)):
-            raise BadFile(f"{name_of(path)}: there is no such file. Did you mean {near}?")
+        if path and not os.path.lexists(path):
+            raise BadFile(f"{name_of(path)}: there is no such file. {_instead_of(path)}")
         return read_mapping(path) if path else {}
     piped = read_standard_input()
     if "setup" in piped:
@@ -210,7 +212,7 @@ def one_person(settings: Settings) -> list[str]:
     if sum(people.values()) < 2:
         return []
     seats = [seat if number == 1 else f"{seat} ({number})" for seat, number in people.items() if number]
-    named = " and ".join(filter(None, (", ".join(seats[:-1]), seats[-1])))
+    named = and_joined(seats)
     return [f"{named} are people at this terminal: it asks for each turn here, also if one person takes them all."]
 
 
@@ -247,7 +249,7 @@ def every_seat(model: str, format: Format) -> dict[str, Any]:
 
 def _for_named_seats(problems: list[str], cast: dict[str, Any], format: Format) -> list[str]:
     """The problems of settings in which some seats have a model: what is wrong with these, or which others lack one."""
-    unfilled = [problem for problem in problems if problem.startswith("cast: no model is named")]
+    unfilled = [problem for problem in problems if isinstance(problem, NoModel)]
     if not cast or not unfilled:
         return problems
     named = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in cast.items()}

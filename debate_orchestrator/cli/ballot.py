@@ -176,10 +176,8 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
 
 def _check_name(case: ReviewedDebate, name: str) -> None:
     """Raises BadSettings if a ballot can't be signed with this name."""
-    prefix = "reviewer:"
-    problems = [error for error in case.form.problems({"reviewer": name}) if error.startswith(prefix)]
-    if problems:
-        raise BadSettings([f"--as:{error.removeprefix(prefix)}" for error in problems])
+    if problems := case.form.problems({"reviewer": name}, only=("reviewer",)):
+        raise BadSettings([f"--as: {problem.removeprefix('reviewer: ')}" for problem in problems])
 
 
 def _show(prompter: Prompter, text: str) -> None:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BriefSent, Event, QuestionAsked, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, Event, ReplyEvent
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate
+from debate_orchestrator.engine.floor import audience_question
 from debate_orchestrator.engine.issues import current_issues
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.turn import OnEvent
@@ -126,7 +127,7 @@ class Controls:
         """Puts the question to those who still have a turn; the last turn of some may have begun meanwhile."""
         left = tuple(seat for seat in to if seat in schedule.hearers(self._debate))
         if left:
-            self._record(QuestionAsked(question=question, to=left))
+            self._record(audience_question(self._debate, question, left))
         elif to:
             self._message("The question was not asked: their last turn has already begun.")
 

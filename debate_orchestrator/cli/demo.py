@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import sys
 from pathlib import Path
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import next_step, print_json, say
+from debate_orchestrator.cli.output import at_terminal, next_step, print_json, say
 from debate_orchestrator.cli.replay import check_arguments, play_journal
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.reports.model import build_report
@@ -46,15 +47,18 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadSettings(f"{short_repr(name)} is not one of the recorded debates: {', '.join(journals)}.", hint=hint)
     pace = check_arguments(arguments)
     quiet = arguments.quiet or arguments.json
-    if not quiet:
+    # A pipe is read by a program, or cut off by one: the whole text is there where it is asked for.
+    arguments.quiet = quiet or not (at_terminal(sys.stdout) or arguments.no_pace or arguments.pace)
+    if not arguments.quiet:
         say(f"A recorded debate, played again ({name}; `debate demo --list` has more).\n")
     command = f"debate demo --name {name}" if arguments.name else "debate demo"
     if arguments.pace is None and pace is not None:
         pace = max(pace, _words(str(journals[name])) / _MINUTES)
     finished = play_journal(arguments, str(journals[name]), pace, command)
     if not quiet and finished:
+        text = f" `{command} --no-pace` prints the debate." if arguments.quiet else ""
         report = "" if arguments.to else f" Its report: `{command} --to report.md`."
-        next_step(f"`debate` begins one of your own.{report}")
+        next_step(f"`debate` begins one of your own.{text}{report}")
     return 0
 
 

@@ -17,11 +17,13 @@ from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLin
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.engine.debate import OpenDebate, drive, finish, seat_providers
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.turn import OnEvent, OnText
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.announcements import only_stand_ins_judged
 from debate_orchestrator.reports.model import summary_line
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ExternalError
@@ -161,8 +163,10 @@ def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Nam
 
 
 def outcome(debate: DebateState) -> dict[str, Any]:
-    """What was decided and spent, as JSON; null for what the format does not have."""
-    verdict, total = tally.verdict(debate), costs_of(debate).total
+    """What was decided and spent, as JSON; null for what the format does not have, or where only stand-ins judged. Of a
+    rehearsal, `estimate` is what the real debate would take, in words."""
+    verdict = None if only_stand_ins_judged(debate) else tally.verdict(debate)
+    total = costs_of(debate).total
     label = wording.label_of(verdict) if verdict else None
     scored = verdict is not None and (label is not None or not wording.is_labelled(verdict.panel))
     changed, mirrored = tally.flips(debate)
@@ -174,17 +178,18 @@ def outcome(debate: DebateState) -> dict[str, Any]:
         "probability": _number(verdict.probability) if verdict else None,
         "votes": verdict.votes if verdict else None,
         "flips": {"changed": changed, "of": mirrored} if mirrored else None,
-        "blind": _blind(debate),
+        "blind": _blind(debate, verdict),
         "scores": {result.round: _points(result.scores) for result in tally.results(debate) if result.scores},
         "totals": _points(tally.totals(debate)) if any(result.scores for result in tally.scored(debate)) else None,
         "cost": {"usd": total.cost, "calls": total.calls, "of_unknown_price": total.unknown},
+        "rehearsed": any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast))),
+        "estimate": next((note.detail for note in debate.notes if note.note == "estimate"), None),
     }
 
 
-def _blind(debate: DebateState) -> dict[str, Any] | None:
+def _blind(debate: DebateState, verdict: Verdict | None) -> dict[str, Any] | None:
     """The votes before the first word, and what each side gained after them."""
-    votes, verdict = tally.blind_votes(debate), tally.verdict(debate)
-    if not votes:
+    if not (votes := tally.blind_votes(debate)):
         return None
     return {
         "votes": wording.count(votes),

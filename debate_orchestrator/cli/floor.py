@@ -6,18 +6,16 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import ValidationError
-
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import is_unfinished, journal_named
 from debate_orchestrator.cli.output import print_json, say
-from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import MAX_QUESTION_LENGTH, Event, QuestionAsked
+from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import record_alone
+from debate_orchestrator.engine.floor import audience_question
 from debate_orchestrator.reports import wording
 from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.util.errors import BadSettings, LockedJournal, short_repr
+from debate_orchestrator.util.errors import BadSettings, LockedJournal
 
 EXAMPLE = 'debate floor debate-report.journal.jsonl "What would it cost?" --to a --to judge'
 
@@ -35,13 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadSettings(
             f"{arguments.question} is a journal, and the question is missing.", hint='`debate floor JOURNAL "QUESTION"`'
         )
-
-    def question(debate: DebateState) -> QuestionAsked:
-        # If no seat will hear it, it is put to every seat, so that the error names each of them.
-        to = arguments.to or schedule.hearers(debate) or debate.askable
-        return _question(arguments.question, tuple(dict.fromkeys(to)))
-
-    debate = record(arguments, question)
+    debate = record(arguments, lambda debate: audience_question(debate, arguments.question, arguments.to or ()))
     asked = debate.questions[-1]
     # A turn whose brief was sent already is not asked again, so it does not hear the question.
     before = [turn.id for turn in debate.due if turn.id in debate.briefs_sent and turn.role in asked.to]
@@ -71,12 +63,3 @@ def record(arguments: argparse.Namespace, make: Callable[[DebateState], Event]) 
 def status(debate: DebateState, journal: str) -> dict[str, Any]:
     due = [turn.id for turn in debate.due]
     return {"status": "waiting" if due else "done", "journal": journal, "due": due}
-
-
-def _question(question: str, to: tuple[str, ...]) -> QuestionAsked:
-    try:
-        return QuestionAsked(question=question, to=to)
-    except ValidationError:
-        raise BadSettings(
-            f"{short_repr(question)} is not a question of 1 to {MAX_QUESTION_LENGTH:,} characters."
-        ) from None

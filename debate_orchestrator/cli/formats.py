@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 from collections.abc import Iterator
 
@@ -19,6 +20,8 @@ from debate_orchestrator.util.errors import BadFormat, BadSettings, short_repr
 
 EXAMPLE = "debate formats new town-hall --from adversarial"
 _NEW = "new"
+_CONDITION = re.compile(r"\b(?:only|unless)\b")
+"""A word of an order that says when a stage takes place; of one turn the rest says nothing."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +110,7 @@ def _print_format(arguments: argparse.Namespace, name: str) -> int:
         problems.append(f"--strictness must be {' or '.join(modes)}, and not {short_repr(strictness)}.")
     if problems:
         raise BadSettings(problems)
-    stages = loader.unrolled(format, rounds, strictness)
+    stages = loader.unrolled(format, rounds, strictness, option_text=_option_flag)
     if arguments.json:
         agenda = [{"part": part, "order": order, "turns": turns} for part, order, turns in stages]
         print_json({"format": format.model_dump(mode="json"), "rounds": rounds, "agenda": agenda})
@@ -121,13 +124,19 @@ def _print_format(arguments: argparse.Namespace, name: str) -> int:
     return 0
 
 
+def _option_flag(option: str, chosen: bool) -> str:
+    """When a phase takes place that depends on an option, by its flag."""
+    flag = option.replace("_", "-")
+    return f"unless --no-{flag}" if chosen else f"only with --{flag}"
+
+
 def _print_agenda(stages: list[tuple[str, str, list[str]]]) -> None:
     last = ""
     for part, order, turns in stages:
         if part != last:
             last = part
             say(part)
-        say(f"  {', '.join(turns):44} {order if len(turns) > 1 or 'only' in order else ''}".rstrip())
+        say(f"  {', '.join(turns):44} {order if len(turns) > 1 or _CONDITION.search(order) else ''}".rstrip())
 
 
 def _rules(format: Format) -> Iterator[str]:

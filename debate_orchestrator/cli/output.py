@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import warnings
@@ -10,9 +11,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, TextIO
 
+from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import sanitize
 from debate_orchestrator.util.terminal_text import MAX_WIDTH, filled
+
+_OTHER_FLAGS = {"insecure": "--insecure", "command_env": "--command-env NAME", "rehearse": "--rehearse"}
+"""What is no setting and has a flag, by the name that it has in Python."""
 
 
 class _Redacted:
@@ -85,9 +90,26 @@ def next_step(text: str) -> None:
 
 
 def print_problems(problems: Iterable[str]) -> None:
-    """Prints errors, one line each, on stderr."""
+    """Prints errors, one line each, on stderr; settings that a hint names in backquotes as the flags that give them."""
     for problem in problems:
-        remark(f"debate: {problem}")
+        said, tries, hint = str(problem).rpartition(" Try: ")
+        hint = re.sub(r"`([\w.]+)`", lambda found: _flag(found[1]) or found[0], hint) if tries else hint
+        remark(f"debate: {said}{tries}{hint}")
+
+
+def _flag(setting: str) -> str:
+    """The flags of a setting (`cast`) or of a part of it (`cast.judge`); empty for a word that has no flag with a
+    value."""
+    from debate_orchestrator.setup.answers import SETTING_TEXTS
+
+    if setting in _OTHER_FLAGS:
+        return _OTHER_FLAGS[setting]
+    name, _, part = setting.partition(".")
+    text = SETTING_TEXTS.get(name)
+    if text is None or not (text.metavar or text.parts) or (part and part not in text.parts):
+        return ""
+    parts = [part] if part else [*text.parts]
+    return and_joined([text.part_flag.format(own) for own in parts] or [f"--{name.replace('_', '-')}"])
 
 
 def _write(text: str, stream: TextIO) -> None:

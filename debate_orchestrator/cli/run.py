@@ -37,7 +37,7 @@ from debate_orchestrator.setup.answers import SETTING_TEXTS
 from debate_orchestrator.storage.paths import DebateFiles, free_files
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
-from debate_orchestrator.util.messages import ignore
+from debate_orchestrator.util.messages import and_joined, ignore
 from debate_orchestrator.util.model_spec import HOST, REHEARSE, is_stand_in, public_name, specs_of, unrehearsed
 
 _MAX_PIPED = 64 * MAX_TOPIC_LENGTH
@@ -98,10 +98,11 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     _confirm_spelling(settings.cast, asks=not rehearse and at_terminal(sys.stderr))
     quiet = is_quiet(arguments)
     settings, derived = with_positions(settings, ignore if quiet else remark, permissions=permissions)
-    real, expected = _real_debate(arguments) if rehearse else None, ""
+    real, derives, expected = _real_debate(arguments) if rehearse else None, False, ""
     if real:
-        positions = {"positions": settings.positions}
-        expected = estimate(start.make_opening(real.settings.model_copy(update=positions))).sentence()
+        positions, derives = {"positions": settings.positions}, start.derives_positions(real.settings)
+        takes = estimate(start.make_opening(real.settings.model_copy(update=positions)))
+        expected = takes.model_copy(update={"derives": derives}).sentence()
     opening, notes = start.make_opening(settings, derived), start.opening_notes(settings, expected)
     with new_debate(opening, files, notes) as debate:
         if not quiet:
@@ -110,7 +111,8 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         code = drive_to_report(debate, arguments, expected)
         if code == 0 and real and not quiet:
             remark(f"Every brief is in {files.turns}.")
-            next_step(real.sentence)
+            own = " A model derives its positions; --position-a and --position-b keep these." if derives else ""
+            next_step(real.sentence + own)
         return code
 
 
@@ -277,9 +279,4 @@ def _seats_of_models(settings: Settings) -> str:
         if seat != CLERK and not (seat == RAPPORTEUR and specs[:1] == settings.cast.get(JUDGE, ())[:1]):
             for spec in specs:
                 seats.setdefault(public_name(spec), []).append(seat)
-    return ", ".join(f"{spec} as {_and(list(dict.fromkeys(taken)))}" for spec, taken in seats.items())
-
-
-def _and(names: list[str]) -> str:
-    """Names in a sentence: `a, b and judge`."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return ", ".join(f"{spec} as {and_joined(list(dict.fromkeys(taken)))}" for spec, taken in seats.items())

@@ -245,7 +245,10 @@ def value_problem(name: str, given: Any, format: Format) -> str:
         )
     wanted = DECLARED[name].wanted
     sentence = f"{name}: {short_repr(given)} is not {wanted if isinstance(wanted, str) else wanted(format)}."
-    return f"{sentence}{_fewer_rounds(format)}" if name == "rounds" else sentence
+    if name != "rounds":
+        return sentence
+    is_word = isinstance(given, str) and not any(map(str.isdigit, given))
+    return f"{sentence} Give a number, such as 2." if is_word else f"{sentence}{_fewer_rounds(format)}"
 
 
 def _fewer_rounds(format: Format) -> str:

@@ -19,7 +19,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OverBudget
 
 _RAISE_CAP = "Raise it with `debate resume JOURNAL --max-cost USD` (none for no cap)."
-RUN_AGAIN = "Run it again with a higher --max-cost: answers that are saved are not paid for twice."
+RUN_AGAIN = "Run it again with a higher cap: answers that are saved are not paid for twice."
 
 
 def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
@@ -28,7 +28,7 @@ def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
     unknown = [spec for spec in specs if model_spec.is_called(spec) and pricing.cost(spec, Usage()) is None]
     if not unknown:
         return []
-    hint = "Leave the cap out (or --max-cost none), or cast models whose prices are known: `debate models` lists them."
+    hint = "Leave the cap out, or cast models whose prices are known: `debate models` lists them."
     return [f"max_cost: a cap can't be held with {', '.join(unknown)}, whose price is unknown. {hint}"]
 
 

@@ -59,6 +59,8 @@ class CostEstimate(FrozenModel):
     """Whether debaters may search; searches are in none of the numbers."""
     persons: bool = False
     """Whether a person takes turns; they cost nothing."""
+    derives: bool = False
+    """Whether a model is called for the positions first; that call is in none of the numbers."""
     too_long: bool = False
     """Whether too many turns are left to be estimated. Then all counts are 0."""
 
@@ -94,6 +96,7 @@ class CostEstimate(FrozenModel):
         left_out = ["tokens for thinking"] if self.cost else []
         left_out += [f"{', '.join(self.unknown)}, whose price is unknown"] if self.unknown else []
         left_out += ["searches of the web"] if self.searches else []
+        left_out += ["a first call, which derives the positions"] if self.derives else []
         return ", ".join(counted) + (f"; not counted: {'; '.join(left_out)}" if left_out else "")
 
     def short(self) -> str:

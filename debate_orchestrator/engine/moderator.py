@@ -34,7 +34,7 @@ _ATTEMPTS = 2
 _WORDS = 80
 _WORK = {"topic": "Restating the topic", "positions": "Deriving the two positions"}
 _MISSING = {"topic": "a restated topic", "positions": "positions"}
-_GIVE_POSITIONS = "Or give the positions: --position-a and --position-b."
+_GIVE_POSITIONS = "Try: give `positions`."
 _NOTHING_OPENED = "Nothing was opened; run it again."
 
 

@@ -303,7 +303,7 @@ def _checked(ballot: Ballot, events: Sequence[Event]) -> DebateState:
     as_expected = [*events[: len(expected)]] == expected[: len(events)]
     if not as_expected or not all(isinstance(event, _CALLS) for event in events[len(expected) :]):
         problem = f"{ballot.path} is a ballot on other debates or prompts than today's."
-        raise BadFile(f"{problem} Name another --output, or move the folder away.")
+        raise BadFile(f"{problem} Name another output, or move the folder away.")
     return debate
 
 

@@ -42,6 +42,7 @@ from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_regular
 from debate_orchestrator.util.errors import BadJournal, BadSettings
+from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.sanitize import one_line
 
 FORMAT = "transcript"
@@ -96,10 +97,10 @@ def of_source(
         transcript, digest = transcript_file.read(path)
         opening, speeches = of_transcript(transcript, path, digest, judges, strictness, topic, positions, panel=panel)
         return Judging(opening, speeches, (), transcript.notes)
-    given = [*(["--topic"] if topic is not None else []), *(f"--position-{side}" for side in positions or {})]
+    given = [*(["the topic"] if topic is not None else []), *(["the positions"] if positions else [])]
     if given:
-        named = ", ".join(given)
-        raise BadSettings(f"{path} says what was debated, so leave out {named}: they are for a transcript.")
+        problem = f"{path} says what was debated; {and_joined(given)} can be given for a transcript alone."
+        raise BadSettings(problem, hint="leave them out")
     entries = read(path).entries
     return Judging(*of_journal(entries, path, judges, strictness, panel), entries)
 
@@ -153,7 +154,7 @@ def of_journal(
         finish = next_command(debate, path)
         hint = f"`{finish}` to finish it"
         if finish.startswith("debate resume"):
-            hint += ", with another `--judge` if no reply of this one can be used"
+            hint += ", with another judge if no reply of this one can be used"
         raise BadJournal(f"{path}: this debate is not finished (due: {due}).", hint=hint)
     if old.format.judged_by:
         return _of_unjudged(debate, path=path, digest=digest, judges=judges, strictness=strictness, panel=panel)
@@ -265,7 +266,7 @@ def _strictness_problems(settings: Settings, old: Opened) -> list[str]:
     )
     if then != now:
         return [
-            f"--strictness: this format has other speeches when {settings.strictness}. Use {old.settings.strictness}."
+            f"strictness: this format has other speeches when {settings.strictness}. Use {old.settings.strictness}."
         ]
     return []
 
@@ -300,7 +301,7 @@ def of_transcript(
     problems = [*panel_problems(judges), *_mode_problems(mode, format)]
     topic = transcript.topic if topic is None else topic
     if topic is None:
-        problems.append(f"{path}: it has no topic. Give --topic, or write `# Topic` above the first round.")
+        problems.append(f"{path}: it has no topic. Try: give `topic`, or write `# Topic` above the first round.")
     given = transcript.positions | dict(positions or {})
     for key, text in [("topic", topic), *((f"position {side}", given[side]) for side in given)]:
         problems += line_problems(key, text) if text is not None else []
@@ -394,13 +395,13 @@ def panel_problems(judges: Sequence[str]) -> list[str]:
     """What is wrong with the size of a panel."""
     if 1 <= len(judges) <= MAX_JUDGES:
         return []
-    hint = "Name them as in --judge anthropic:claude-opus-5-5; `debate models` lists who can judge."
-    return [f"--judge: a debate needs 1 to {MAX_JUDGES} judges, and there are {len(judges)}. {hint}"]
+    hint = "Name them as in anthropic:claude-opus-5-5; `debate models` lists who can judge."
+    return [f"judge: a debate needs 1 to {MAX_JUDGES} judges, and there are {len(judges)}. {hint}"]
 
 
 def _mode_problems(strictness: str, format: Format) -> list[str]:
     modes = format.rubric.strictness
-    return [] if strictness in modes else [f"--strictness: {strictness!r} is not {' or '.join(modes)}."]
+    return [] if strictness in modes else [f"strictness: {strictness!r} is not {' or '.join(modes)}."]
 
 
 def _voting(given: Mapping[str, Any], format: Format, judges: Sequence[str], problems: list[str]) -> dict[str, Any]:

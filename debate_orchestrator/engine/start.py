@@ -110,25 +110,37 @@ async def settle_positions(
     """
     if settings.positions:
         return settings, ()
-    roles = (MODERATOR, JUDGE, *settings.cast)
-    specs = [spec for role in roles for spec in settings.cast.get(role, ()) if spec != model_spec.HUMAN]
-    models = [spec for spec in specs if model_spec.kind(spec) not in (model_spec.REHEARSE, model_spec.HOST)]
-    # A host derives better ones, in the setup conversation.
-    made = plain_positions if models or model_spec.HOST in specs else worded_positions
-    if (specs[:1] != models[:1] or not models) and (plain := made(settings.topic, _sides(settings))):
+    plain, spec = _plain_or_model(settings)
+    if plain:
         sources = {**settings.sources, "positions": "default"}
         return settings.model_copy(update={"positions": plain, "sources": sources}), ()
-    if not models:
+    if not spec:
         problem = f"positions: none can be derived from {short_repr(settings.topic)} without a model."
-        hint = "--position-a TEXT and --position-b TEXT, or `debate ask FILE`, which has an agent host derive them"
+        hint = "give `positions`, or `debate ask FILE`, which has an agent host derive them"
         raise BadSettings(problem, hint=hint)
-    spec = models[0]
     debate = fold([make_opening(_with_placeholders(settings))])
     provider = casting.make_provider(spec, CurrentState(debate), permissions)
     questionnaire = Questionnaire(question_texts(), loader.load(settings.format), REPORT)
     positions, replies = await derive_positions(settings, provider, questionnaire, tell)
     sources = {**settings.sources, "positions": "derived"}
     return settings.model_copy(update={"positions": positions, "sources": sources}), replies
+
+
+def derives_positions(settings: Settings) -> bool:
+    """Whether `settle_positions` calls a model for the positions."""
+    return not settings.positions and bool(_plain_or_model(settings)[1])
+
+
+def _plain_or_model(settings: Settings) -> tuple[Mapping[str, str], str]:
+    """The plain positions, or else the model that derives others; both empty where there is neither."""
+    roles = (MODERATOR, JUDGE, *settings.cast)
+    specs = [spec for role in roles for spec in settings.cast.get(role, ()) if spec != model_spec.HUMAN]
+    models = [spec for spec in specs if model_spec.kind(spec) not in (model_spec.REHEARSE, model_spec.HOST)]
+    # A host derives better ones, in the setup conversation.
+    made = plain_positions if models or model_spec.HOST in specs else worded_positions
+    if (specs[:1] != models[:1] or not models) and (plain := made(settings.topic, _sides(settings))):
+        return plain, ""
+    return {}, models[0] if models else ""
 
 
 def _sides(settings: Settings) -> tuple[str, ...]:

@@ -293,7 +293,7 @@ def _no_usable_reply(turn: Turn, event: Rejected) -> ExternalError:
     if not turn.judging:
         return ProviderFailed(event.problems)
     problem = f"{turn.id}: none of the judge's {STRUCTURED_ATTEMPTS} replies can be used, so the debate stops here."
-    return Paused([*event.problems, problem], hint="resume the debate to ask again, or with another `--judge`")
+    return Paused([*event.problems, problem], hint="resume the debate to ask again, or with another judge")
 
 
 def _summary(event: ReplyEvent | CallFailed) -> str:

@@ -87,7 +87,7 @@ async def _compared(url: str, quote: str, page: Fetched, folder: Path | None, fe
     if page.kind == "pdf":
         return _checked(url, "not checked", "it is a PDF, which is not read here", None, **known)
     try:
-        async with fetcher.tables:
+        async with fetcher.reading_slots:
             found = await reader.read_page(page, quote)
     except NotFetched as error:
         return _checked(url, error.state, error.why, None, **known)

@@ -86,7 +86,7 @@ class Fetcher:
         self._hosts: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._robots_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._robots: dict[str, RobotsRules | Blocked] = {}
-        self.tables = asyncio.Semaphore(READ_AT_ONCE)
+        self.reading_slots = asyncio.Semaphore(READ_AT_ONCE)
         """Held while a fetched page is read, to limit the reader processes."""
 
     async def fetch(self, url: str) -> Fetched:

@@ -31,6 +31,7 @@ ONE_DEEPER = ("shapes", "seats", "labels", "lines")
 GROUPS = ("before", "round", "after")
 _KEYS = ("extends", *(key for key in Format.model_fields if key != "name"))
 _STAND_IN = "research"
+_UNNAMED = "unnamed"
 """The rubric that replaces, without a name, one that can't be read, so that the rest of the format can be checked."""
 
 Lines = dict[tuple[str, ...], str]
@@ -121,10 +122,10 @@ def read_source(given: str) -> FormatSource:
         data, lines = merge(data, lines, own, places)
     texts = _texts(folder, errors)
     _inherit(data, lines, folders, errors)
-    format, problems = validate(Format, data | {"name": folder.name}, lambda keys: location(lines, keys))
-    if not re.fullmatch(NAME_PATTERN, folder.name):  # said already, where the name stands
-        problems = [problem for problem in problems if not problem.partition(": ")[2].startswith("name: ")]
-    format = format if format is not None and format.rubric.name else None
+    named = re.fullmatch(NAME_PATTERN, folder.name) is not None
+    name = folder.name if named else _UNNAMED  # a name that will not do is told where it stands
+    format, problems = validate(Format, data | {"name": name}, lambda keys: location(lines, keys))
+    format = format if named and format is not None and format.rubric.name else None
     return FormatSource(tuple(folders), data, lines, texts, format, [*errors, *problems])
 
 

@@ -57,6 +57,8 @@ _WRAPPERS = frozenset(
 _UNCLEAR = re.compile(r'["{}\[\]]|[?~]|!\w')
 """In an option: two values that a repair may have joined, a doubt, a negation."""
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
+_MAX_PLACES = 4
+"""Places without a code that a problem names."""
 _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
 
@@ -86,12 +88,26 @@ def normalize(
     it is."""
     reading = _Reading(shape_context, sides, code)
     record = reading.record(shape if code is None else coded_shape(shape, shape_context, code), value, "")
+    reading.problems[:0] = _one_problem(reading.uncoded, code)
     if code is not None and not reading.problems and code.count_in(value) != reading.codes:
         problem = "the code of the turn stands within a text or out of its places."
         reading.problems.append(with_hint(problem, "write it in its places alone"))
     more = len(reading.changes) - MAX_CHANGES
     changes = [*reading.changes[:MAX_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
     return Reading(record, changes, reading.problems, reading.unknown)
+
+
+def _one_problem(uncoded: Mapping[str, str], code: Code | None) -> list[str]:
+    """The places without their code, in a single sentence however many there are."""
+    if code is None or not uncoded:
+        return []
+    (first, hint), *more = uncoded.items()
+    if not more:
+        return [with_hint(f"{first}: the code of the turn is missing here.", hint)]
+    left = len(uncoded) - _MAX_PLACES
+    named = ", ".join([*uncoded][:_MAX_PLACES]) + (f" and {left} more" if left > 0 else "")
+    hint = f'write "{code.text}" in each, as the keys at the end of the brief show it'
+    return [with_hint(f"the code of the turn is missing in {len(uncoded)} places: {named}.", hint)]
 
 
 def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> tuple[Any, list[str]]:
@@ -114,6 +130,8 @@ class _Reading:
         self.shape_context, self.sides, self.code = shape_context, sides, code
         self.changes: list[str] = []
         self.problems: list[str] = []
+        self.uncoded: dict[str, str] = {}
+        """Places without their code, with what to write there."""
         self.codes = 0
         """The places in which the code was found so far."""
         self.unknown: list[str] = []
@@ -144,16 +162,15 @@ class _Reading:
         return keyed
 
     def _without_codes(self, fields: Shape, code: Code, keyed: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """A record without its codes, with a problem for each that is missing, and one for the first field that
-        is not in its place."""
+        """A record without its codes; those that are missing are noted, with a problem for the first field that is
+        not in its place."""
         names = list(fields)
         places = {name: f"right behind {before}" for before, name in pairwise(names)} | {names[0]: "first"}
         for name in [name for name in names if fields[name] is CODE]:
             if code.is_text(keyed.get(name)):
                 self.codes += 1
             else:
-                hint = f'write "{name}": "{code.text}" {places[name]}'
-                self.problems.append(with_hint(f"{where}{name}: the code of the turn is missing here.", hint))
+                self.uncoded[f"{where}{name}"] = f'write "{name}": "{code.text}" {places[name]}'
         wanted, written = ([name for name in part if name in other] for part, other in ((names, keyed), (keyed, names)))
         if moved := next((name for name, other in zip(written, wanted, strict=True) if name != other), None):
             self.problems.append(f"{where}{moved}: it is out of place; write it {places[moved]}.")
@@ -251,8 +268,7 @@ class _Reading:
         if self.code is None or not isinstance(item, str):
             return item
         if (text := text_behind(item, self.code)) is None:
-            problem = f"{where}: this item of the list lacks the code of the turn."
-            self.problems.append(with_hint(problem, f'begin it with "{self.code.text} ", as every item'))
+            self.uncoded[where] = f'begin it with "{self.code.text} ", as every item of the list'
             return item
         self.codes += 1
         return text

@@ -23,7 +23,7 @@ from debate_orchestrator.util.sanitize import one_line
 TRIES = 2
 """Calls after which a server that sends too much, or a program that fails, is likely to do so always. Each call may
 cost money."""
-REASSIGN = "another model, by --a, --b or --judge MODEL"
+REASSIGN = "another model in that seat, by `cast`"
 _QUOTED = 300
 _UNREACHED = 20.0
 """Seconds after which a server that never answered is likely not to be there."""

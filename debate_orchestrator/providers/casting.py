@@ -21,12 +21,13 @@ def cast_problems(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     seats: dict[str, list[str]] = {}
     for seat, specs in cast.items():
         for spec in dict.fromkeys(specs):
-            if problem := _seat_problem(seat, spec):
+            if problem := spec_problem(spec, seat):
                 seats.setdefault(problem, []).append(seat)
     return [f"cast: {', '.join(dict.fromkeys(named))}: {problem}" for problem, named in seats.items()]
 
 
-def _seat_problem(seat: str, spec: str) -> str | None:
+def spec_problem(spec: str, seat: str = "") -> str | None:
+    """Why a spec can't fill a seat, or any seat where none is named; None if it can."""
     if spec == model_spec.HOST:
         return None
     if redact(spec) != spec:
@@ -34,10 +35,10 @@ def _seat_problem(seat: str, spec: str) -> str | None:
         return f"{shown} contains a key, and a cast is written into journals. Try: set the key in the environment."
     real, known = entry(model_spec.unrehearsed(spec)), entry(spec)
     if real is not None and real.seats == (CLERK,):
-        if seat != CLERK:
+        if seat and seat != CLERK:
             return f"{short_repr(spec)} can only be the clerk: it looks up pages and does not speak."
         spec, known = model_spec.unrehearsed(spec), real
-    elif real is not None and real.seats and seat not in real.seats:
+    elif real is not None and real.seats and seat and seat not in real.seats:
         return f"{short_repr(spec)} can't fill this seat: a person argues or judges."
     if known is None or not known.module:
         from debate_orchestrator.providers import discovery  # late: most casts are spelt right
@@ -50,7 +51,7 @@ def _seat_problem(seat: str, spec: str) -> str | None:
 
 def _usable(seat: str) -> list[str]:
     """What can be written in that place of a cast."""
-    return [known.example for known in ENTRIES.values() if not known.seats or seat in known.seats]
+    return [known.example for known in ENTRIES.values() if not (known.seats and seat) or seat in known.seats]
 
 
 def missing(

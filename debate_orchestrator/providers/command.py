@@ -42,7 +42,7 @@ _ENVIRONMENT = re.compile(
     "|CLAUDE_CONFIG_DIR|CODEX_HOME|LLM_USER_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS"
 )
 """Environment variables that every program gets: to run, to find its own configuration, and to verify servers."""
-_HINT = "Try: if it needs an environment variable, such as a key or a proxy, name it: --command-env NAME."
+_HINT = "Try: if it needs an environment variable, such as a key or a proxy, name it under `command_env`."
 
 
 class Command:

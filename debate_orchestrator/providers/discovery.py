@@ -29,7 +29,7 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, entry
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.errors import BadSettings, NoModel
 
 _MAX_KEPT_MODELS = 1_000
 """Names of models that are kept of one server's list."""
@@ -38,19 +38,21 @@ _PROGRAMS = {"claude": "claude -p", "llm": "llm", "codex": "codex exec -", "gemi
 """Programs that read a prompt and print an answer, and the command that makes each do so."""
 _OTHER_SERVERS = "any server that speaks the Messages API; openai:MODEL@URL for Chat Completions"
 _SPEAKERS = (
-    "Set ANTHROPIC_API_KEY; or name the speakers with --a, --b and --judge (ollama:MODEL for a server of your own, "
-    "command:PROGRAM for any program); or use an agent host (`debate open`); or see how it goes with no model: "
-    "--rehearse, or `debate demo`. `debate models` lists what was found."
+    "`debate models` lists what was found. Try: set ANTHROPIC_API_KEY; or name the speakers with `cast` (ollama:MODEL "
+    "for a server of your own, command:PROGRAM for any program); or use an agent host (`debate open`); or see how it "
+    "goes with no model: `rehearse`, or `debate demo`."
 )
 _JUDGES = (
-    "Set ANTHROPIC_API_KEY; or name the judge with --judge: ollama:MODEL for a server of your own, command:PROGRAM "
-    "for any program, human for yourself, host for an agent host, rehearse for a stand-in. `debate models` lists what "
-    "was found."
+    "`debate models` lists what was found. Try: set ANTHROPIC_API_KEY; or name the judge with `cast.judge`: "
+    "ollama:MODEL for a server of your own, command:PROGRAM for any program, human for yourself, host for an agent "
+    "host, rehearse for a stand-in."
 )
 _MAX_LISTED_MODELS = 3
 """Models of one server of the user's own that are choices."""
 _Problem = tuple[int, str]
 """The HTTP status of a look-up that failed, or 0; and why."""
+_OPEN_FAMILIES = ("deepseek", "gemma", "glm", "llama", "mistral", "phi", "qwen")
+"""How names of models begin that a server of the user's own may have."""
 _WHOLE_SPECS = (model_spec.HUMAN, model_spec.HOST, model_spec.REHEARSE)
 """Specs that are a kind alone."""
 
@@ -112,10 +114,10 @@ def variable_to_set(spec: str) -> str:
 
 def judge() -> str:
     """The judge of a debate that is judged again, where none was named. Raises as `default`."""
-    return default(JUDGE, "Try: --judge with one of these models.", _JUDGES)
+    return default(JUDGE, "Try: one of these models with `cast.judge`.", _JUDGES)
 
 
-def default(seat: str, choose: str = "Try: --a, --b and --judge.", otherwise: str = _SPEAKERS) -> str:
+def default(seat: str, choose: str = "Try: name them in `cast`.", otherwise: str = _SPEAKERS) -> str:
     """The model for a seat for which none was named: an Opus-level judge and capable debaters, from the first provider
     with credentials that serves them. BadSettings, with what does work, where there is none."""
     if model := _default_if_found(seat):
@@ -124,8 +126,8 @@ def default(seat: str, choose: str = "Try: --a, --b and --judge.", otherwise: st
     ready = [found for found in (_server(known, NO_PERMISSIONS) for known in others) if found.ready]
     if ready:
         ways = " and ".join(f"{found.spec} ({', '.join(found.models[:3])})" for found in ready)
-        raise BadSettings(f"cast: no model is named, though there is {ways}. {choose}")
-    raise BadSettings(f"cast: no model is named, and no key or server was found. {otherwise}")
+        raise BadSettings(NoModel(f"cast: no model is named, though there is {ways}. {choose}"))
+    raise BadSettings(NoModel(f"cast: no model is named, and no key or server was found. {otherwise}"))
 
 
 def default_if_keyed(seat: str) -> str:
@@ -284,11 +286,25 @@ def corrected_spec(spec: str) -> str:
         return f"{kinds[0]}:{name}"
     if not name and (seats := difflib.get_close_matches(spec, _WHOLE_SPECS, 1, 0.75)):
         return seats[0]
-    for vendor, named_alike in {"anthropic": r"claude-.*", "openai": r"gpt-\w[\w.-]*"}.items():
-        if (near := _near(vendor, spec)) or re.fullmatch(named_alike, spec):
-            return f"{vendor}:{near or spec}"
-    family = [model for model in pricing.models("anthropic") if spec.lower() in model.split("-")]
-    return f"anthropic:{family[0]}" if family and spec.isalpha() else "`debate models` lists what is reachable"
+    if (near := _near("anthropic", spec)) or re.fullmatch(r"claude-.*", spec):
+        return f"anthropic:{near or spec}"
+    if gpt := re.fullmatch(r"gpt[- ]?(\w[\w.-]*)", spec, re.IGNORECASE):
+        return f"openai:gpt-{gpt[1].lower()}"
+    if model := _of_family(spec):
+        return f"anthropic:{model}"
+    if spec.lower().startswith(_OPEN_FAMILIES):
+        return f"ollama:{spec}"
+    return "PROVIDER:MODEL, as `debate models` lists them"
+
+
+def _of_family(spec: str) -> str:
+    """The known model of Anthropic that the words of a spec name, such as `sonnet4.6`: the one with its version, or
+    else a default; empty where there is none."""
+    words, version = set(re.findall(r"[a-z]+", spec.lower())), re.findall(r"\d+", spec)
+    family = [model for model in pricing.models("anthropic") if words and words <= {*model.split("-")}]
+    exact = [model for model in family if version and re.findall(r"\d+", model) == version]
+    usual = [model for model in (pricing.table().defaults.judge, pricing.table().defaults.debater) if model in family]
+    return next(iter([*exact, *usual, *family]), "")
 
 
 def misspelling_questions(cast: Mapping[str, tuple[str, ...]]) -> list[str]:

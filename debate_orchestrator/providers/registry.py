@@ -72,7 +72,7 @@ class ProviderEntry(NamedTuple):
     api: Api | None = None
 
 
-_SEATS_OF_PEOPLE = (*DEBATING_SEATS, RAPPORTEUR, model_spec.REHEARSE)
+_SEATS_OF_PEOPLE = (*DEBATING_SEATS, RAPPORTEUR)
 """A person argues or judges, and is neither moderator nor clerk."""
 
 
@@ -111,7 +111,7 @@ _ENTRIES = (
         seats=_SEATS_OF_PEOPLE, seconds=900),
     ProviderEntry(model_spec.REPLAY, "replay:JOURNAL", ".replay", "replays the replies of a journal", seconds=0),
     ProviderEntry(model_spec.REHEARSE, "rehearse", ".rehearse",
-        "a stand-in, no model: `debate run --rehearse`", seconds=0),
+        "a stand-in, which calls no model and costs nothing", seconds=0),
     ProviderEntry(model_spec.FETCH, "fetch", ".clerk", seats=(CLERK,), seconds=10),
     ProviderEntry(model_spec.OFFLINE, "offline", ".clerk", seats=(CLERK,), seconds=0),
 )  # fmt: skip

@@ -24,7 +24,7 @@ from debate_orchestrator.core.verdict import DECISIVE, score_gap
 from debate_orchestrator.core.votes import leader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import clerk
-from debate_orchestrator.providers.casting import cast_problems
+from debate_orchestrator.providers.casting import spec_problem
 from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import short_repr
@@ -77,8 +77,7 @@ def problem(spec: str) -> str | None:
         return None
     if model_spec.kind(named) == KIND:
         return f"{short_repr(named)} is a rehearsal already. Try: {KIND}:anthropic:MODEL."
-    problems = cast_problems({KIND: (named,)})
-    return problems[0].removeprefix(f"cast: {KIND}: ") if problems else None
+    return spec_problem(named)
 
 
 def provider(spec: str, current: CurrentState, permissions: Permissions) -> Rehearsal:

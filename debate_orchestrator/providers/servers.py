@@ -154,7 +154,7 @@ def unencrypted(server: ModelServer, url: str | None = None, *, insecure: bool) 
     names = server.keys[0]
     return (
         f"The key in {names} would be readable on its way over plain http to {without_user(url)}. "
-        "Try: an https address, or --insecure to permit it."
+        "Try: an https address, or `insecure` to permit it."
     )
 
 

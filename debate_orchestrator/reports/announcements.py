@@ -301,12 +301,18 @@ def _changed(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcemen
 def decided_line(debate: DebateState) -> str:
     """What was decided, in a line; of a debate that only stand-ins judged, that there is no winner. Empty where there
     is no verdict."""
-    verdict, ballots = tally.verdict(debate), tally.final_ballots(debate)
+    verdict = tally.verdict(debate)
     if verdict is None:
         return ""
-    if ballots and all(_is_filler(debate, voted.turn) for voted in ballots):
+    if only_stand_ins_judged(debate):
         return wording.NO_JUDGE
     return wording.outcome_line(verdict, debate.format)
+
+
+def only_stand_ins_judged(debate: DebateState) -> bool:
+    """Whether all final ballots are by stand-ins, so that nothing is decided; False where there is none."""
+    ballots = tally.final_ballots(debate)
+    return bool(ballots) and all(_is_filler(debate, voted.turn) for voted in ballots)
 
 
 def _decided(debate: DebateState) -> Iterator[Announcement]:

@@ -74,8 +74,9 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     runs = [
         ComparedRun(n, path, report, is_swapped(first, report)) for n, (path, report) in enumerate(reports, start=1)
     ]
-    claims = [claim for run in runs for claim in _claims(run)]
-    questions = [ComparedClaim(run=run.number, text=question) for run in runs for question in run.report.questions]
+    judged = [run for run in runs if not run.report.stand_ins_judged]
+    claims = [claim for run in judged for claim in _claims(run)]
+    questions = [ComparedClaim(run=run.number, text=question) for run in judged for question in run.report.questions]
     dissent, asked = _recurring(claims), _recurring(questions)
     return Comparison(
         topic=first.topic,
@@ -137,7 +138,9 @@ def _state(run: ComparedRun, known: Mapping[str, int]) -> Iterator[str]:
         )
         yield f"Run {run.number} is paused {got}, and compared as far as it got."
     if report.run.rehearsed:
-        yield f"Run {run.number} is rehearsed: stand-ins spoke in it."
+        part = " in part" if report.run.in_part else ""
+        unjudged = ". Only stand-ins judged it, so it has no winner, and its votes are left out"
+        yield f"Run {run.number} is rehearsed{part}: stand-ins spoke in it{unjudged * report.stand_ins_judged}."
     if report.recorded is not None:
         source = known.get(report.recorded.debated) or known.get(report.recorded.digest)
         where = (
@@ -168,16 +171,17 @@ def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
     for run in runs:
         verdict, won = run.report.verdict, run.decided()
         unjudged = "not judged" if not run.report.judges else "not decided"
+        unjudged = "only stand-ins judged" if run.report.stand_ins_judged else unjudged
         winner = unjudged if won is None else side_word(won)
         totals, rounds, gap, strength = ("", ""), "", "", ""
-        if verdict is not None:
+        if verdict is not None and won is not None:
             scored = {run.side(side): points for side, points in verdict.totals.items()} if run.report.scored else {}
             totals = tuple(decimals(scored[side]) if side in scored else "" for side in "ab")  # type: ignore[assignment]
             gap = percent(verdict.gap) if scored and verdict.gap is not None else ""
             strength = verdict.strength or ""
             by = {run.side(side): n for side, n in verdict.rounds_won.items()}
             rounds = ", ".join(f"{winner_word(side)} {by[side]}" for side in sorted(by)) if any(by.values()) else ""
-        votes = wording.tally({run.side(outcome): n for outcome, n in verdict.votes.items()}) if verdict else ""
+        votes = wording.tally({run.side(outcome): n for outcome, n in verdict.votes.items()}) if verdict and won else ""
         rows.append((str(run.number), winner, strength, *totals, gap, rounds, votes))
     return plain_table(("Run", "Winner", "Strength", "Total A", "Total B", "Gap", "Rounds won", "Votes"), rows)
 
@@ -274,27 +278,29 @@ class ComparedRun(NamedTuple):
         return BallotReading(winner=self.side(given.winner), scores=ordered, label=label, score=given.score)
 
     def result(self, n: int) -> BallotReading | None:
-        """The result of a round; None if it was not judged by itself."""
+        """The result of a round; None if it was not judged by itself, or by stand-ins alone."""
+        if self.report.stand_ins_judged:
+            return None
         found = next((judged for judged in self.report.rounds if judged.number == n), None)
         return self.reading(found.result, found.label) if found and found.result else None
 
     def votes(self) -> dict[str, dict[int, BallotReading]]:
-        """Judge's seat to place to its vote, of those that are not absent."""
+        """Judge's seat to place to its vote, of those that are not absent and no stand-in."""
         found: dict[str, dict[int, BallotReading]] = {}
         places: list[tuple[int, Vote]] = [
             (judged.number, vote) for judged in self.report.rounds for vote in judged.votes
         ]
         places += [(FINAL, vote) for vote in self.report.judging.panel]
         for place, vote in places:
-            if not vote.absent:
+            if not (vote.absent or model_spec.is_stand_in(self.who(vote.judge))):
                 own = found.setdefault(vote.judge, {})
                 own[place] = self.reading(vote, vote.label)
         return found
 
     def decided(self, *, labelled: bool = True) -> str | None:
-        """Its winner, or label, where labels are wanted; None if nothing was decided."""
+        """Its winner, or label, where labels are wanted; None if nothing was decided, or by stand-ins alone."""
         verdict = self.report.verdict
-        if verdict is None:
+        if verdict is None or self.report.stand_ins_judged:
             return None
         if labelled and self.report.judging.labelled:
             return verdict.label or NO_DECISION

@@ -155,6 +155,11 @@ class ReportModel(Part):
         return tuple(note.text for note in self.notes)
 
     @property
+    def stand_ins_judged(self) -> bool:
+        """Whether stand-ins have all seats of judges, so that nothing is decided."""
+        return bool(self.judges) and all(map(model_spec.is_stand_in, self.judges))
+
+    @property
     def scored(self) -> bool:
         """Whether any ballot that gives points counts, so that there are totals."""
         return any(round_report.scores for round_report in self.rounds) or any(
@@ -478,13 +483,12 @@ def summary_line(report: ReportModel, path: str | None) -> str:
     sentences += [note.text for note in report.notes if note.kind == UNWRITTEN]
     if not report.bare and report.verdict is None:
         return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])
-    stand_ins_judged = bool(report.judges) and all(map(model_spec.is_stand_in, report.judges))
     if report.verdict is not None:
-        sentences.append(wording.NO_JUDGE if stand_ins_judged else f"{report.verdict.decided}.")
+        sentences.append(wording.NO_JUDGE if report.stand_ins_judged else f"{report.verdict.decided}.")
     if report.rounds_asked:
         completed = report.rounds_completed
         sentences.append(f"{completed} round{'s' if completed != 1 else ''} completed.")
-    if "unresolved_questions" in report.judging.final_fields and not stand_ins_judged:
+    if "unresolved_questions" in report.judging.final_fields and not report.stand_ins_judged:
         question = sanitize.one_line(report.questions[0]) if report.questions else "none"
         sentences.append(f"Key unresolved question: {question}")
     return " ".join(sentences)

@@ -140,7 +140,7 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
         if checked := citations.summary(debate):
             yield _info("sources", checked)
     elif debate.judges and arguing_sides(debate) and not (debate.format.quotes and debate.opened.context):
-        yield _info("sources", "Sources are cited by the debaters and were not checked.")
+        yield _info("sources", "No source that the debaters cite was looked up: this format has no seat for that.")
     lacked: dict[str, dict[str, None]] = {}
     for turn in schedule.settled(debate):
         lacked.setdefault(turn.seat, {}).update(dict.fromkeys(debate.reply(turn).lacked))

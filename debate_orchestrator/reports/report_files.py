@@ -227,7 +227,7 @@ def checked_path(path: str) -> str:
     except (OSError, ValueError):
         return path  # nothing, or what `write` keeps or refuses
     if there and not there.startswith(form.begins):
-        raise BadFile(f"{short_repr(path)} is not a report and is not overwritten.", hint="--to FILE")
+        raise BadFile(f"{short_repr(path)} is not a report and is not overwritten.", hint="name another file")
     return path
 
 

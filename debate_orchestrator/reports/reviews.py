@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from fractions import Fraction
@@ -148,10 +148,13 @@ class ReviewForm:
         whole = self.shape
         return {name: whole[name].model_copy(update={"optional": False}) for name in names if name in whole}
 
-    def problems(self, value: Mapping[str, Any], where: str = "") -> list[str]:
-        """Every problem of a value as a ballot on this debate; empty if it has none."""
-        given = {"before": None, "after": None, **_plain(value)}
-        found = schema.check(self.shape, given, self.shape_context, where)
+    def problems(self, value: Mapping[str, Any], where: str = "", only: Collection[str] = ()) -> list[str]:
+        """Every problem of a value as a ballot on this debate, or of its fields in `only`; empty if it has none."""
+        shape, given = self.shape, {"before": None, "after": None, **_plain(value)}
+        if only:
+            shape = {name: field for name, field in shape.items() if name in only}
+            given = {name: item for name, item in given.items() if name in only}
+        found = schema.check(shape, given, self.shape_context, where)
         name, day = given.get("reviewer"), given.get("date")
         if isinstance(name, str) and not _is_name(name):
             text = f"{short_repr(name)} is not a name on one line of at most {MAX_NAME_LENGTH} characters."

@@ -191,13 +191,15 @@ class FieldText:
         return FieldPart("line", label, self._inline(field, value))
 
     def row(self, shape: Shape, record: Mapping[str, Any]) -> Phrase:
-        """A record in one line: whom it is about, then the rest."""
+        """A record in one line: whom it is about, then the rest; `HEADING: TEXT` where it is two texts."""
         given = [(field, record.get(name)) for name, field in shape.items() if record.get(name) not in (None, [])]
         leads = [field.kind == "turn" or (field.kind == "choice" and not field.of) for field, _ in given]
         about = [self._inline(*pair) for pair, lead in zip(given, leads, strict=True) if lead]
         rest = [pair for pair, lead in zip(given, leads, strict=True) if not lead]
         words = [self._inline(*pair) if n == len(rest) else self._plain(*pair) for n, pair in enumerate(rest, start=1)]
-        return joined(": ", [part for part in (joined(", ", about), joined("; ", words)) if part])
+        # Of two texts the first is a heading, or the case that the second is about.
+        pair = [field.kind for field, _ in rest] == ["text", "text"]
+        return joined(": ", [part for part in (joined(", ", about), joined(": " if pair else "; ", words)) if part])
 
     def _plain(self, field: Field, value: Any) -> Phrase:
         """A value that others follow on its line: markup left open in it must not reach into them."""

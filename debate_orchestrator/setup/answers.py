@@ -28,6 +28,7 @@ from debate_orchestrator.core.settings import (
 )
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import BadSettings, short_repr, suggest, with_hint
+from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN, is_rehearsal, is_stand_in, specs_of
 
 KEYS = (*Settings.model_fields, "setup")
@@ -65,15 +66,14 @@ SETTING_TEXTS = {
         "the sentence to debate", "Should this service move from REST to gRPC for internal calls?", "TEXT"
     ),
     "positions": SettingText(
-        "what each side argues: change it with the topic; auto has it derived from it",
-        "\n  a: The service should move from REST to gRPC for internal calls."
-        "\n  b: The service should keep REST for internal calls.",
+        'what each side argues, as {a: "...", b: "..."}; auto has it derived from the topic',
+        "auto",
         "TEXT",
         {"a": "what side A argues", "b": "what side B argues"},
         "--position-{}",
     ),
     "insist": SettingText("allow 7 or 8 rounds", "# true"),
-    "rounds": SettingText("1 to 6, 3 by default; 7 and 8 need --insist (insist: true)", "3", "N"),
+    "rounds": SettingText("1 to 6, 3 by default; 7 and 8 need `insist`", "3", "N"),
     "strictness": SettingText("lenient or strict; strict by default", "strict", "MODE"),
     "output": SettingText(
         "a .md file, or a folder, created if needed; debate-report.md by default", "debate-report.md", "PATH"
@@ -148,7 +148,7 @@ def settings_from(
     problems = [_unknown_key(key, where(str(key))) for key in given if key not in KEYS]
     values = {key: value for key, value in given.items() if key in Settings.model_fields}
     if "topic" not in values:
-        problems.append(with_hint("topic: no topic is given.", "--topic, or `topic: ...` in the answers file"))
+        problems.append(with_hint("topic: no topic is given.", "give `topic`"))
     for name, declared in DECLARED.items():
         if declared.format_default is not None:
             values.setdefault(name, declared.format_default(format))
@@ -195,8 +195,7 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
     given = values.get(name)
     if name == "positions" and isinstance(given, dict) and given.keys() < set(format.sides):
         lacking = [side for side in format.sides if side not in given]
-        flags = " and ".join(f"--position-{side}" for side in lacking)
-        return f"{flags}, or positions.{lacking[0]} in the answers file"
+        return f"give {and_joined([f'`positions.{side}`' for side in lacking])} too"
     if name == "cast" and isinstance(given, dict) and JUDGE in given and JUDGE not in format.seated:
         return "`debate judge` to judge a debate that is over"
     return ""
@@ -269,7 +268,7 @@ def rapporteur_note(settings: Settings, format: Format) -> str:
     if is_rehearsal(settings.cast):
         return ""
     missing = "decision brief: it" if settings.issues else "list of issues and no decision brief: they"
-    return f"There is no {missing} would come from a stand-in. `--rapporteur` names a model, or `human`, instead."
+    return f"There is no {missing} would come from a stand-in. A model or `human` as rapporteur would bring it."
 
 
 def host_problem(cast: Mapping[str, Any]) -> str:
@@ -359,7 +358,7 @@ def sample() -> str:
 
 def _sample_lines(name: str, shown: SettingText) -> str:
     mark, value = ("# ", shown.sample[2:]) if shown.sample.startswith("# ") else ("", shown.sample)
-    line = f"{mark}{name}:{'' if value.startswith(chr(10)) else ' '}{value}"
+    line = f"{mark}{name}: {value}"
     if len(line) < _SAMPLE_COLUMN:
         return f"{line.ljust(_SAMPLE_COLUMN)}# {shown.help}\n"
     return f"# {name}: {shown.help}\n{line}\n"

@@ -402,10 +402,11 @@ class Casting:
         """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""
         if not typed:
             raise BadSettings(self._words.said["needed"])
-        named, permissions = {seat: (typed,)}, self._session.found().permissions
-        problems = casting.cast_problems(named) or casting.missing(named, permissions, may_sign_in=True)
-        if problems:
-            raise BadSettings([problem.removeprefix("cast: ") for problem in problems])
+        if problem := casting.spec_problem(typed, seat):
+            raise BadSettings(problem)
+        permissions = self._session.found().permissions
+        if problems := casting.missing({seat: (typed,)}, permissions, may_sign_in=True):
+            raise BadSettings(problems)
         kind = model_spec.kind(typed)
         ways = [way for way in self._session.found().ways if model_spec.kind(way.spec) == kind]
         if "@" not in typed and ways and not any(way.ready for way in ways):

@@ -167,7 +167,7 @@ def _need_libraries() -> None:
 def _as_numbers(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> _Votes | None:
     import numpy as np
 
-    of = {debate.id: debate for debate in debates if debate.complete and None not in (debate.pro, debate.con)}
+    of = {debate.id: debate for debate in debates if debate.votes_count}
     used = [(of[vote.debate], vote) for vote in votes if vote.debate in of and vote.winner is not None]
     models = sorted({str(name) for debate, _ in used for name in (debate.pro, debate.con)})
     if len(models) < 2:

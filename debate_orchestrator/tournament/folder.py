@@ -132,12 +132,10 @@ def create(folder: str, spec: Spec) -> Tournament:
         rehearsed, rehearses = (model_spec.is_rehearsal(version.everyone) for version in (original(before), spec))
         if rehearsed != rehearses:
             held, wanted = ("a rehearsal", "real debates") if rehearsed else ("real debates", "a rehearsal")
-            raise BadSettings(
-                f"{name_of(folder)} holds {held}, and these are {wanted}.", hint="name another folder with --to"
-            )
+            raise BadSettings(f"{name_of(folder)} holds {held}, and these are {wanted}.", hint="name another folder")
         if changes := list(_differences(before, spec)):
             hint = (
-                "name another folder with --to, or undo the change; `debate tournament add` adds a model, and "
+                "name another folder, or undo the change; `debate tournament add` adds a model, and "
                 "`debate tournament resume` goes on without the file"
             )
             where = name_of(os.path.join(folder, SPEC))
@@ -156,7 +154,7 @@ def default_folder(spec: Spec) -> str:
     folder = f"{spec.tag}{'-rehearsed' if model_spec.is_rehearsal(spec.everyone) else ''}"
     if is_link(folder):
         problem = f"The folder would be {folder}, as the tag says, and that is a symbolic link."
-        raise BadFile(problem, hint="name a folder with --to")
+        raise BadFile(problem, hint="name another folder")
     return folder
 
 
@@ -170,7 +168,7 @@ def must_be_new(folder: str) -> None:
         raise BadFile(f"Can't use the folder {name_of(folder)} ({error_text(error)}).", hint="name another") from None
     if held:
         problem = f"{name_of(folder)} holds no tournament, but other files such as {name_of(held[0])}."
-        raise BadFile(problem, hint="name a new or an empty folder with --to")
+        raise BadFile(problem, hint="name a new or an empty folder")
 
 
 def must_hold_no_link(folder: str) -> None:

@@ -166,7 +166,7 @@ def read_debates(text: str, where: str, columns: ColumnMap | None) -> Rows:
     """The rows in a text of CSV or JSON lines; without a map, JSON lines as DebateBench writes them."""
     is_json = text.lstrip().startswith("{")
     if columns is None and not is_json:
-        raise BadFile(f"{where} needs a map of its columns.", hint="--map MAP.yaml")
+        raise BadFile(f"{where} needs a map of its columns.", hint="a YAML file that says which column is what")
     found = _Collector(has_time=columns is None or columns.created is not None)
     if columns is None:
         rows_read = _debatebench(_json_lines(text, where), where)
@@ -248,7 +248,7 @@ def _debatebench(lines: Iterable[tuple[int, Any]], where: str) -> Iterator[Judge
         transcript, panel = record.get("transcript"), record.get("judges")
         if not isinstance(transcript, dict) or not isinstance(panel, list):
             problem = f"{where}:{number}: no `transcript` and `judges`, as each line of DebateBench's debates has."
-            raise BadFile(problem, hint="--map MAP.yaml for another layout")
+            raise BadFile(problem, hint="a map of the columns, for another layout")
         given = transcript.get("turns")
         turns = [turn for turn in given if isinstance(turn, dict)] if isinstance(given, list) else []
         values = {

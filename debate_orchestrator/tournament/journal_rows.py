@@ -185,9 +185,10 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _name(spec: str, names: Mapping[str, str]) -> str:
-    """The model behind a spec: of a stand-in, the model that it stands for."""
+    """The model behind a spec; of a stand-in, that it is one and for which model."""
     real = model_spec.public_name(model_spec.unrehearsed(spec))
-    return names.get(spec, names.get(real, real))
+    name = names.get(spec, names.get(real, real))
+    return f"stand-in for {name}" if model_spec.is_stand_in(spec) else name
 
 
 def _debate_row(folder: str, debate: _Debate, line: Mapping[str, Any], names: Mapping[str, str]) -> DebateRow:
@@ -212,9 +213,11 @@ def _debate_row(folder: str, debate: _Debate, line: Mapping[str, Any], names: Ma
 
 
 def _model(scheduled: object, cast: Sequence[str], names: Mapping[str, str]) -> str | None:
-    if isinstance(scheduled, str) and scheduled:
-        return _name(scheduled, names)
-    return _name(cast[0], names) if cast else None
+    spec = scheduled if isinstance(scheduled, str) and scheduled else next(iter(cast), None)
+    if spec is None:
+        return None
+    # A schedule names models where stand-ins take their seats.
+    return _name(model_spec.stand_in(spec) if any(map(model_spec.is_stand_in, cast)) else spec, names)
 
 
 def _work(debate: _Debate) -> dict[Any, Work]:

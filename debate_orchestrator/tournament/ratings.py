@@ -59,8 +59,11 @@ def elo(debates: Iterable[DebateRow]) -> tuple[EloRow, ...]:
 
 @collection_paused()
 def rate(rows: Rows, seed: int = 0) -> Ratings:
-    """Both ratings. Raises BadFile if no debate can be rated, BadSettings if the extra `tournament` is missing."""
+    """Both ratings; none where stand-ins spoke in all debates. Raises BadFile if no debate can be rated otherwise,
+    BadSettings if the extra `tournament` is missing."""
     rated = elo(rows.debates)
+    if not rated and rows.debates and all(debate.rehearsed for debate in rows.debates):
+        return Ratings((), None, tuple(rows.all_notes()))
     if not rated:
         notes = rows.all_notes()
         raise BadFile([*notes, "No debate here can be rated."], hint="finish some debates between two models")

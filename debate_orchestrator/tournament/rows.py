@@ -80,8 +80,13 @@ class DebateRow(FrozenModel):
 
     @property
     def rated(self) -> bool:
-        """Whether a rating may count it: complete and decided, between two different models that are known."""
-        return self.complete and None not in (self.winner, self.pro, self.con) and self.pro != self.con
+        """Whether Elo may count it: complete and decided, between two different models that are known."""
+        return self.votes_count and self.winner is not None and self.pro != self.con
+
+    @property
+    def votes_count(self) -> bool:
+        """Whether its votes say anything of models: it is complete, both models are known, and no stand-in spoke."""
+        return self.complete and not self.rehearsed and None not in (self.pro, self.con)
 
 
 class BallotRow(FrozenModel):
@@ -188,8 +193,8 @@ def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
     )
     if counts["rehearsed"]:
         yield (
-            f"{_debates(counts['rehearsed'])} rehearsed: stand-ins spoke in place of models, and the figures say "
-            "nothing about any model."
+            f"{_debates(counts['rehearsed'])} rehearsed and {_is(counts['rehearsed'])} left out of every rating: "
+            "stand-ins spoke in place of models, and what they said is filler."
         )
     if unfinished := sum(not debate.complete for debate in debates):
         yield f"{_debates(unfinished)} not finished and {_is(unfinished)} left out of every rating and win rate."

@@ -206,7 +206,8 @@ def _problems_of(model: Mapping[str, str]) -> list[str]:
         problems.append(f"{short_repr(name)} {_NO_NAME}.")
     if model_spec.kind(spec) in (model_spec.HOST, model_spec.HUMAN, model_spec.FETCH, model_spec.OFFLINE):
         return [*problems, f"{short_repr(spec)} can't take part, since a tournament calls its models."]
-    return problems + [problem.removeprefix("cast: a: ") for problem in casting.cast_problems({"a": (spec,)})]
+    problem = casting.spec_problem(spec, "a")
+    return [*problems, problem] if problem else problems
 
 
 def _model_problems(data: Mapping[str, Any]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 Tell = Callable[[str], None]
 """Receives a sentence for the user."""
@@ -12,6 +12,11 @@ Tell = Callable[[str], None]
 
 def ignore(*arguments: object) -> None:
     """Does nothing."""
+
+
+def and_joined(names: Sequence[str]) -> str:
+    """Names in a sentence: `a, b and judge`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def command(verb: str, path: str | os.PathLike[str]) -> str:

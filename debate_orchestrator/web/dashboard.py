@@ -22,6 +22,7 @@ from debate_orchestrator.engine import format_check, rejudge, start
 from debate_orchestrator.engine.api import find_risks, open_debate
 from debate_orchestrator.engine.debate import create_debate
 from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.floor import audience_question
 from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.providers.discovery import FoundModels
@@ -30,7 +31,7 @@ from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.setup import risks as risks_module
-from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, settings_from, types_of
+from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, rapporteur_note, settings_from, types_of
 from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -40,7 +41,7 @@ from debate_orchestrator.web import blocks, folder, reviewing
 from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
-from debate_orchestrator.web.runs import Runs, must_be_among, question, written_here
+from debate_orchestrator.web.runs import Runs, must_be_among, written_here
 
 _MAX_COMPARED = 20
 """Debates side by side on one page."""
@@ -129,6 +130,7 @@ class Dashboard:
             who=who,
             derives=prepared.derives,
             rehearsal=prepared.rehearsal,
+            left_out=rapporteur_note(prepared.settings, format),
             expected=expected,
             report=prepared.files.report,
             risks=[line.strip().removeprefix("- ") for line in lines],
@@ -251,7 +253,7 @@ class Dashboard:
                 self._runs.start(path, lambda _, found: must_be_among(risks, found))
             case "question":
                 text, to = sent.get("question", "").strip(), sent.get("to", "")
-                self._runs.record(path, lambda debate: question(debate, text, to))
+                self._runs.record(path, lambda debate: audience_question(debate, text, (to,) if to else ()))
             case "close":
                 self._runs.record(path, schedule.early_end)
             case "judge":

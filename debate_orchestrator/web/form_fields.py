@@ -52,7 +52,7 @@ def questions(
     for step in fields.steps(shape, shape_context, fields.completed(shape, shape_context, {**in_lines, **computed})):
         if step.field_path in computed:
             continue
-        label, about = worded(step) if worded is not None else (step_label(step, shape_context, format), step.about)
+        label, about = worded(step) if worded is not None else _worded(step, shape_context, format)
         field = ReplyField(
             name=_PREFIX + "/".join(step.field_path),
             label=label,
@@ -66,6 +66,14 @@ def questions(
         )
         found += _of_each_issue(field, step, shape_context, typed) if step.field.per_issue else [field]
     return found
+
+
+def _worded(step: fields.FormQuestion, shape_context: ShapeContext, format: Format) -> tuple[str, str]:
+    """The label of a field and what it is about: what is asked for, before the name that problems have for it."""
+    name = step_label(step, shape_context, format)
+    if not step.about or step.field.kind == "scores" or step.field.per_issue:
+        return name, step.about
+    return f"{step.about[0].upper()}{step.about[1:]} ({name})", ""
 
 
 def _of_each_issue(

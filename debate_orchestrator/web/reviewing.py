@@ -94,7 +94,7 @@ class Reviews:
         name, seen, before = one_line(sent.get("reviewer", "")), sent.get("seen", ""), sent.get("before", "")
         ballot: dict[str, Any] = reviews.empty(case.digest, name, date.today().isoformat())
         ballot |= {"seen": seen == "yes", "before": before or None}
-        problems = [problem for problem in case.form.problems(ballot) if problem.startswith(("reviewer:", "before:"))]
+        problems = case.form.problems(ballot, only=("reviewer", "before"))
         problems += [] if seen in ("yes", "no") else ["Say whether you have seen the verdict."]
         problems += [] if before else ["Say which position you hold before you read."]
         if not problems:

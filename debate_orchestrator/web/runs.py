@@ -13,10 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import ValidationError
-
-from debate_orchestrator.core import rapporteur, schedule
-from debate_orchestrator.core.events import MAX_QUESTION_LENGTH, Event, QuestionAsked
+from debate_orchestrator.core import rapporteur
+from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import MIRRORED, Turn
 from debate_orchestrator.core.private_text import PrivateFilter
@@ -45,9 +43,7 @@ from debate_orchestrator.util.errors import (
     BadSettings,
     DebateError,
     JournalWriteError,
-    OutOfTurn,
     Paused,
-    short_repr,
 )
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.redact import redact
@@ -395,19 +391,6 @@ class Runs:
         for run in running:
             run.task.cancel()
         await asyncio.gather(*(run.task for run in running), return_exceptions=True)
-
-
-def question(debate: DebateState, text: str, to: str) -> Event:
-    """A question from the floor to a seat, or to all with turns left. Raises BadSettings for one that can't be put."""
-    hearers = schedule.hearers(debate)
-    if not hearers:
-        raise OutOfTurn("question: no seat has a turn left in which it would hear a question.")
-    if to and to not in hearers:
-        raise BadSettings(f"question: {short_repr(to)} has no turn left in which it would hear a question.")
-    try:
-        return QuestionAsked(question=text, to=(to,) if to else hearers)
-    except ValidationError:
-        raise BadSettings(f"question: it must have 1 to {MAX_QUESTION_LENGTH:,} characters.") from None
 
 
 def remember(journals: Iterable[str]) -> None:

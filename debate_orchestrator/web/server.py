@@ -162,7 +162,7 @@ def _bound(family: socket.AddressFamily, address: str, port: int) -> socket.sock
         listening.listen(512)  # before the address is printed: a browser that is quick waits in the queue
     except (OSError, OverflowError):
         listening.close()
-        hint = "another --port, or 0 for any that is free"
+        hint = "another port, or 0 for any that is free"
         raise BadSettings(f"port: {port} can't be used at {address}.", hint=hint) from None
     return listening
 

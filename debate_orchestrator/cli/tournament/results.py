@@ -69,6 +69,9 @@ def rate(arguments: argparse.Namespace) -> int:
 
 
 def _table(rated: Ratings, min_games: int) -> Iterator[str]:
+    if not rated.elo:
+        yield "No model is ranked: stand-ins spoke in every debate."
+        return
     games = {row.model: row.games for row in rated.elo}
     shown = [row for row in rated.elo if row.games >= min_games]
     rows: list[tuple[str, ...]] = [("Elo", "games", "won", "lost", "tied", "model")]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from debate_orchestrator.tournament.folder import Tournament
     from debate_orchestrator.tournament.plan import ScheduledDebate
     from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun
+    from debate_orchestrator.tournament.spec import Spec
 
 _FETCH = 10.0
 """Seconds for fetching the rest when a run by workers is interrupted."""
@@ -66,7 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     options = Options.of(arguments)
     spec = specs.read_spec(arguments)
-    tournament = folder.create(arguments.to or folder.default_folder(spec), spec)
+    where = arguments.to or folder.default_folder(spec)
+    if not os.path.lexists(os.path.join(where, folder.SPEC)):
+        _must_be_callable(spec, options)  # before anything is written
+    tournament = folder.create(where, spec)
     if tournament.spec.added or specs.has_begun(tournament):  # what the file does not name
         specs.agree_to_folder(tournament, trusted=arguments.trust)
     specs.remember_folder(tournament)
@@ -142,8 +146,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
         return _run_by_workers(TournamentRun(tournament), options, options.cluster)
     from debate_orchestrator.tournament.folder import changed_prompts
 
-    if missing := casting.missing(tournament.spec.everyone, options.permissions):
-        raise BadSettings(missing)
+    _must_be_callable(tournament.spec, options)
     if (changed := changed_prompts(tournament.spec)) and not options.quiet:
         remark(f"Note: these prompts are not those with which the tournament began: {', '.join(changed[:5])}.")
     progress = Progress()
@@ -172,6 +175,12 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
     interrupted = asyncio.run(_run(run, progress, unsaved, options))
     resume = command("tournament resume", tournament.folder) + (" --batch" if options.batch else "")
     return _end(run, progress.numbers(run), options, resume, interrupted=interrupted)
+
+
+def _must_be_callable(spec: Spec, options: Options) -> None:
+    """BadSettings where a key or a library is missing in this process, which calls the models unless workers do."""
+    if options.cluster is None and (missing := casting.missing(spec.everyone, options.permissions)):
+        raise BadSettings(missing)
 
 
 def _batches(tournament: Tournament, options: Options) -> Batches | None:

@@ -264,7 +264,7 @@ class Exchange:
         if others:
             folder, where = name_of(self.tournament.folder), self.database.where
             problem = f"{folder} has other journals than {where}, of {len(others):,} debates such as {others[0]}."
-            hint = "name a new folder with --to, into which they are fetched; another run of the spec needs another tag"
+            hint = "name a new folder, into which they are fetched; another run of the spec needs another tag"
             raise BadFile(problem, hint=hint)
         await self.register(retry_failed=retry_failed)
         for debate in usable:
