@@ -18,7 +18,7 @@ from contests import OPUS, SONNET, row, spec, tournament, write_rows
 from corpus import for_each
 from counting import calls
 
-from debate_orchestrator.tournament import bradley_terry, folder, plan, rows, spec_file
+from debate_orchestrator.tournament import bradley_terry, folder, plan, ratings, rows, spec_file
 from debate_orchestrator.tournament.bradley_terry import fit
 from debate_orchestrator.tournament.ratings import Ratings
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
@@ -223,6 +223,7 @@ def test_intervals_take_so_much_work(monkeypatch: pytest.MonkeyPatch, many: int,
         monkeypatch.setattr(bradley_terry, "_MAX_WORK", allowed)
         found = fit(debates, ballots)
         assert found is not None and found.draws == 0 and found.strengths[0].low is None
+        assert any(note.startswith("There are no intervals: with so many votes") for note in ratings._fit_notes(found))
         return evaluated
 
     assert bradley_terry._MAX_WORK <= 4e7

@@ -70,6 +70,18 @@ def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
     )
 
 
+@pytest.mark.parametrize("address", ["/", "/new", "/tournaments", "/search?q=x", "/nowhere", "/debates/none"])
+def test_every_page_knows_its_server(visitor: Visitor, address: str) -> None:
+    """Each page of the dashboard has a form, and holds a value by which the server shows that it is the same."""
+    page = visitor.get(address).text
+    found = re.search(r'<body data-proof="([^"]+)" data-prover="([^"]+)"', page)
+
+    assert "<form" in page and found is not None
+    assert found[2] == f"{visitor.dashboard}/proof" and visitor.get("/proof").text == found[1]
+    assert page.count(found[1]) == 1
+    assert visitor.client.get("/dashboard/wrong/proof").status_code == 401
+
+
 def test_positions_are_worked_out_without_a_model(visitor: Visitor) -> None:
     """A topic of any form that can be affirmed or denied needs no positions, with stand-ins and with people."""
     sent = {**SETUP, "topic": "Remote work", "issues": "no", "brief": "no", "action": "cost"}

@@ -72,6 +72,17 @@ def test_a_ballot_from_the_link_to_the_report(reviewer: Visitor, link: str) -> N
     assert report is not None and "ada" in reviewer.text(html.unescape(report[1]))
 
 
+def test_a_review_knows_its_server(reviewer: Visitor, link: str) -> None:
+    """Each page of a review holds a value by which the server shows that it is the same; it has no other way out."""
+    for address in (link, begun(reviewer, link)):
+        page = reviewer.get(address).text
+        proof, prover = (re.search(rf'<body[^>]* data-{name}="([^"]+)"', page)[1] for name in ("proof", "prover"))
+        assert prover == f"{link}/proof" and reviewer.get(prover).text == proof
+    token = link.rpartition("/")[2]
+    for wrong in ("dashboard", "0" * len(token)):
+        assert reviewer.get(f"{link.removesuffix(token)}{wrong}/proof").status_code == 404
+
+
 def test_nothing_of_the_verdict_is_shown_before(reviewer: Visitor, link: str) -> None:
     """Before the vote only topic and positions are shown; before the ballot is filed no ballot, winner or report."""
     debate = fold(read_journal(JOURNAL).events)

@@ -88,6 +88,19 @@ def test_two_people_argue_from_two_browsers(visitor: Visitor, stranger: Visitor)
     assert stranger.get(f"{links['Researcher A']}/report").status_code == 200
 
 
+def test_a_seat_knows_its_server(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """The page of a seat holds a value by which the server shows that it is the same, to those with the link alone."""
+    _, links = begun(visitor, **{"cast.a": "human"})
+    (link,) = links.values()
+    found = re.search(r'<body data-proof="([^"]+)" data-prover="([^"]+)"', stranger.get(link).text)
+
+    assert found is not None and found[2] == f"{link}/proof"
+    assert stranger.get(f"{link}/proof").text == found[1]
+    token = link.rpartition("/")[2]
+    for wrong in ("dashboard", "0" * len(token)):
+        assert stranger.get(f"{link.removesuffix(token)}{wrong}/proof").status_code == 404
+
+
 def test_a_seat_hears_nothing_early(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
     """While a person writes, what the other side says at the same time is shown neither to them nor at the dashboard:
     not on the page of the debate, in its report, beside another debate or by the search."""

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import can_end_early
@@ -38,7 +38,7 @@ from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, reviewing
-from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_this_machine
+from debate_orchestrator.web.guard import DASHBOARD, DASHBOARD_PROOF, LinkedDebate, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
 from debate_orchestrator.web.runs import Runs, must_be_among, written_here
@@ -60,7 +60,12 @@ class Dashboard:
         self._looked = 0.0
 
     def _page(self, template: str, code: int = 200, **values: Any) -> Response:
-        return html_response(template, code, dashboard=self._address, form_token=self._tokens.form, **values)
+        tokens = {"form_token": self._tokens.form, "proof": self._tokens.proof(DASHBOARD_PROOF)}
+        return html_response(template, code, dashboard=self._address, **tokens, **values)
+
+    async def proof(self, request: Request) -> Response:
+        """The value that the pages of the dashboard hold."""
+        return PlainTextResponse(self._tokens.proof(DASHBOARD_PROOF))
 
     def _address_of(self, journal: str) -> str:
         """The address of the page of a debate."""
@@ -194,7 +199,6 @@ class Dashboard:
         return self._page(
             "debate.html.j2",
             name=name,
-            proof=self._tokens.proof("dashboard"),
             local=of_this_machine(request.headers["host"]),
             setup=state.opened.settings,
             sides={side: format.name_of(side) for side in format.sides},
@@ -224,7 +228,7 @@ class Dashboard:
     async def stream(self, request: Request) -> Any:
         """What happens in a debate, as it happens."""
         run = self._runs.running(folder.journal_of(request.path_params["name"]))
-        proof = self._tokens.proof("dashboard")
+        proof = self._tokens.proof(DASHBOARD_PROOF)
         if run is None:
             return EventStream(None, lambda: [message("over", {})], proof=proof)
         return EventStream(run.audience, run.messages_so_far, proof=proof)

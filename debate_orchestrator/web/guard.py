@@ -195,6 +195,10 @@ async def _refuse(send: Send, refusal: Refused) -> None:
 _BYTES = 32
 
 
+DASHBOARD_PROOF = "dashboard"
+"""What the pages of the dashboard are called where their proof is worked out."""
+
+
 class LinkedDebate(NamedTuple):
     """What the links of a debate are worked out from. A copy of its journal has another name, and so other links."""
 
@@ -231,8 +235,9 @@ class Tokens:
         return _digest(self._secret, f"reviewer {debate.first_hash} {debate.name}/{stem}")
 
     def proof(self, page: str) -> str:
-        """What the page of a seat, or `dashboard`, holds since it was loaded, and what this server repeats when that
-        page asks again. The page never sends it, so a program that takes the address later does not know it."""
+        """What the page of a seat or a review, by its token, or those of the dashboard hold since they were loaded, and
+        what this server repeats when they ask again. They never send it, so a program that takes the address later does
+        not know it."""
         return _digest(self._links, f"proof {page}")
 
     def tournament(self, name: str) -> str:

@@ -96,6 +96,13 @@ def html_response(template: str, code: int = 200, **values: Any) -> HTMLResponse
     return HTMLResponse(render(template, **values), code)
 
 
+def of_dashboard(request: Request) -> dict[str, Any]:
+    """What every page of the dashboard holds: the address of all of them, and the proof of this server. Empty texts for
+    other pages."""
+    address = dashboard_of(request.url.path)
+    return {"dashboard": address, "proof": request.app.state.proof if address else ""}
+
+
 def go_to(address: str) -> RedirectResponse:
     """What follows a form that was taken."""
     return RedirectResponse(address, 303)
@@ -174,5 +181,4 @@ async def failed(request: Request, error: DebateError | HTTPException) -> Respon
         status, title, problems = 404, "Not found", ["There is no such page."]
     else:
         status, problems = error.status_code, [error.detail]
-    dashboard = dashboard_of(request.url.path)
-    return html_response("error.html.j2", status, dashboard=dashboard, title=title, problems=problems)
+    return html_response("error.html.j2", status, **of_dashboard(request), title=title, problems=problems)

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from debate_orchestrator.core import transcript
 from debate_orchestrator.prompting import fields
@@ -173,12 +173,18 @@ class Reviews:
             here=here,
             own_query=own_query(self._tokens, _linked(request, case), name) if name else "",
             form_token=request.path_params["token"],
+            proof=self._tokens.proof(request.path_params["token"]),
             texts=reviews.review_texts(),
             topic=settings.topic,
             positions=[(side, format.name_of(side), settings.positions[side]) for side in case.form.sides],
             draft=f"review {case.digest[:16]} {name}",
             **{"sent": {}, "problems": [], **values},
         )
+
+    async def proof(self, request: Request) -> Response:
+        """The value that the pages of the review hold."""
+        await self._case(request)
+        return PlainTextResponse(self._tokens.proof(request.path_params["token"]))
 
     async def report(self, request: Request) -> Response:
         """The report, for a reviewer whose ballot is filed."""

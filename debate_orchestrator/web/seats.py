@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from debate_orchestrator.core import schedule, speech_rules, transcript
 from debate_orchestrator.core.phases import JUDGE, Turn
@@ -162,6 +162,11 @@ class Seats:
         audience = run.people.audience if run else None
         token = request.path_params["token"]
         return EventStream(audience, lambda: [AGAIN, message("here", {})], token, self._tokens.proof(token))
+
+    async def proof(self, request: Request) -> Response:
+        """The value that the page of the seat holds."""
+        await self._debate(request)
+        return PlainTextResponse(self._tokens.proof(request.path_params["token"]))
 
     async def report(self, request: Request) -> Response:
         """The finished page, once the debate is complete."""

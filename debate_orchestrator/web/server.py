@@ -30,7 +30,7 @@ from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
 from debate_orchestrator.web import guard, pages, tournaments
 from debate_orchestrator.web.dashboard import Dashboard
-from debate_orchestrator.web.guard import DASHBOARD, App, Guard, Tokens, dashboard_alone, load_tokens
+from debate_orchestrator.web.guard import DASHBOARD, DASHBOARD_PROOF, App, Guard, Tokens, dashboard_alone, load_tokens
 from debate_orchestrator.web.public import views
 from debate_orchestrator.web.public.limits import MemoryLimits, PostgresLimits
 from debate_orchestrator.web.public.rules import Rules
@@ -55,6 +55,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
 
     of_dashboard = [
         Route("/", dashboard.debates),
+        Route("/proof", dashboard.proof),
         Route("/new", dashboard.new, methods=["GET", "POST"]),
         Route("/search", dashboard.search),
         Route("/compare", dashboard.compare),
@@ -72,15 +73,18 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Mount(f"{DASHBOARD}{{key}}", app=Router(of_dashboard, redirect_slashes=False)),
         Route("/static/{name}", pages.static_file),
         Route("/review/{name}/{token}", reviews.review, methods=["GET", "POST"]),
+        Route("/review/{name}/{token}/proof", reviews.proof),
         Route("/review/{name}/{token}/report", reviews.report),
         Route("/tournament/{name}/{token}/", report_pages.page),
         Route("/tournament/{name}/{token}/debates/{debate}", report_pages.debate),
         Route("/seat/{name}/{seat}/{token}", seats.seat, methods=["GET", "POST"]),
+        Route("/seat/{name}/{seat}/{token}/proof", seats.proof),
         Route("/seat/{name}/{seat}/{token}/stream", seats.stream),
         Route("/seat/{name}/{seat}/{token}/report", seats.report),
     ]
     handlers: dict[Any, Any] = {DebateError: pages.failed, HTTPException: pages.failed}
     app = pages.application(routes, lifespan, handlers)
+    app.state.proof = tokens.proof(DASHBOARD_PROOF)
     return Guard(app, hosts=hosts, admit=dashboard_alone(tokens))
 
 

@@ -22,8 +22,8 @@ from debate_orchestrator.tournament.ratings import elo
 from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, Winner, panel_winner
 from debate_orchestrator.util.data import is_link, read_text
 from debate_orchestrator.util.errors import BadFile
-from debate_orchestrator.web.guard import Tokens, dashboard_of, same
-from debate_orchestrator.web.pages import foreign_page, go_to, html_response, own_page
+from debate_orchestrator.web.guard import Tokens, same
+from debate_orchestrator.web.pages import foreign_page, go_to, html_response, of_dashboard, own_page
 
 Result = Literal["won", "lost", "tied"]
 RESULTS: tuple[Result, ...] = ("won", "lost", "tied")
@@ -205,7 +205,7 @@ def _read(folder: str, known: tuple[tuple[str, int, int], ...]) -> Rows:
 async def listed(request: Request) -> Response:
     """The tournaments of the folder."""
     found = await asyncio.to_thread(lambda: [(name, _title(name)) for name in names()])
-    return html_response("tournaments.html.j2", dashboard=dashboard_of(request.url.path), found=found)
+    return html_response("tournaments.html.j2", **of_dashboard(request), found=found)
 
 
 def _title(folder: str) -> str:
@@ -221,8 +221,7 @@ async def tournament(request: Request) -> Response:
     folder = _folder(request)
     filters = Filters(**{name: request.query_params.get(name, "")[:1_000] for name in Filters._fields})
     values = await asyncio.to_thread(_values, folder, filters)
-    dashboard = dashboard_of(request.url.path)
-    return html_response("tournament.html.j2", dashboard=dashboard, here=request.url.path, name=folder, **values)
+    return html_response("tournament.html.j2", **of_dashboard(request), here=request.url.path, name=folder, **values)
 
 
 def _values(folder: str, filters: Filters) -> dict[str, Any]:

@@ -211,6 +211,7 @@ def test_speeches_are_seen_while_they_are_written(folder: Path, context: Any) ->
         looked_at(window)
         window.get_by_label("I trust it with that").check()
         window.get_by_role("button", name="Start the debate").click()
+        window.wait_for_url("**/debates/*")
         other.goto(window.url)
         for one in (window, other):
             one.locator(".writing", has_text="First comes").first.wait_for()

@@ -93,6 +93,46 @@ def test_a_page_takes_nothing_from_what_takes_its_address(
         assert person.get_by_role("button", name="Hand it in").is_disabled()
 
 
+@pytest.mark.parametrize(
+    ("path", "label", "button"),
+    [
+        ("", "Search all speeches", "Search"),
+        ("new", "What is to be debated?", "Next: what it takes"),
+        ("tournaments", "Search all speeches", "Search"),
+        ("nowhere", "Search all speeches", "Search"),
+    ],
+)
+def test_a_form_is_sent_to_its_own_server_alone(
+    folder: Path,  # noqa: F811
+    context: Any,  # noqa: F811
+    path: str,
+    label: str,
+    button: str,
+) -> None:
+    """A page that follows nothing asks for its server before it sends a form: another program gets nothing of what was
+    typed, which stays, and so it does where nothing answers."""
+    window, asked = context.new_page(), list[str]()
+
+    def note(request: local_http.Asked) -> local_http.Answer:
+        asked.append(request.path)
+        return respond(request)
+
+    with served(folder) as (address, _):
+        window.goto(f"{address}{path}")
+        window.get_by_label(label).fill("Half a thought")
+        title = window.title()
+    server = urlsplit(address)
+    assert server.hostname is not None and server.port is not None
+    window.get_by_role("button", name=button, exact=True).click()
+    window.get_by_text("The server does not answer").wait_for()
+    with local_http.answering(note, server.hostname, server.port):
+        window.get_by_role("button", name=button, exact=True).click()
+        window.get_by_text("The server of this page has ended").wait_for()
+        assert window.get_by_role("button", name=button, exact=True).is_disabled()
+    assert asked == [f"{server.path}proof"]
+    assert (window.title(), window.get_by_label(label).input_value()) == (title, "Half a thought")
+
+
 def test_what_is_put_into_a_public_page_leads_nowhere(folder: Path, context: Any) -> None:  # noqa: F811
     """A public page, whose visitors need no key, can't tell another server from its own. What that sends as part of
     the debate neither loads another page nor changes where links and forms of this one lead."""

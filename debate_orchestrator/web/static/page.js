@@ -5,11 +5,31 @@
 const proof = document.querySelector("[data-proof]")?.dataset.proof;
 const held = (on) => { for (const button of document.querySelectorAll("form button")) { button.disabled = on; } };
 const endWith = (place, stream, why = "The server of this page has ended, and another program answers at its address.") => {
-  stream.close();
+  stream?.close();
   held(true);
   place.textContent = `${why} What you typed stays here: copy it, and open the link of the new start.`;
 };
 const GONE = "This page no longer follows the debate.";
+
+// Before any form is sent, the server shows that it is still there.
+const prover = document.querySelector("[data-prover]")?.dataset.prover;
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (!proof || form.dataset.proven) { delete form.dataset.proven; return; }
+  event.preventDefault();
+  const answer = await fetch(prover, { redirect: "error" }).catch(() => null);
+  if (answer && await answer.text().catch(() => "") === proof) {
+    form.dataset.proven = "yes"; // for the event of this second try alone
+    form.requestSubmit(event.submitter);
+    return;
+  }
+  const told = document.createElement("p");
+  told.className = "problem";
+  told.setAttribute("role", "alert");
+  form.querySelector(":scope > [role=alert]")?.remove();
+  form.prepend(told);
+  if (answer) { endWith(told); } else { told.textContent = "The server does not answer. What you typed stays here: try again."; }
+});
 
 // HTML of a stream as it may be put into a page. A public page has no proof, so what could lead it elsewhere is left out.
 const fragment = (html) => {
@@ -140,7 +160,7 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
 }
 for (const form of document.querySelectorAll("form[data-clears]")) {
   form.addEventListener("submit", (event) => {
-    if (event.submitter && event.submitter.value === "start") { localStorage.removeItem(`debate draft ${form.dataset.clears}`); }
+    if ((!proof || form.dataset.proven) && event.submitter && event.submitter.value === "start") { localStorage.removeItem(`debate draft ${form.dataset.clears}`); }
   });
 }
 
