@@ -196,6 +196,20 @@ def test_time_grows_with_the_text() -> None:
     assert slow_texts == {name: [] for name in linear.FUNCTIONS}
 
 
+def test_keys_of_an_object_are_looked_up_behind_braces() -> None:
+    """The keys of an object make no pattern, which would be tried key by key at every place: each takes a few calls.
+    Behind a brace, one of many is another object still."""
+
+    def read(many: int, behind: str = "none") -> object:
+        return json_object.find_object(json.dumps({f"key {n:05d}": 1 for n in range(many)}) + behind)[0]
+
+    assert calls(lambda: read(2_000, "{" + " a: 1" * 2_000)) < 50_000
+    for another in ("{ Key 01999 : 2", "{a: 3, \u201ckey 00007\u201d: 2", "{'key 00000':"):
+        with pytest.raises(ValueError, match="objects that differ"):
+            read(2_000, another)
+    assert read(2, "{'key 00000', key 7: 0") == {"key 00000": 1, "key 00001": 1}
+
+
 @for_each(["alike", "distinct"])
 def test_briefs_are_made_again_up_to_a_number(digests: str) -> None:
     """A journal that says of very many briefs that they were sent, and refuses as many replies, takes little more work
