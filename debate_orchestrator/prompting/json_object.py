@@ -122,7 +122,7 @@ def find_own(text: str, code: Code) -> dict[str, Found]:
     outside = rest
     for first, last in repaired:
         outside = outside[:first] + " " * (last - first) + outside[last:]
-    if found and outside[begun:].casefold().count(code.text.casefold()) > 1:
+    if found and code.text.casefold() in outside[begun:].casefold():
         raise ValueError("the code stands behind the object that has it, too, as in another object with faults")
     if found and _has_another(text, own, [value for _, (value, _) in found.values()], begun):
         raise ValueError("it holds objects with the code that differ, and marks of private working between them")
