@@ -141,3 +141,33 @@ def test_a_rehearsal_makes_no_flag_of_what_a_file_names(debate: Run, here: Path,
     Path("a.yaml").write_text(Path("a.yaml").read_text(encoding="utf-8").replace("rehearse:command", "command"))
     again = debate(*shlex.split(command)[1:])
     assert again.code == 2 and "needs your consent" in again.err and not Path("marker").exists()
+
+
+ADVISES = (
+    "open --answers=a.yaml --output=o.md",
+    "run --answers=a.yaml --output=r.md",
+    "run --answers=a.yaml --output=m.md --model=rehearse",
+    "judge r.rehearsed.journal.jsonl --judge=rehearse",
+    "answers --from r.rehearsed.journal.jsonl",
+    "replay r.rehearsed.journal.jsonl",
+    "tournament plan t.yaml",
+    "tournament run t.yaml --to t --rehearse",
+    "tournament report t",
+)
+"""What is done with files in which stand-ins take the place of a program, and then says what to do next."""
+
+
+def test_no_verb_advises_a_files_program(debate: Run, here: Path) -> None:
+    """The commands that verbs end with name no program of an answers file, a journal or a tournament."""
+    seats = f'{{a: "{RISKY}", b: "{RISKY}", judge: "{RISKY}"}}'
+    stated = "topic: T\npositions: {a: Yes., b: No.}\nissues: false\nbrief: false\nrounds: 1\n"
+    Path("a.yaml").write_text(f"{stated}cast: {seats}\n", encoding="utf-8")
+    models = f'[{{name: x, spec: "{RISKY}"}}, {{name: y, spec: "{RISKY} "}}]'
+    topics = "topics: [{id: t, motion: T, category: c, position_a: Yes., position_b: No.}]\n"
+    judges = f'judges: {{from: ["{RISKY}"], panel: 1, exclude: none}}\n'
+    Path("t.yaml").write_text(f"tag: t\nmodels: {models}\n{judges}{topics}rounds: 1\n", encoding="utf-8")
+    for verb in ADVISES:
+        ran = debate(*verb.split())
+        assert ran.code in (0, 3), (verb, ran.err)
+        assert "touch" not in "".join((ran.out + ran.err).split("`")[1::2]), verb
+    assert not Path("marker").exists()
