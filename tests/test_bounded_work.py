@@ -11,15 +11,20 @@ from pathlib import Path
 
 import linear
 import pytest
+from core.folding import debated
 from corpus import for_each
 from counting import calls
 from debates import told
 
-from debate_orchestrator.core import private_text
+from debate_orchestrator.core import private_text, schedule
+from debate_orchestrator.core.events import BriefSent, Event, Rejected, Reply
+from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import Field, ShapeContext, check
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.transcript_file import MAX_MARKS, MAX_SPEECHES
+from debate_orchestrator.host.turns_folder import earlier_briefs
 from debate_orchestrator.prompting import json_object
+from debate_orchestrator.prompting.briefs import brief, brief_file
 from debate_orchestrator.prompting.reply_code import Code
 from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.html import page, writer
@@ -189,3 +194,41 @@ def test_time_grows_with_the_text() -> None:
             printed, _ = process.communicate()
     slow_texts = dict(json.loads(line) for line in printed.splitlines())
     assert slow_texts == {name: [] for name in linear.FUNCTIONS}
+
+
+def test_keys_of_an_object_are_looked_up_behind_braces() -> None:
+    """The keys of an object make no pattern, which would be tried key by key at every place: each takes a few calls.
+    Behind a brace, one of many is another object still."""
+
+    def read(many: int, behind: str = "none") -> object:
+        return json_object.find_object(json.dumps({f"key {n:05d}": 1 for n in range(many)}) + behind)[0]
+
+    assert calls(lambda: read(2_000, "{" + " a: 1" * 2_000)) < 50_000
+    for another in ("{ Key 01999 : 2", "{a: 3, \u201ckey 00007\u201d: 2", "{'key 00000':"):
+        with pytest.raises(ValueError, match="objects that differ"):
+            read(2_000, another)
+    assert read(2, "{'key 00000', key 7: 0") == {"key 00000": 1, "key 00001": 1}
+
+
+@for_each(["alike", "distinct"])
+def test_briefs_are_made_again_up_to_a_number(digests: str) -> None:
+    """A journal that says of very many briefs that they were sent, and refuses as many replies, takes little more work
+    than one with a few. What was really sent last is still known."""
+    debate = debated(until="1.verdict.judge")
+    (turn,) = debate.due
+    reply = Reply(text="x", brief_digest="d", by="human")
+
+    def found(many: int) -> list[str]:
+        events: list[Event] = [debate.opened, *(debate.replies[each.id] for each in schedule.settled(debate))]
+        events += [Rejected(turn=turn.id, problems=(f"no {n}",), reply=reply, absent=False) for n in range(many)]
+        events += [
+            BriefSent(turn=turn.id, brief_digest="d" if digests == "alike" else f"{n}", by="human") for n in range(many)
+        ]
+        asked = brief(fold(events), turn, fold(events).rejected[turn.id][-1])
+        sent = BriefSent(turn=turn.id, brief_digest=asked.digest, by="human")
+        known, *_ = list(earlier_briefs([*events, sent], turn, "r.json"))
+        assert known == brief_file(asked, fold(events), turn, "r.json")
+        return [known]
+
+    found(20)  # makes what is kept for all briefs
+    assert calls(lambda: found(60)) < 2 * calls(lambda: found(20))

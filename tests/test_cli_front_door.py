@@ -124,14 +124,16 @@ OPUS, SONNET = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5"
             f"human as a, {SONNET} as b, {OPUS} as judge",
         ),
         (f"{{a: '{OPUS}', b: '{OPUS}', judge: [rehearse, '{SONNET}']}}", "--a rehearse",
-         f"--judge {OPUS} --judge {SONNET}", f"{OPUS} as a, b and judge, {SONNET} as judge"),
+         "", f"{OPUS} as a, b and judge, {SONNET} as judge"),
+        (f"{{a: rehearse, b: 'rehearse:{OPUS}', judge: [rehearse, rehearse]}}", "",
+         f"--a {SONNET} --judge {OPUS} --judge {OPUS}", f"{SONNET} as a, {OPUS} as b and judge"),
     ],
 )  # fmt: skip
 def test_the_command_of_the_real_debate_keeps_what_was_said(
     debate: Run, cast: str, typed: str, seats: str, models: str
 ) -> None:
-    """The advised command has a flag only for what is not found without it. Rehearsed in its turn, it tells the same
-    price and advises itself, with the same models."""
+    """The advised command has a flag only for what is not found without it, and none for what the file says. Rehearsed
+    in its turn, it tells the same price and advises itself, with the same models."""
     Path("a.yaml").write_text(f"topic: {TOPIC}\nrounds: 1\n" + f"cast: {cast}\n" * bool(cast))
     first = debate("run", "--answers", "a.yaml", "--rehearse", *typed.split())
     assert first.code == 0, first.err

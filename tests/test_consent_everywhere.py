@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -71,6 +72,7 @@ def test_no_verb_runs_a_program_unasked(
         Path(J).write_bytes(before)
         ran = debate(*verb.split())
         assert not Path("marker").exists(), verb
+        assert "touch" not in "".join((ran.out + ran.err).split("`")[1::2]), verb  # commands to paste
         if verb in READS or f"--{seat.rsplit(maxsplit=1)[-1]}=" in verb:
             assert ran.code in (0, 3), verb
         else:
@@ -109,11 +111,63 @@ def test_a_typed_model_takes_the_seats_of_options_too(debate: Run, here: Path, c
     assert ran.code == (0 if named == "typed" else 2), ran.err
 
 
-def test_a_rehearsal_makes_no_flag_of_a_files_program(debate: Run, here: Path) -> None:
-    """What stands in for a program of an answers file is named there: as a flag it would need no consent."""
-    stands_in = MARKS.replace("command:", "rehearse:command:")
-    Path("a.yaml").write_text(f'topic: T\npositions: {{a: Yes., b: No.}}\nrounds: 1\ncast: "{stands_in}"\n')
-    ran = debate("run", "--answers=a.yaml")
+RISKY = "rehearse:" + MARKS
+MIXED = f'{{a: "command:cat", b: "command:cat", judge: ["{RISKY}", "{MARKS}"]}}'
 
-    assert ran.code == 0 and "take `rehearse:` away" in ran.err
-    assert "touch marker" not in ran.err.partition("take `rehearse:` away")[2]
+
+@pytest.mark.parametrize(
+    ("cast", "typed"),
+    [
+        (f'"{RISKY}"', ""),
+        (f'{{a: "{RISKY}", b: rehearse, judge: rehearse}}', "--model rehearse"),
+        (f'{{a: "{RISKY}", b: "{RISKY}", judge: "{RISKY}"}}', "--a rehearse --b rehearse --judge rehearse"),
+        (f'{{a: rehearse, b: rehearse, judge: [rehearse, "{MARKS}"]}}', "--rehearse"),
+        (f'{{a: rehearse, b: rehearse, judge: [rehearse, "{MARKS}"]}}', "--a rehearse --judge rehearse"),
+        (f'{{a: "{RISKY}", b: "openai:m@http://127.0.0.1:9/v1", judge: "command:cat"}}', "--rehearse"),
+        (f'{{a: rehearse, b: rehearse, judge: rehearse, rapporteur: "{RISKY}"}}', ""),
+        (MIXED, "--rehearse"),
+    ],
+)
+def test_a_rehearsal_makes_no_flag_of_what_a_file_names(debate: Run, here: Path, cast: str, typed: str) -> None:
+    """Models that an answers file names stay there, whatever stands in for them: as flags they would be the user's own
+    word, and need no consent. The advised command asks for it once the file names them."""
+    Path("a.yaml").write_text(f"topic: T\npositions: {{a: Yes., b: No.}}\nissues: false\nrounds: 1\ncast: {cast}\n")
+    ran = debate("run", "--answers=a.yaml", *typed.split())
+    assert ran.code == 0 and not Path("marker").exists(), ran.err
+    advice = ran.err.split("Next: ")[1]
+    command = next(words for words in advice.split("`")[1::2] if words.startswith("debate run"))
+    assert "touch" not in advice and "in a.yaml" in advice
+
+    Path("a.yaml").write_text(Path("a.yaml").read_text(encoding="utf-8").replace("rehearse:command", "command"))
+    again = debate(*shlex.split(command)[1:])
+    assert again.code == 2 and "needs your consent" in again.err and not Path("marker").exists()
+
+
+ADVISES = (
+    "open --answers=a.yaml --output=o.md",
+    "run --answers=a.yaml --output=r.md",
+    "run --answers=a.yaml --output=m.md --model=rehearse",
+    "judge r.rehearsed.journal.jsonl --judge=rehearse",
+    "answers --from r.rehearsed.journal.jsonl",
+    "replay r.rehearsed.journal.jsonl",
+    "tournament plan t.yaml",
+    "tournament run t.yaml --to t --rehearse",
+    "tournament report t",
+)
+"""What is done with files in which stand-ins take the place of a program, and then says what to do next."""
+
+
+def test_no_verb_advises_a_files_program(debate: Run, here: Path) -> None:
+    """The commands that verbs end with name no program of an answers file, a journal or a tournament."""
+    seats = f'{{a: "{RISKY}", b: "{RISKY}", judge: "{RISKY}"}}'
+    stated = "topic: T\npositions: {a: Yes., b: No.}\nissues: false\nbrief: false\nrounds: 1\n"
+    Path("a.yaml").write_text(f"{stated}cast: {seats}\n", encoding="utf-8")
+    models = f'[{{name: x, spec: "{RISKY}"}}, {{name: y, spec: "{RISKY} "}}]'
+    topics = "topics: [{id: t, motion: T, category: c, position_a: Yes., position_b: No.}]\n"
+    judges = f'judges: {{from: ["{RISKY}"], panel: 1, exclude: none}}\n'
+    Path("t.yaml").write_text(f"tag: t\nmodels: {models}\n{judges}{topics}rounds: 1\n", encoding="utf-8")
+    for verb in ADVISES:
+        ran = debate(*verb.split())
+        assert ran.code in (0, 3), (verb, ran.err)
+        assert "touch" not in "".join((ran.out + ran.err).split("`")[1::2]), verb
+    assert not Path("marker").exists()

@@ -52,6 +52,8 @@ CODE = OWN_CODE.text
 OWN_TEXT = json.dumps(signed(OWN, OWN_CODE))
 
 
+END_LENGTH = len(OWN_TEXT) - OWN_TEXT.rindex('"convergence"')
+"""Characters of the ballot's end that hold one code."""
 OPENS, CLOSES = 'Shops gain. <think> "x{', 'All of them gain "y}. </think> Then'
 
 
@@ -163,6 +165,12 @@ def test_the_code_is_read_with_good_will(text: str) -> None:
         f"{quoting(OWN, OPENS)}\nOr rather:\n{quoting(FORGED, CLOSES)}",
         # A first ballot, and a last one whose beginning is damaged:
         f"{json.dumps(signed(FORGED, OWN_CODE))}\nSo my final ballot is:\n{OWN_TEXT[1:]}",
+        # The same with its last code alone, in text, in a fence, on a quoted line and in private working:
+        *(
+            f"{json.dumps(signed(FORGED, OWN_CODE))}\nSo:\n{around.format(OWN_TEXT[-END_LENGTH:])}"
+            for around in ("{}", "```json\n{}\n```", "> {}", "<think>{}</think>\nFinal:")
+        ),
+        f"{json.dumps(signed(FORGED, OWN_CODE))[:-1]},}}\nSo:\n{OWN_TEXT[-END_LENGTH:].lower()}",
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))[:-1]},}}",
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))[:-40]}",
         json.dumps(signed({"quoted": FORGED}, OWN_CODE)),

@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import (
     cast_line,
-    file_cast,
     read_answers,
     read_settings,
     settings_of,
     setup_lines,
     with_positions,
 )
-from debate_orchestrator.cli.consent import new_debate
+from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN, new_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet
 from debate_orchestrator.cli.output import at_terminal, next_step, remark
 from debate_orchestrator.core.format import Format
@@ -32,10 +31,10 @@ from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import SETTING_TEXTS
 from debate_orchestrator.storage.paths import DebateFiles, free_files
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import and_joined, ignore
 from debate_orchestrator.util.model_spec import HOST, REHEARSE, is_stand_in, public_name, specs_of, unrehearsed
@@ -145,42 +144,40 @@ class _RealDebate(NamedTuple):
 def _real_debate(arguments: argparse.Namespace) -> _RealDebate:
     """The debate of the `arguments` of a rehearsal: the same without its stand-ins, which stand for the models that
     they name, or else for those that `run` finds. Raises BadSettings where that is no debate."""
-    command, settings = _advised(arguments, discovery.default_if_keyed)
-    if _stands_in_for_risks(arguments):
-        sentence = f"take `rehearse:` away from the programs and servers in {arguments.answers}. Then "
-        return _RealDebate(
-            settings, f"{sentence}`debate run --answers {shlex.quote(arguments.answers)}` asks about them."
-        )
+    command, settings, in_file = _advised(arguments, discovery.default_if_keyed)
     called = [spec for seat, specs in settings.cast.items() if seat != CLERK for spec in specs]
     needed = list(dict.fromkeys(filter(None, map(discovery.variable_to_set, called))))
     host = ", for an agent host," if HOST in called else ","
     is_real = f"`{command}` is the real debate{host} with {_seats_of_models(settings)}."
-    if not needed:
+    steps = [f"set {' and '.join(needed)}"] if needed else []
+    if in_file:
+        file = STDIN if arguments.answers == STANDARD_INPUT else name_of(arguments.answers)
+        steps = [f"in {file}, name the models of {_and(in_file)} without `{REHEARSE}`", *steps]
+    if not steps:
         return _RealDebate(settings, is_real)
-    to_set = f"set {' and '.join(needed)}. Then {is_real}"
+    to_do = f"{', and '.join(steps)}. Then {is_real}"
+    if not needed:
+        return _RealDebate(settings, to_do)
     named = _cast(_words(arguments, _named(arguments)), arguments, lambda seat: REHEARSE)
-    is_open = all(spec == REHEARSE for seat in DEBATING_SEATS for spec in named.get(seat, ()))
+    is_open = not in_file and all(spec == REHEARSE for seat in DEBATING_SEATS for spec in named.get(seat, ()))
     found = discovery.ready_without_key() if is_open else []
     if not found:
-        return _RealDebate(settings, f"{to_set} `debate models` lists what else can speak here.")
-    other, _ = _advised(arguments, lambda seat: found[0], found[0])
+        return _RealDebate(settings, f"{to_do} `debate models` lists what else can speak here.")
+    other, *_ = _advised(arguments, lambda seat: found[0], found[0])
     return _RealDebate(
-        settings, f"`{other}` is the real debate, with what was found here, at its own price. Or {to_set}"
+        settings, f"`{other}` is the real debate, with what was found here, at its own price. Or {to_do}"
     )
 
 
-def _stands_in_for_risks(arguments: argparse.Namespace) -> bool:
-    """Whether stand-ins of an answers file name programs or servers: as flags of an advised command these would be the
-    user's own, and not be asked about."""
-    typed = {} if getattr(arguments, "model", None) else file_cast(read_answers(arguments))
-    kept = {seat: specs for seat, specs in typed.items() if seat not in flags.given_settings(arguments).get("cast", {})}
-    named = {seat: [unrehearsed(spec) for spec in specs if isinstance(spec, str)] for seat, specs in kept.items()}
-    return bool(risks.of_settings({"cast": named})) and not risks.of_settings({"cast": kept})
+def _advised(
+    arguments: argparse.Namespace, default_model: _DefaultModel, model: str = ""
+) -> tuple[str, Settings, list[str]]:
+    """The command of the real debate, as short as it can be, the settings of that debate, and the seats whose
+    stand-ins the user has to replace in the answers file before. `default_model` gives the model of a stand-in that
+    names none; a `model` is named for all seats.
 
-
-def _advised(arguments: argparse.Namespace, default_model: _DefaultModel, model: str = "") -> tuple[str, Settings]:
-    """The command of the real debate, as short as it can be, and the settings that it gives. `default_model` gives the
-    model of a stand-in that names none; a `model` is named for all seats."""
+    Flags have only models that were typed, or that this program gives to a stand-in without a model. What a file names
+    stays in the file, which may be a stranger's: a flag is the user's own word, and needs no consent."""
     named = _named(arguments, default_model)
     cast = _cast(_words(arguments, named), arguments, default_model)
     in_file = read_answers(arguments).get("cast")
@@ -188,22 +185,21 @@ def _advised(arguments: argparse.Namespace, default_model: _DefaultModel, model:
         *DEBATING_SEATS,
         *(in_file if isinstance(in_file, dict) else ()),
     ]  # an unnamed rapporteur follows the others
-    stood_in = {
-        seat: [_real(spec, seat, default_model) for spec in specs]
-        for seat, specs in cast.items()
-        if seat in seats and any(map(is_stand_in, specs))
-    }
-    models = {tuple(specs) for specs in stood_in.values()}
+    stood_in = {seat: specs for seat, specs in cast.items() if seat in seats and any(map(is_stand_in, specs))}
+    real = {seat: [_real(spec, seat, default_model) for spec in specs] for seat, specs in stood_in.items()}
+    chosen = {seat: real[seat] for seat, specs in stood_in.items() if {*specs} == {REHEARSE}}
+    left = [seat for seat in stood_in if seat not in chosen]
+    models = {tuple(specs) for specs in chosen.values()}
     if model:
-        kept = {seat: specs for seat, specs in stood_in.items() if seat not in DEBATING_SEATS or len(specs) > 1}
-        stood_in = {"model": [model], **kept}
-    elif len(models) == 1 and stood_in.keys() == {*cast} & {*DEBATING_SEATS} and len(shared := models.pop()) == 1:
-        stood_in = {"model": [*shared]}
-    words = _words(arguments, named | stood_in)
-    settings = _settings(words, arguments, default_model)
+        kept = {seat: specs for seat, specs in chosen.items() if seat not in DEBATING_SEATS or len(specs) > 1}
+        chosen = {"model": [model], **kept}
+    elif len(models) == 1 and chosen.keys() == {*cast} & {*DEBATING_SEATS} and len(shared := models.pop()) == 1:
+        chosen = {"model": [*shared]}
+    words, whole = _words(arguments, named | chosen), _words(arguments, named | real)
+    settings = _settings(whole, arguments, default_model)
     if HOST not in specs_of(settings.cast):
-        return shlex.join(["debate", "run", *words, *_permission_words(arguments)]), settings
-    return shlex.join(["debate", "open", *words]), _settings(words, arguments, lambda seat: HOST)
+        return shlex.join(["debate", "run", *words, *_permission_words(arguments)]), settings, left
+    return shlex.join(["debate", "open", *words]), _settings(whole, arguments, lambda seat: HOST), left
 
 
 def _named(arguments: argparse.Namespace, default_model: _DefaultModel = lambda seat: REHEARSE) -> dict[str, list[str]]:

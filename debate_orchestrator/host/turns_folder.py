@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from debate_orchestrator.core.events import BriefSent, Event
 from debate_orchestrator.core.fold import fold
@@ -33,6 +33,8 @@ _LOOK = 0.3
 """Seconds between two looks for a reply. A file that did not change between them is taken for whole."""
 _BRIEF = ".brief.md"
 """How the names of briefs end."""
+_MAX_EARLIER = 8
+"""Briefs of a turn that are made again to tell whether a file holds one of them. Any other file is kept."""
 _ASIDE = re.compile(r"\.(aside|refused|taken|edited)(-\d+)?(\.[^.]*)?$")
 """How the names of files end that were moved aside."""
 _REPLY = re.compile(r"(.+)\.reply\.(?:md|json)")
@@ -193,13 +195,23 @@ def read_reply(turn_id: str, path: str, *, found: bool = False) -> str:
 
 
 def earlier_briefs(events: Sequence[Event], turn: Turn, reply_name: str) -> Iterator[str]:
-    """Every brief file of a turn since the journal began, the newest first. They differ where a reply was refused, a
-    question was put or the list of issues was changed in between."""
+    """The brief files of a turn that were sent last, the newest first. They differ where a reply was refused, a
+    question was put or the list of issues was changed in between.
+
+    A journal holds the digests of the briefs, so each is made again in the state in which it was sent, with the last
+    reply that was refused or without it. The work for one grows with the journal: no more than `_MAX_EARLIER` are made.
+    """
+    sent: dict[str, int] = {}
     for n in range(len(events) - 1, 0, -1):
         event = events[n]
-        if not isinstance(event, BriefSent) or event.turn != turn.id:
-            continue
-        then = fold(events[: n + 1])
+        if isinstance(event, BriefSent) and event.turn == turn.id:
+            sent.setdefault(event.brief_digest, n)
+        if len(sent) == _MAX_EARLIER:
+            break
+    for digest, n in sent.items():
+        then, event = fold(events[: n + 1]), cast(BriefSent, events[n])
         code = code_for(then, turn, model_spec.unrehearsed(event.by), reply_secret.secret)
-        for former in (*reversed(then.rejected.get(turn.id, ())), None):
-            yield brief_file(brief(then, turn, former, code).redacted(), then, turn, reply_name)
+        for former in (*then.rejected.get(turn.id, ())[-1:], None):
+            made = brief(then, turn, former, code).redacted()
+            if made.digest == digest:
+                yield brief_file(made, then, turn, reply_name)

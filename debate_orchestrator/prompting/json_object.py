@@ -39,6 +39,9 @@ _ESCAPED_SPACE = re.compile(r"\\[nrtbf]")
 _BRACE = re.compile(r"[{}]")
 _BRACKET = re.compile(r"[][{}()]")
 _BARE_KEY = re.compile(r"[{,]\s{0,20}[^\W\d]\w{0,80}\s{0,20}:")
+_BEHIND_BRACE = re.compile(r"\{[^{}]*")
+_KEY_END = re.compile(r"""(?<!\w)(\w*)["'”’]?\s{0,20}:""")
+_NO_WORD = re.compile(r"\W")
 _STRAY_QUOTE = re.compile(r"""(?<![\s{[,:\\])["'](?!\s{0,20}[,:\]}])""")
 _ESCAPED_SIGN = re.compile(r"""\\(["'/\\])""")
 _WORD = re.compile(r"""\w+|[^\w\s"'“”‘’,:{}\[\]]""")
@@ -85,11 +88,11 @@ def find_object(text: str) -> Found:
 
 
 def _has_key(text: str, value: Mapping[str, Any]) -> bool:
-    """Whether a text has a brace with one of the keys of an object behind it, as another such object has, which may
-    have faults."""
-    keys = "|".join(re.escape(key) for key in value)
-    return (
-        bool(keys) and re.search(rf"\{{[^{{}}]*?(?<!\w)(?:{keys})[\"'”’]?\s{{0,20}}:", text, re.IGNORECASE) is not None
+    """Whether a text has a brace with the end of one of the keys of an object behind it, as another such object has,
+    which may have faults."""
+    ends = {_NO_WORD.split(key)[-1].casefold() for key in value}
+    return any(
+        key[1].casefold() in ends for behind in _BEHIND_BRACE.finditer(text) for key in _KEY_END.finditer(behind[0])
     )
 
 
@@ -119,7 +122,7 @@ def find_own(text: str, code: Code) -> dict[str, Found]:
     outside = rest
     for first, last in repaired:
         outside = outside[:first] + " " * (last - first) + outside[last:]
-    if found and outside[begun:].casefold().count(code.text.casefold()) > 1:
+    if found and code.text.casefold() in outside[begun:].casefold():
         raise ValueError("the code stands behind the object that has it, too, as in another object with faults")
     if found and _has_another(text, own, [value for _, (value, _) in found.values()], begun):
         raise ValueError("it holds objects with the code that differ, and marks of private working between them")
