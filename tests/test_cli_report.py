@@ -33,6 +33,17 @@ def finished(debate: Run, answers: Path) -> bytes:
     return Path("report.md").read_bytes()
 
 
+def test_a_report_that_names_another_version_is_not_called_unchanged(debate: Run, finished: bytes) -> None:
+    """A changed report that names another version, with a new checksum, ends the check with exit code 3."""
+    for version in ("0.1.0", "9.9.9"):
+        forged = report_files.by_version(finished.replace(b"Researcher", b"Debater"), ".md", version)
+        Path("forged.md").write_bytes(forged)
+        ran = debate("check", J, "forged.md")
+
+        assert forged != finished and ran.code == 3
+        assert "forged.md: names this journal, and its checksum fits." in ran.out and "unchanged since" not in ran.out
+
+
 def test_report_makes_the_same_again(debate: Run, finished: bytes) -> None:
     """`report` writes, byte for byte, what the debate wrote; `--to` writes it elsewhere."""
     os.remove("report.md")

@@ -10,8 +10,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from debate_orchestrator.web import card
-from debate_orchestrator.web.public import renderings as kept_renderings
-from debate_orchestrator.web.public.renderings import Renderings
+from debate_orchestrator.web import renderings as kept_renderings
+from debate_orchestrator.web.renderings import Renderings
 
 
 def test_equal_requests_are_answered_by_one_rendering() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import os
 import sys
 import textwrap
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     TransientError,
 )
-from debate_orchestrator.web import folder
+from debate_orchestrator.web import live
 from debate_orchestrator.web.public import rules as rules_module
 from debate_orchestrator.web.public.rules import parse_rules, risks_of
 from debate_orchestrator.web.public.visitors import public_reasons
@@ -253,14 +253,14 @@ def test_a_debate_may_begin_while_a_visitor_opens_its_stream(here: Path, monkeyp
         _, second = visitor.started(), visitor.started()
         path = visitor.site.journal(second.removeprefix("/d/"))
         assert path is not None and visitor.site.queue.audience(path) is not None
-        load = folder.load
+        send = live.EventStream.__call__
 
-        def load_slowly(journal: str) -> Any:
-            while visitor.site.queue.audience(journal) is not None:
-                time.sleep(0.02)
-            return load(journal)
+        async def send_late(stream: live.EventStream, *asgi: Any) -> None:
+            while visitor.site.queue.audience(path) is not None:
+                await asyncio.sleep(0.02)
+            await send(stream, *asgi)
 
-        monkeypatch.setattr(folder, "load", load_slowly)
+        monkeypatch.setattr(live.EventStream, "__call__", send_late)
         assert visitor.get(f"{second}/stream").text == "event: over\ndata: {}\n\n"
         monkeypatch.undo()
 

@@ -205,12 +205,26 @@ def test_another_version_that_tells_it_the_same(ending: str, short: list[Entry])
 
 @pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 def test_another_version_that_tells_it_otherwise(ending: str, short: list[Entry]) -> None:
-    """If the versions render a journal differently, only the checksum is checked, and the text says so."""
+    """If the versions render a journal differently, it is not well: a changed report may name any version."""
     data = report(short, ending).replace(b"Researcher", b"Debater")
-    found = told(report_files.by_version(data, ending, "0.0.9"), short, ending)
+    for version in ("0.0.9", "9.9.9"):
+        found = told(report_files.by_version(data, ending, version), short, ending)
 
-    assert (found.state, found.remade, found.well) == ("unchanged", "not compared", True)
-    assert "Version 0.0.9 made it" in found.text and "only that version can tell" in found.text
+        assert (found.state, found.remade, found.well) == ("other version", "not compared", False)
+        assert found.undecided and "its checksum fits" in found.text
+        assert f"names version {version}" in found.text and "Only that version can tell" in found.text
+        assert "unchanged" not in found.text
+
+
+@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
+def test_a_version_that_is_later_is_never_well(ending: str, short: list[Entry]) -> None:
+    """What a later version renders is not known here, so that it is the same here says nothing."""
+    series, _, patch = __version__.rpartition(".")
+    for version in ("9000.0.0", f"{series}.{int(patch) + 1}", f"{series}.{int(patch) + 10}"):
+        found = told(report_files.by_version(report(short, ending), ending, version), short, ending)
+
+        assert (found.state, found.remade, found.well) == ("other version", "same", False)
+        assert found.undecided and f"names version {version}" in found.text
 
 
 @pytest.mark.parametrize("ending", report_files.FILE_TYPES)

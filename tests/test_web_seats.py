@@ -161,7 +161,7 @@ def test_what_a_last_line_does_is_said_before(visitor: Visitor, stranger: Visito
     assert hand_in(stranger, link, text=conceding, sure="yes").status_code == 303
 
 
-@pytest.mark.parametrize("work", ["seats._heard", "seats.speech_remarks", "runs.reply_problems"])
+@pytest.mark.parametrize("work", ["seats._heard", "seats.speech_remarks", "seats.reply_problems"])
 def test_the_desk_answers_while_a_seat_is_worked_for(
     visitor: Visitor,  # noqa: F811
     stranger: Visitor,
@@ -173,8 +173,8 @@ def test_the_desk_answers_while_a_seat_is_worked_for(
     (link,) = links.values()
     turn = turn_of(stranger, link)
     begins, goes_on, waited = threading.Event(), threading.Event(), list[bool]()
-    module, _, name = work.partition(".")
-    real = getattr({"seats": seats, "runs": runs}[module], name)
+    _, _, name = work.partition(".")
+    real = getattr(seats, name)
 
     def slow(*arguments: Any) -> Any:
         begins.set()
@@ -182,12 +182,9 @@ def test_the_desk_answers_while_a_seat_is_worked_for(
         return real(*arguments)
 
     monkeypatch.setattr(f"debate_orchestrator.web.{work}", slow)
-    fields = {"turn": turn, "text": SPEECH}
-    if work == "seats._heard":
-        sending = threading.Thread(target=stranger.get, args=(link,))
-    else:
-        token = link.rpartition("/")[2]
-        sending = threading.Thread(target=stranger.send, args=(link, fields), kwargs={"token": token})
+    fields = {"turn": turn, "text": SPEECH, "action": "more" if work == "seats._heard" else "hand in"}
+    token = link.rpartition("/")[2]
+    sending = threading.Thread(target=stranger.send, args=(link, fields), kwargs={"token": token})
     sending.start()
     assert begins.wait(PATIENCE)
     assert visitor.get("/").status_code == 200
@@ -208,7 +205,7 @@ def test_a_reply_over_the_limit_is_not_read(
     _, links = begun(visitor, **{"cast.a" if field == "text" else "cast.judge": "human"})
     (link,) = links.values()
     turn = turn_of(stranger, link)
-    for work in ("seats.speech_remarks", "seats._reply_text", "runs.reply_problems", "seats._questions"):
+    for work in ("seats.speech_remarks", "seats._reply_text", "seats.reply_problems", "seats._questions"):
         monkeypatch.setattr(f"debate_orchestrator.web.{work}", lambda *_, **__: pytest.fail("it was read"))
 
     sent = {"turn": turn, field: "a " * (MAX_SIZE // 2) + "a"}

@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Exit code 2 if something is damaged, changed or does not belong; 3 if work is left, or a report has to be made
-    again with the ballots that reviewers have added."""
+    """Exit code 2 if something is damaged, changed or does not belong; 3 if work is left, if a report has to be made
+    again with the ballots that reviewers have added, or if only another version can tell."""
     arguments.journal = journal_named(arguments.journal)
     files = DebateFiles.of_journal(arguments.journal)
     documents = report_files.read_reports(arguments.given or report_files.reports_beside(files.report))
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         again = wording.asking_again(fold(contents.events), arguments.journal)
         reports_again = f"`{command('report', arguments.journal)}` makes its reports again."
         next_step(waits if facts["due"] else again or reports_again)
-    if not all(report.well or report.state == "reviewed" for report in checked):
+    if not all(report.well or report.undecided for report in checked):
         return 2
     return 3 if facts["due"] or contents.torn or not all(report.well for report in checked) else 0
 

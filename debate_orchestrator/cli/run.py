@@ -152,7 +152,7 @@ def _real_debate(arguments: argparse.Namespace) -> _RealDebate:
     steps = [f"set {' and '.join(needed)}"] if needed else []
     if in_file:
         file = STDIN if arguments.answers == STANDARD_INPUT else name_of(arguments.answers)
-        steps = [f"in {file}, name the models of {_and(in_file)} without `{REHEARSE}`", *steps]
+        steps = [f"in {file}, name the models of {and_joined(in_file)} without `{REHEARSE}`", *steps]
     if not steps:
         return _RealDebate(settings, is_real)
     to_do = f"{', and '.join(steps)}. Then {is_real}"

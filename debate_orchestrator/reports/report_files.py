@@ -237,11 +237,15 @@ def endings() -> str:
     return f"{', '.join(others)} or {last}"
 
 
-State = Literal["unchanged", "earlier", "longer", "another", "changed", "no checksum", "contradicts", "reviewed"]
+State = Literal[
+    "unchanged", "earlier", "longer", "another", "changed", "no checksum", "contradicts", "reviewed", "other version"
+]
 """Made of this journal as it is; of this journal some lines ago; of a journal with more lines; of another; changed
-after it was written; without a checksum; with one, and not saying what the journal says; or the same where there are
-reviewers' ballots, so that it may have been made before one of them."""
+after it was written; without a checksum; with one, and not saying what the journal says; the same where there are
+reviewers' ballots, so that it may have been made before one of them; or naming another version of this program, so that
+only that version can tell."""
 Remade = Literal["same", "different", "not compared"]
+_ONLY = "Only that version can tell whether it says what the journal says: anyone can give a report a new checksum."
 _JUDGED_HERE = "of another journal: that of the debate which is judged again in this one."
 
 
@@ -262,6 +266,11 @@ class Verification(NamedTuple):
         if self.state == "no checksum":
             return self.remade == "same"
         return self.state in ("unchanged", "earlier")
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it may be as well as not, and something is left to do before that can be told."""
+        return self.state in ("reviewed", "other version")
 
     @property
     def data(self) -> dict[str, object]:
@@ -376,6 +385,11 @@ def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, rendering
         text = f"unchanged, and made from this journal when it had {checksum.lines} of its {plural(lines, 'line')}"
     # Every byte is compared, but another version that renders the journal the same names itself.
     remade = [by_version(rendering, ending, checksum.version) for rendering in renderings]
+    if data in remade and _parts(checksum.version) > _parts(__version__):
+        text = (
+            f"made again, it is the same, but it names version {checksum.version}, and this is {__version__}. {_ONLY}"
+        )
+        return Verification(path, "other version", "same", text, checksum)
     if data == remade[-1]:
         same = (
             "to the byte" if checksum.version == __version__ else f"but for the version, which was {checksum.version}"
@@ -391,11 +405,11 @@ def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, rendering
         )
         return Verification(path, "contradicts", "different", text, checksum)
     if checksum.version != __version__:
-        text += (
-            f". Version {checksum.version} made it, and this is {__version__}, which renders it differently: only "
-            "that version can tell whether it says what the journal says."
+        text = (
+            f"names this journal, and its checksum fits. It also names version {checksum.version}, and this is "
+            f"{__version__}, which renders the journal differently. {_ONLY}"
         )
-        return Verification(path, state, "not compared", text, checksum)
+        return Verification(path, "other version", "not compared", text, checksum)
     if len(renderings) > 1:
         text += (
             "; but made again it differs. Reviewers' ballots beside the journal have changed since, or the report "
@@ -408,6 +422,11 @@ def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, rendering
         "another build of the same version made it."
     )
     return Verification(path, "contradicts", "different", text, checksum)
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    """A version in numbers, to be compared."""
+    return tuple(map(int, version.split(".")))
 
 
 def _renderings(entries: Sequence[Entry], ending: str, reviews: str) -> list[bytes]:

@@ -90,6 +90,30 @@ def normalized(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") 
     return unicodedata.normalize(form, "".join([*kept, text[at:]]))
 
 
+class _Marks(dict[int, str]):
+    """Character to `m` where it is drawn over the one before it, to `.` elsewhere."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = "m" if unicodedata.category(chr(code)) in ("Mn", "Me") else "."
+        return self[code]
+
+
+_MARKS = _Marks()
+_PILED = re.compile(r"(?<=m{8})m+")
+
+
+def few_marks(text: str) -> str:
+    """`text` with no more than 8 marks on a letter. No language needs as many; hundreds cover what stands around the
+    letter, and some fonts draw each of them with a width."""
+    if text.isascii():
+        return text
+    kept, at = list[str](), 0
+    for found in _PILED.finditer(text.translate(_MARKS)):
+        kept.append(text[at : found.start()])
+        at = found.end()
+    return "".join([*kept, text[at:]])
+
+
 def sanitize(text: str) -> str:
     """`text` with line breaks made one kind, and with control and hidden characters made harmless.
 

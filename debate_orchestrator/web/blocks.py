@@ -71,6 +71,11 @@ def check_nothing_hidden(debate: DebateState) -> None:
         raise OutOfTurn(problem, hint="read its page, and the report once they are shown there")
 
 
+def all_rendered(debate: DebateState) -> str:
+    """The blocks so far as HTML."""
+    return "".join(rendered(debate, block) for block in outline(debate))
+
+
 def rendered(debate: DebateState, block: Block) -> str:
     """The block as HTML."""
     if block.turn is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
@@ -37,10 +37,11 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
-from debate_orchestrator.web import blocks, folder, reviewing
+from debate_orchestrator.web import blocks, folder, renderings, reviewing
 from debate_orchestrator.web.guard import DASHBOARD, DASHBOARD_PROOF, LinkedDebate, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
+from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.runs import Runs, must_be_among, written_here
 
 _MAX_COMPARED = 20
@@ -49,11 +50,14 @@ _LOOK_AGAIN = 60.0
 """Seconds after which models and programs are looked for again: a server of the user's own may have started."""
 
 
+T = TypeVar("T")
+
+
 class Dashboard:
     """The views of the dashboard."""
 
-    def __init__(self, tokens: Tokens, runs: Runs):
-        self._tokens, self._runs = tokens, runs
+    def __init__(self, tokens: Tokens, runs: Runs, renderings: Renderings):
+        self._tokens, self._runs, self._renderings = tokens, runs, renderings
         self._address = f"{DASHBOARD}{tokens.dashboard}"
         self._found: FoundModels | None = None
         """What was found when it was last looked for."""
@@ -67,20 +71,26 @@ class Dashboard:
         """The value that the pages of the dashboard hold."""
         return PlainTextResponse(self._tokens.proof(DASHBOARD_PROOF))
 
+    async def _work(self, work: Callable[[], T]) -> T:
+        return await self._renderings.run(work, renderings.DASHBOARD)
+
+    async def _made(self, key: Hashable, make: Callable[[], str]) -> str:
+        return await self._renderings.page(key, make, renderings.DASHBOARD)
+
     def _address_of(self, journal: str) -> str:
         """The address of the page of a debate."""
         return f"{self._address}/debates/{quote(journal.removesuffix(JOURNAL), safe='')}"
 
     async def debates(self, request: Request) -> Response:
         """The debates of the folder."""
-        rows = await asyncio.to_thread(folder.listed)
+        rows = await self._work(folder.listed)
         running = {row.name for row in rows if self._runs.running(f"{row.name}{JOURNAL}")}
         return self._page("list.html.j2", rows=rows, running=running)
 
     async def search(self, request: Request) -> Response:
         """Where some words stand in all speeches."""
         words = request.query_params.get("q", "")[:200]
-        found, more = await asyncio.to_thread(folder.search, words)
+        found, more = await self._work(lambda: folder.search(words))
         return self._page("search.html.j2", words=words, found=found, more=more)
 
     async def compare(self, request: Request) -> Response:
@@ -100,14 +110,14 @@ class Dashboard:
             reports = [(path, build_report(contents.entries)) for path, contents, _ in loaded]
             return html_page.render_comparison(compare(reports))
 
-        return own_page(await asyncio.to_thread(compared))
+        return own_page(await self._work(compared))
 
     # A new debate
 
     async def new(self, request: Request) -> Response:
         """The form of a new debate; then what it would cost and do; then its start."""
         if self._found is None or time.monotonic() - self._looked > _LOOK_AGAIN:
-            self._found, self._looked = await asyncio.to_thread(discovery.find_models), time.monotonic()
+            self._found, self._looked = await self._work(discovery.find_models), time.monotonic()
         found = self._found
         if request.method != "POST":
             return self._form(found, dict(request.query_params), [])
@@ -116,12 +126,12 @@ class Dashboard:
         if action in ("format", "back"):
             return self._form(found, sent, [])
         try:
-            prepared = await asyncio.to_thread(prepare, sent, found)
+            prepared = await self._work(lambda: prepare(sent, found))
             risks = find_risks(prepared.settings)
             if action == "start" and _agreed(sent, risks):
                 return await self._start(prepared)
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
-            expected = await asyncio.to_thread(expected_cost, prepared)
+            expected = await self._work(lambda: expected_cost(prepared))
             lines = risks_module.risk_lines(risks)
         except DebateError as error:
             return self._form(found, sent, error.problems)
@@ -186,12 +196,13 @@ class Dashboard:
         """A debate: as it runs, or as far as it is."""
         path = folder.journal_of(request.path_params["name"])
         live = self._runs.running(path)
-        contents, state = await asyncio.to_thread(folder.load, path)
+        version: Hashable = folder.version(path)
+        contents, state = await self._work(lambda: folder.load(path))
         if live is not None and live.current is not None:
-            state = live.current.state
+            state, version = live.current.state, live.version
         problems = self._runs.problems(path)
         running, stopping = live is not None, live is not None and live.stopping
-        body = await asyncio.to_thread(lambda: [blocks.rendered(state, block) for block in blocks.outline(state)])
+        body = await self._made(("blocks", version), lambda: (live.page if live else blocks.all_rendered)(state))
         format = state.format
         name = request.path_params["name"]
         linked = LinkedDebate(name, contents.entries[0].hash)
@@ -221,7 +232,7 @@ class Dashboard:
             review=reviewing.link(self._tokens, linked),
             reviewers=[
                 (reviewer, f"?{reviewing.own_query(self._tokens, linked, reviewer)}", filed)
-                for reviewer, filed in await asyncio.to_thread(reviews.reviewer_names, files.ballots)
+                for reviewer, filed in await self._work(lambda: reviews.reviewer_names(files.ballots))
             ],
         )
 
@@ -236,9 +247,10 @@ class Dashboard:
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""
         path = folder.journal_of(request.path_params["name"])
-        _, state = await asyncio.to_thread(folder.load, path)
+        version = folder.version(path)
+        _, state = await self._work(lambda: folder.load(path))
         blocks.check_nothing_hidden(state)
-        return await report_page(path)
+        return own_page(await self._made(("report", version), lambda: report_page(path)))
 
     async def act(self, request: Request) -> Response:
         """What the buttons of a debate do."""
@@ -251,7 +263,7 @@ class Dashboard:
                 if run := self._runs.running(path):
                     run.pause()
             case "continue":
-                risks = await asyncio.to_thread(find_risks, path)
+                risks = await self._work(lambda: find_risks(path))
                 if not _agreed(sent, risks):
                     return self._consent(f"{here}/continue", risks, sent)
                 self._runs.start(path, lambda _, found: must_be_among(risks, found))
@@ -281,7 +293,7 @@ class Dashboard:
         judges = [line.strip() for line in sent.get("judges", "").splitlines() if line.strip()]
         if not judges:
             raise BadSettings("judges: name a model, such as anthropic:claude-opus-5-5, or several, a line each.")
-        contents, _ = await asyncio.to_thread(folder.load, path)
+        contents, _ = await self._work(lambda: folder.load(path))
         risks = risks_module.of_judging([entry.event for entry in contents.entries])
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
         if not _agreed(sent, risks):
@@ -295,7 +307,7 @@ class Dashboard:
             with create_debate(opening, files, judging.speeches):
                 return files
 
-        files = await asyncio.to_thread(write_journal)
+        files = await self._work(write_journal)
         self._runs.start(files.journal, written_here)
         return go_to(self._address_of(files.journal))
 

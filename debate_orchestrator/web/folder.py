@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,11 +24,14 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, pages
 from debate_orchestrator.web.guard import LinkedDebate, same
+from debate_orchestrator.web.kept import Kept
 
 _AROUND = 120
+"""Characters that are shown on each side of what was searched for."""
 _MAX_FOUND = 100
 """Places that a search lists."""
-"""Characters that are shown on each side of what was searched for."""
+_KEPT = 40_000_000
+"""Bytes of journals whose states are kept in memory, where each takes several times as many."""
 _SLUG = 48
 """Characters of a topic in the name of its report."""
 
@@ -43,6 +48,7 @@ class Listed(NamedTuple):
     cost: str
     marks: tuple[str, ...] = ()
     """What sets it apart: that it was judged again, or that stand-ins spoke."""
+    complete: bool = False
     problem: str = ""
     """Why the journal can't be read; empty where it can."""
 
@@ -79,10 +85,12 @@ def _has_address(name: str) -> bool:
 
 
 def journal_of(name: str) -> str:
-    """The journal of the debate of that name; BadFile where there is none in this folder, whatever the name says."""
-    if name not in names():
+    """The journal of the debate of that name; BadFile where there is none in this folder, whatever the name says. No
+    other file of the folder is looked at: strangers can ask too."""
+    path = f"{name}{JOURNAL}"
+    if not _has_address(name) or os.path.basename(path) != path or not os.path.isfile(path) or is_link(path):
         raise BadFile("There is no such debate in this folder.", hint="go back to the list")
-    return f"{name}{JOURNAL}"
+    return path
 
 
 def journal_of_link(name: str, token_of: Callable[[LinkedDebate], str], token: str) -> str | None:
@@ -103,16 +111,42 @@ def _first_hash(path: str, changed: int, size: int) -> str | None:
     return stated_first_hash(path)
 
 
+_journals = Kept[tuple[tuple[int, int], JournalContents, DebateState]](_KEPT)
+"""Path to a journal as it was last read: when it was changed and its bytes, what it holds, its state."""
+_reading = threading.Lock()
+"""Lets all who ask for a journal at once wait for one reading of it."""
+
+
 def load(path: str) -> tuple[JournalContents, DebateState]:
     """A journal and its state. Raises BadJournal."""
     there = os.stat(path)
-    return _loaded(path, there.st_mtime_ns, there.st_size)
+    version = there.st_mtime_ns, there.st_size
+    if (kept := _journals.get(path)) is None or kept[0] != version:
+        with _reading:
+            if (kept := _journals.get(path)) is None or kept[0] != version:
+                contents = read(path)
+                kept = version, contents, fold(contents.events)
+                _journals.put(path, kept, there.st_size)
+    return kept[1], kept[2]
 
 
-@lru_cache(maxsize=128)
-def _loaded(path: str, changed: int, size: int) -> tuple[JournalContents, DebateState]:
-    contents = read(path)
-    return contents, fold(contents.events)
+class Version(NamedTuple):
+    """What the pages of a debate that does not run are made of; another as soon as that changes."""
+
+    journal: tuple[str, int, int]
+    ballots: tuple[tuple[str, int, int], ...]
+    """The files of reviewers."""
+
+
+def version(path: str) -> Version:
+    """How a journal and the ballots beside it are now. Raises OSError where there is no journal."""
+    there = os.stat(path)
+    ballots = list[tuple[str, int, int]]()
+    with suppress(OSError), os.scandir(DebateFiles.of_journal(path).ballots) as files:
+        for file in files:
+            stat = file.stat(follow_symlinks=False)
+            ballots.append((file.name, stat.st_mtime_ns, stat.st_size))
+    return Version((path, there.st_mtime_ns, there.st_size), tuple(sorted(ballots)))
 
 
 def listed() -> list[Listed]:
@@ -124,15 +158,31 @@ def listed() -> list[Listed]:
             rows.append(Listed(name, name, "", "", "", "", problem=problem))
             continue
         try:
-            contents, debate = load(f"{name}{JOURNAL}")
+            rows.append(row(name))
         except (DebateError, OSError) as error:
             rows.append(Listed(name, name, "", "", "", "", problem=str(error)))
-            continue
-        cost = pages.money(costs_of(debate).total)
-        settings, opened = debate.opened.settings, contents.entries[0].at[:16].replace("T", " ")
-        topic, marks = one_line(settings.topic), tuple(_marks(debate))
-        rows.append(Listed(name, topic, debate.format.title, opened, outcome(debate), cost, marks))
     return rows
+
+
+def row(name: str) -> Listed:
+    """A debate as the list shows it, read anew when its journal has changed. Raises BadJournal."""
+    there = os.stat(f"{name}{JOURNAL}")
+    return _row(name, there.st_mtime_ns, there.st_size)
+
+
+@lru_cache(maxsize=5_000)
+def _row(name: str, changed: int, size: int) -> Listed:
+    contents, debate = load(f"{name}{JOURNAL}")
+    return Listed(
+        name=name,
+        topic=one_line(debate.opened.settings.topic),
+        format=debate.format.title,
+        opened=contents.entries[0].at[:16].replace("T", " "),
+        outcome=outcome(debate),
+        cost=pages.money(costs_of(debate).total),
+        marks=tuple(_marks(debate)),
+        complete=debate.complete,
+    )
 
 
 def _marks(debate: DebateState) -> Iterator[str]:

@@ -81,7 +81,11 @@ class Guard:
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
+        begun = False
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal begun
+            begun = True
             if message["type"] == "http.response.start":
                 own = {name for name, _ in message.get("headers", ())}
                 more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in own]
@@ -95,7 +99,30 @@ class Guard:
         except Refused as refusal:
             await _refuse(send_with_headers, refusal)
             return
-        await self._app(scope, receive, send_with_headers)
+        if scope["method"] == "POST":
+            await self._app(scope, receive, send_with_headers)
+        else:
+            await self._answer(scope, receive, send_with_headers, lambda: begun)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, begun: Callable[[], bool]) -> None:
+        """Answers a request that only asks. What is done for it ends when the other side is gone before the answer
+        begins; a form is worked on to its end."""
+        gone = asyncio.ensure_future(disconnected(receive))
+        waiting: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
+
+        async def receive_end() -> Message:
+            return waiting.pop() if waiting else await asyncio.shield(gone)
+
+        answering = asyncio.ensure_future(self._app(scope, receive_end, send))
+        try:
+            await asyncio.wait({gone, answering}, return_when=asyncio.FIRST_COMPLETED)
+            if begun():
+                await asyncio.wait({answering})
+        finally:
+            gone.cancel()
+            answering.cancel()
+            with suppress(asyncio.CancelledError):
+                await answering
 
     def _check(self, scope: Scope, headers: dict[str, str]) -> None:
         """Raises Refused for a request that is not for this server, or that another site sent."""
@@ -181,6 +208,13 @@ async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
         return waiting.pop() if waiting else await receive()
 
     return again
+
+
+async def disconnected(receive: Receive) -> Message:
+    """Waits until the other side is gone; its message."""
+    while (message := await receive())["type"] != "http.disconnect":
+        pass
+    return message
 
 
 async def _refuse(send: Send, refusal: Refused) -> None:

@@ -92,7 +92,7 @@ class EventStream:
             await send({"type": "http.response.body", "body": b""})
             return
         _open[visitor] += 1
-        gone = asyncio.ensure_future(_disconnected(receive))
+        gone = asyncio.ensure_future(guard.disconnected(receive))
         sending = asyncio.ensure_future(self._send(send))
         try:
             await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
@@ -128,8 +128,3 @@ class EventStream:
         finally:
             if self._audience and viewer is not None:
                 self._audience.leave(viewer)
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import re
 from base64 import b64encode
@@ -27,6 +26,7 @@ from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.sanitize import few_marks
 from debate_orchestrator.web.guard import dashboard_of, same
 
 STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
@@ -68,7 +68,7 @@ _environment = cache(
         {
             "integrity": _integrity,
             "line": html.line,
-            "literal": html.literal_html,
+            "literal": lambda text: html.literal_html(few_marks(text)),
             "path": lambda name: quote(name, safe=""),
             "model": model_spec.public_name,
         },
@@ -128,9 +128,9 @@ async def form(request: Request, token: str) -> dict[str, str]:
     return fields
 
 
-async def report_page(path: str) -> HTMLResponse:
+def report_page(path: str) -> str:
     """The report of a journal: the very page that `debate report` writes."""
-    return own_page(await asyncio.to_thread(api.render, path, "html"))
+    return api.render(Path(path), "html")
 
 
 def own_page(page: str) -> HTMLResponse:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -10,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from debate_orchestrator.core import transcript
 from debate_orchestrator.prompting import fields
@@ -23,7 +22,8 @@ from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, folder, form_fields
 from debate_orchestrator.web.guard import LinkedDebate, Tokens, same
-from debate_orchestrator.web.pages import form, go_to, html_response, report_page
+from debate_orchestrator.web.pages import form, go_to, own_page, render, report_page
+from debate_orchestrator.web.renderings import Renderings
 
 _READ = "read"
 """The key of a draft that says that the debate was shown; from then on the vote before it stands."""
@@ -45,32 +45,43 @@ class Reviews:
     """The views of reviewers. The token in the address opens the review of one debate and nothing else. The link that
     reviewers are sent only begins a review; the key that a review gets then opens this one, and no other has it."""
 
-    def __init__(self, tokens: Tokens):
-        self._tokens = tokens
+    def __init__(self, tokens: Tokens, renderings: Renderings):
+        self._tokens, self._renderings = tokens, renderings
 
-    async def _case(self, request: Request) -> ReviewedDebate:
-        """The debate of a link. Not found for another token, whatever the debate, and for one that is not finished."""
+    def _path(self, request: Request) -> str:
+        """The journal of a link. Not found for another token, whatever the debate."""
         params = request.path_params
-        path = await asyncio.to_thread(folder.journal_of_link, params["name"], self._tokens.review, params["token"])
+        path = folder.journal_of_link(params["name"], self._tokens.review, params["token"])
         if path is None:
             raise HTTPException(404)
-        contents, debate = await asyncio.to_thread(folder.load, path)
+        return path
+
+    @staticmethod
+    def _case(path: str) -> ReviewedDebate:
+        """The debate of a journal. Not found for one that is not finished."""
+        contents, debate = folder.load(path)
         if not debate.complete:
             raise HTTPException(404)
         return ReviewedDebate.of(path, contents.entries, debate)
 
     async def review(self, request: Request) -> Response:
         """The vote before reading; then the debate with the ballot; then that it was filed."""
-        case = await self._case(request)
-        sent = await form(request, request.path_params["token"]) if request.method == "POST" else None
-        return await asyncio.to_thread(self._answer, request, case, sent)
+        path, token = self._path(request), request.path_params["token"]
+        if request.method == "POST":
+            sent = await form(request, token)
+            return await self._renderings.run(lambda: self._taken(request, self._case(path), sent), token)
+        given = [request.query_params.get(part, "") for part in ("as", "key")]
+        key = ("review", folder.version(path), request.url.path, *given)
+        page = await self._renderings.page(key, lambda: self._shown(request, self._case(path)), token)
+        return HTMLResponse(page)
 
-    def _answer(self, request: Request, case: ReviewedDebate, sent: Mapping[str, str] | None) -> Response:
-        name = self._reviewer(request, case)
-        if sent is not None and sent.get("action") == "begin":
+    def _taken(self, request: Request, case: ReviewedDebate, sent: Mapping[str, str]) -> Response:
+        if sent.get("action") == "begin":
             return self._begin(request, case, sent)
-        if sent is not None:
-            return self._file(request, case, name, sent)
+        return self._file(request, case, self._reviewer(request, case), sent)
+
+    def _shown(self, request: Request, case: ReviewedDebate) -> str:
+        name = self._reviewer(request, case)
         if name and self._filed(case, name):
             return self._page(request, case, "filed", name=name)
         if name and (draft := reviews.read_draft(case.folder, name, case.digest)).get(_READ):
@@ -107,16 +118,18 @@ class Reviews:
                 ]
             except BadFile as error:
                 problems = error.problems
-        return self._page(request, case, "before", 422, name=name, sent=sent, problems=problems)
+        return HTMLResponse(self._page(request, case, "before", name=name, sent=sent, problems=problems), 422)
 
     def _file(self, request: Request, case: ReviewedDebate, name: str, sent: Mapping[str, str]) -> Response:
         """Files the ballot, or shows what is wrong with it."""
         draft = reviews.read_draft(case.folder, name, case.digest) if name else {}
         if not draft.get(_READ):
-            return self._page(request, case, "before", 422, name=name, problems=["Begin with the vote before reading."])
+            problems = ["Begin with the vote before reading."]
+            return HTMLResponse(self._page(request, case, "before", name=name, problems=problems), 422)
         answers = fields.value(case.form.asked(*_ASKED), case.form.shape_context, form_fields.entered(sent))
         if answers is None:
-            return self._reading(request, case, draft, sent, ["Some of it is missing: see below."])
+            problems = ["Some of it is missing: see below."]
+            return HTMLResponse(self._reading(request, case, draft, sent, problems), 422)
         ballot = {key: value for key, value in draft.items() if key != _READ} | answers
         ballot["why"] = one_line(ballot["why"])
         if "rounds" in ballot:
@@ -127,7 +140,7 @@ class Reviews:
             reviews.file_ballot(case.folder, ballot)
         except BadFile as error:
             problems = [problem.removeprefix("ballot: ") for problem in error.problems]
-            return self._reading(request, case, draft, sent, problems)
+            return HTMLResponse(self._reading(request, case, draft, sent, problems), 422)
         return go_to(self._own_address(request, case, name))
 
     def _reading(
@@ -137,7 +150,7 @@ class Reviews:
         draft: Mapping[str, Any],
         sent: Mapping[str, str],
         problems: list[str],
-    ) -> Response:
+    ) -> str:
         """The debate without votes, and the ballot below it."""
         form = case.form
         nothing = {("why",): ""} if problems else {}  # an empty reason is a problem too
@@ -151,7 +164,6 @@ class Reviews:
             request,
             case,
             "reading",
-            422 if problems else 200,
             name=draft["reviewer"],
             problems=problems,
             seen=bool(draft.get("seen")),
@@ -162,13 +174,12 @@ class Reviews:
             ),
         )
 
-    def _page(self, request: Request, case: ReviewedDebate, step: str, code: int = 200, **values: Any) -> Response:
+    def _page(self, request: Request, case: ReviewedDebate, step: str, **values: Any) -> str:
         debate, here = case.form.debate, request.url.path
         format, settings = debate.format, debate.opened.settings
         name = values.get("name", "")
-        return html_response(
+        return render(
             "review.html.j2",
-            code,
             step=step,
             here=here,
             own_query=own_query(self._tokens, _linked(request, case), name) if name else "",
@@ -183,16 +194,22 @@ class Reviews:
 
     async def proof(self, request: Request) -> Response:
         """The value that the pages of the review hold."""
-        await self._case(request)
+        self._path(request)
         return PlainTextResponse(self._tokens.proof(request.path_params["token"]))
 
     async def report(self, request: Request) -> Response:
         """The report, for a reviewer whose ballot is filed."""
-        case = await self._case(request)
-        name = self._reviewer(request, case)
-        if not name or not await asyncio.to_thread(self._filed, case, name):
+        path, token = self._path(request), request.path_params["token"]
+
+        def may_read() -> bool:
+            case = self._case(path)
+            name = self._reviewer(request, case)
+            return bool(name) and self._filed(case, name)
+
+        version = folder.version(path)
+        if not await self._renderings.run(may_read, token):
             raise HTTPException(404)
-        return await report_page(case.path)
+        return own_page(await self._renderings.page(("report", version), lambda: report_page(path), token))
 
 
 def _linked(request: Request, case: ReviewedDebate) -> LinkedDebate:

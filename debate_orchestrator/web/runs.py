@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import json
 import os
+import threading
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -33,9 +35,9 @@ from debate_orchestrator.engine.debate import (
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.prompting.person_turns import reply_problems
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.storage.journal import stated_first_hash
 from debate_orchestrator.storage.paths import JOURNAL, state_folder
 from debate_orchestrator.util.errors import (
     BadFile,
@@ -53,6 +55,8 @@ from debate_orchestrator.web.live import Audience, message
 _FLUSH_SECONDS = 0.12
 """Seconds for which pieces of an answer are gathered before they are sent."""
 
+
+_VERSIONS = itertools.count(1)
 
 Explain = Callable[[Exception], list[str]]
 
@@ -162,10 +166,8 @@ class People:
         waiting = (asking for asking in self.asking.values() if not asking.reply.done())
         return next((asking for asking in waiting if asking.turn.seat.removesuffix(MIRRORED) == seat), None)
 
-    async def hand_in(self, asking: AwaitedTurn, text: str) -> None:
-        """Takes a reply. Raises BadReply with what is wrong with it, or where the turn no longer waits for one."""
-        if problems := await asyncio.to_thread(reply_problems, *asking[:3], text):
-            raise BadReply(problems)
+    def hand_in(self, asking: AwaitedTurn, text: str) -> None:
+        """Takes a reply that was found good. Raises BadReply where the turn no longer waits for one."""
         if asking.reply.done():
             raise BadReply(NOT_WAITING)
         asking.reply.set_result(text)
@@ -185,6 +187,8 @@ class Run:
         self.failure: Exception | None = None
         """Why it ended before its debate was complete, unless it was paused on purpose."""
         self._explain, self._agree = explain, agree
+        self.first_hash = stated_first_hash(path)
+        """The hash of its first line, by which another journal of the same name is told from it."""
         self.debate: OpenDebate | None = None
         """The debate while it runs."""
         self.current: CurrentState | None = None
@@ -195,6 +199,11 @@ class Run:
         self._shown: set[str] = set()
         self._html: dict[str, str] = {}
         """By id, blocks as HTML. Each is made once, however many viewers come."""
+        self._rendering = threading.Lock()
+        self._page: tuple[DebateState, bytes] | None = None
+        """The event that shows them all, and the state of which it was made."""
+        self._seen: DebateState | None = None
+        self._version = 0
         self._flush: asyncio.TimerHandle | None = None
         self.task = asyncio.create_task(self._run())
 
@@ -224,19 +233,32 @@ class Run:
         self.debate.record(event, self._on_event)
         self.debate.journal.sync()
 
+    @property
+    def version(self) -> int:
+        """Another number after each event, which no other run has."""
+        if self.current is not None and self._seen is not self.current.state:
+            self._seen, self._version = self.current.state, next(_VERSIONS)
+        return self._version
+
+    def page(self, debate: DebateState) -> str:
+        """The blocks so far as HTML."""
+        return "".join(self._rendered(debate, block) for block in blocks.outline(debate))
+
     def messages_so_far(self) -> list[bytes]:
         """How things stand, for a viewer who comes now."""
         if self.current is None:
             return []
         debate = self.current.state
-        page = "".join(self._rendered(debate, block) for block in blocks.outline(debate))
+        if self._page is None or self._page[0] is not debate:
+            self._page = debate, message("page", self.page(debate))
         writing = [message("text", speech.fields()) for speech in self._writing.values() if self._may_show(speech.turn)]
-        return [message("page", page), message("status", self.status(debate)), *writing]
+        return [self._page[1], message("status", self.status(debate)), *writing]
 
     def _rendered(self, debate: DebateState, block: blocks.Block) -> str:
-        if block.id not in self._html:
-            self._html[block.id] = blocks.rendered(debate, block)
-        return self._html[block.id]
+        with self._rendering:
+            if block.id not in self._html:
+                self._html[block.id] = blocks.rendered(debate, block)
+            return self._html[block.id]
 
     def status(self, debate: DebateState) -> str:
         """Where the debate stands, as HTML."""
@@ -266,6 +288,7 @@ class Run:
         with continue_debate(self.path, self._agree, reopening) as debate:
             self.debate, self.current = debate, debate.current
             self._shown = {block.id for block in blocks.outline(debate.state)}
+            await asyncio.to_thread(self.page, debate.state)  # of a debate that goes on there may be much
             if debate.state.due:
                 must_be_callable(debate.state.cast, people=True)
             await drive(
@@ -369,7 +392,7 @@ class Runs:
 
     def _remember(self) -> None:
         if self._remembered and not self._leaving:
-            remember(path for path, run in self._runs.items() if run.running)
+            remember({path: run.first_hash for path, run in self._runs.items() if run.running})
 
     def record(self, path: str, make: Callable[[DebateState], Event]) -> None:
         """Writes an event of the user's into a debate, whether it runs or waits. Raises DebateError where the debate
@@ -393,29 +416,32 @@ class Runs:
         await asyncio.gather(*(run.task for run in running), return_exceptions=True)
 
 
-def remember(journals: Iterable[str]) -> None:
-    """Notes the journals of the debates that run now. Where that can't be written, the user goes on with each."""
+def remember(journals: Mapping[str, str | None]) -> None:
+    """Notes the journals of the debates that run now, each with the hash of its first line. Where that can't be
+    written, the user goes on with each."""
     if (record := _trusted_file()) is None:
         return
     with suppress(OSError, BadFile):
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_atomic(record, json.dumps(sorted(journals)))
+        write_atomic(record, json.dumps(journals, sort_keys=True))
 
 
 def remembered() -> list[str]:
-    """The journals that were noted, as far as they are debates of this folder that can go on without consent."""
+    """The journals that were noted, as far as they are the same debates and can go on without consent."""
     record = _trusted_file()
     try:
-        noted = json.loads(record.read_text(encoding="utf-8")) if record else []
+        noted = json.loads(record.read_text(encoding="utf-8")) if record else {}
     except (OSError, ValueError):
         return []
     there = {f"{name}{JOURNAL}" for name in folder.names()}
-    return [path for path in noted if path in there and _without_risks(path)] if isinstance(noted, list) else []
+    hashes = noted.items() if isinstance(noted, dict) else ()
+    return [path for path, first_hash in hashes if path in there and _goes_on(path, first_hash)]
 
 
-def _without_risks(path: str) -> bool:
+def _goes_on(path: str, first_hash: object) -> bool:
     try:
-        return not folder.load(path)[1].complete and not find_risks(path)
+        contents, debate = folder.load(path)
+        return contents.entries[0].hash == first_hash and not debate.complete and not find_risks(path)
     except (DebateError, OSError):
         return False
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from debate_orchestrator.core import schedule, speech_rules, transcript
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting import brief_pieces, fields
 from debate_orchestrator.prompting.brief_pieces import limits
-from debate_orchestrator.prompting.person_turns import form_remarks, human_seats, speech_remarks
+from debate_orchestrator.prompting.person_turns import form_remarks, human_seats, reply_problems, speech_remarks
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util.errors import BadReply
@@ -27,7 +27,8 @@ from debate_orchestrator.web import blocks, folder, form_fields
 from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import Tokens
 from debate_orchestrator.web.live import AGAIN, EventStream, message
-from debate_orchestrator.web.pages import form, go_to, html_response, report_page
+from debate_orchestrator.web.pages import form, go_to, own_page, render, report_page
+from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.runs import NOT_WAITING, AwaitedTurn, People, Run, Runs
 
 
@@ -44,10 +45,10 @@ class Visit(NamedTuple):
 class Seats:
     """The views of a seat. Its token stands in the address; nothing else of this server can be reached with it."""
 
-    def __init__(self, tokens: Tokens, runs: Runs):
-        self._tokens, self._runs = tokens, runs
+    def __init__(self, tokens: Tokens, runs: Runs, renderings: Renderings):
+        self._tokens, self._runs, self._renderings = tokens, runs, renderings
         self._locks = WeakValueDictionary[str, asyncio.Lock]()
-        """By the token of a seat, or by a journal, what lets one request be worked on at a time, however many come."""
+        """By the token of a seat, what lets one reply be worked on at a time, however many come."""
 
     def _lock(self, key: str) -> asyncio.Lock:
         return self._locks.setdefault(key, asyncio.Lock())
@@ -57,32 +58,35 @@ class Seats:
         debate exists: the answer must not tell which debates there are."""
         params = request.path_params
         token_of = partial(self._tokens.seat, seat=params["seat"])
-        path = await asyncio.to_thread(folder.journal_of_link, params["name"], token_of, params["token"])
+        path = folder.journal_of_link(params["name"], token_of, params["token"])
         if path is None:
             raise HTTPException(404)
-        async with self._lock(path):  # one request reads it, and the others find it read
-            _, state = await asyncio.to_thread(folder.load, path)
         run = self._runs.running(path)
         if run is not None and run.current is not None:
             state = run.current.state
+        else:
+            state = (await self._renderings.run(lambda: folder.load(path), params["token"]))[1]
         if params["seat"] not in human_seats(state):
             raise HTTPException(404)
         return path, state, run
 
     async def seat(self, request: Request) -> Response:
         """What a person in a seat sees: the turn that waits for them, or that none does."""
-        _, state, run = await self._debate(request)
+        path, state, run = await self._debate(request)
         asking = run.people.of(request.path_params["seat"]) if run else None
         visit = Visit(request, state, run, asking)
         token = request.path_params["token"]
-        sent = await form(request, token) if request.method == "POST" else {}
+        if request.method != "POST":
+            version: Hashable = run.version if run and run.current else folder.version(path)
+            key = ("seat", request.url.path, version, run is not None, asking and asking.turn.id)
+            page = await self._renderings.page(key, lambda: self._rendered(visit, {}, [], (), ""), token)
+            return HTMLResponse(page)
+        sent = await form(request, token)
         size = sum(len(text) for name, text in sent.items() if name == "text" or name.startswith("field/"))
         if size > MAX_SIZE:
             problem = f"The reply has {size:,} characters; at most {MAX_SIZE:,} are taken. Go back to what you wrote."
             raise HTTPException(413, problem)
         async with self._lock(token):
-            if request.method != "POST":
-                return await self._page(visit, {}, [])
             if asking is None or run is None or sent.get("turn") != asking.turn.id:
                 return await self._page(visit, {}, [NOT_WAITING], late=_written(sent))
             return await self._take(visit, run.people, asking, sent)
@@ -90,18 +94,22 @@ class Seats:
     async def _take(self, visit: Visit, people: People, asking: AwaitedTurn, sent: Mapping[str, str]) -> Response:
         """Takes a reply, or shows what is wrong with it and what it does."""
         speech = asking.debate.shape(asking.turn) is None
-        text = sent.get("text", "") if speech else await asyncio.to_thread(_reply_text, asking, sent)
+        token = visit.request.path_params["token"]
+        text = sent.get("text", "") if speech else await self._renderings.run(lambda: _reply_text(asking, sent), token)
         if sent.get("action") == "more":
             return await self._page(visit, sent, [])
         if text is None:
             return await self._page(visit, sent, ["Some of it is missing: see below."])
-        remarks = await asyncio.to_thread(speech_remarks if speech else form_remarks, *asking[:2], text)
+        remarks_on = speech_remarks if speech else form_remarks
+        remarks = await self._renderings.run(lambda: remarks_on(*asking[:2], text), token)
         if remarks and sent.get("sure") != "yes":
             return await self._page(visit, sent, [], remarks)
         if speech and not text.strip():
             return await self._page(visit, sent, ["Your speech is empty. Write it, then hand it in."])
         try:
-            await people.hand_in(asking, text)
+            if problems := await self._renderings.run(lambda: reply_problems(*asking[:3], text), token):
+                raise BadReply(problems)
+            people.hand_in(asking, text)
         except BadReply as error:
             return await self._page(visit, sent, error.problems)
         return go_to(visit.request.url.path)
@@ -110,11 +118,13 @@ class Seats:
         self, visit: Visit, sent: Mapping[str, str], problems: list[str], remarks: Sequence[str] = (), late: str = ""
     ) -> Response:
         """What `_rendered` makes, while other requests are served: what was heard may be long."""
-        return await asyncio.to_thread(self._rendered, visit, sent, problems, remarks, late)
+        token = visit.request.path_params["token"]
+        page = await self._renderings.run(lambda: self._rendered(visit, sent, problems, remarks, late), token)
+        return HTMLResponse(page, 422 if problems or remarks else 200)
 
     def _rendered(
         self, visit: Visit, sent: Mapping[str, str], problems: list[str], remarks: Sequence[str], late: str
-    ) -> Response:
+    ) -> str:
         """The page; `late` is what was handed in for a turn that waits no longer."""
         request, state, run, asking = visit
         seat, format = request.path_params["seat"], state.format
@@ -128,9 +138,8 @@ class Seats:
                 "limits": limits(asking.turn),
                 "questions": _questions(asking, sent, checked=bool(problems)) if shaped else None,
             }
-        return html_response(
+        return render(
             "seat.html.j2",
-            422 if problems or remarks else 200,
             form_token=request.path_params["token"],
             here=request.url.path,
             proof=self._tokens.proof(request.path_params["token"]),
@@ -173,7 +182,8 @@ class Seats:
         path, state, _ = await self._debate(request)
         if not state.complete:
             raise HTTPException(404)
-        return await report_page(path)
+        token, key = request.path_params["token"], ("report", folder.version(path))
+        return own_page(await self._renderings.page(key, lambda: report_page(path), token))
 
 
 def _written(sent: Mapping[str, str]) -> str:

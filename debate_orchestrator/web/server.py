@@ -14,11 +14,13 @@ import threading
 import webbrowser
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import h11
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -28,29 +30,45 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
-from debate_orchestrator.web import guard, pages, tournaments
+from debate_orchestrator.web import folder, guard, pages
 from debate_orchestrator.web.dashboard import Dashboard
-from debate_orchestrator.web.guard import DASHBOARD, DASHBOARD_PROOF, App, Guard, Tokens, dashboard_alone, load_tokens
+from debate_orchestrator.web.guard import (
+    DASHBOARD,
+    DASHBOARD_PROOF,
+    Admit,
+    App,
+    Guard,
+    Headers,
+    Refused,
+    Scope,
+    Tokens,
+    dashboard_alone,
+    load_tokens,
+)
 from debate_orchestrator.web.public import views
 from debate_orchestrator.web.public.limits import MemoryLimits, PostgresLimits
 from debate_orchestrator.web.public.rules import Rules
 from debate_orchestrator.web.public.site import Site, spent_before
+from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.reviewing import Reviews
 from debate_orchestrator.web.runs import Runs
 from debate_orchestrator.web.seats import Seats
+from debate_orchestrator.web.tournaments import Tournaments
 
 
 def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -> Guard:
     """The application for the debates of the working folder. `hosts` are the names under which it is asked for, with
     their ports; `runs` are ended with it."""
     runs = runs or Runs()
-    dashboard, seats, reviews = Dashboard(tokens, runs), Seats(tokens, runs), Reviews(tokens)
-    report_pages = tournaments.ReportPages(tokens)
+    renderings = Renderings()
+    dashboard, seats = Dashboard(tokens, runs, renderings), Seats(tokens, runs, renderings)
+    reviews, tournaments = Reviews(tokens, renderings), Tournaments(tokens, renderings)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         runs.go_on()
         yield
+        renderings.close()
         await runs.shutdown()
 
     of_dashboard = [
@@ -61,7 +79,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Route("/compare", dashboard.compare),
         Route("/tournaments", tournaments.listed),
         Route("/tournaments/{name}", tournaments.tournament),
-        Route("/tournaments/{name}/report", report_pages.lead),
+        Route("/tournaments/{name}/report", tournaments.lead),
         Route("/tournaments/{name}/debates/{debate}", tournaments.debate),
         Route("/debates/{name}", dashboard.debate),
         Route("/debates/{name}/stream", dashboard.stream),
@@ -75,8 +93,8 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Route("/review/{name}/{token}", reviews.review, methods=["GET", "POST"]),
         Route("/review/{name}/{token}/proof", reviews.proof),
         Route("/review/{name}/{token}/report", reviews.report),
-        Route("/tournament/{name}/{token}/", report_pages.page),
-        Route("/tournament/{name}/{token}/debates/{debate}", report_pages.debate),
+        Route("/tournament/{name}/{token}/", tournaments.page),
+        Route("/tournament/{name}/{token}/debates/{debate}", tournaments.debate_of_page),
         Route("/seat/{name}/{seat}/{token}", seats.seat, methods=["GET", "POST"]),
         Route("/seat/{name}/{seat}/{token}/proof", seats.proof),
         Route("/seat/{name}/{seat}/{token}/stream", seats.stream),
@@ -85,7 +103,31 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     handlers: dict[Any, Any] = {DebateError: pages.failed, HTTPException: pages.failed}
     app = pages.application(routes, lifespan, handlers)
     app.state.proof = tokens.proof(DASHBOARD_PROOF)
-    return Guard(app, hosts=hosts, admit=dashboard_alone(tokens))
+    return Guard(app, hosts=hosts, admit=_with_link_alone(tokens))
+
+
+def _with_link_alone(tokens: Tokens) -> Admit:
+    """Admits what `dashboard_alone` does, and forms only at the dashboard, or with the link of a seat or a review:
+    nothing is read of another."""
+    dashboard = dashboard_alone(tokens)
+
+    def admit(scope: Scope, headers: Headers) -> None:
+        dashboard(scope, headers)
+        path = scope["path"]
+        if scope["method"] == "POST" and not path.startswith(DASHBOARD) and not _is_link(path, tokens):
+            raise Refused(404, "There is no such page.")
+
+    return admit
+
+
+def _is_link(path: str, tokens: Tokens) -> bool:
+    """Whether a path is the link of a seat or of a review."""
+    match path.split("/"):
+        case ["", "seat", name, seat, token]:
+            return folder.journal_of_link(name, partial(tokens.seat, seat=seat), token) is not None
+        case ["", "review", name, token]:
+            return folder.journal_of_link(name, tokens.review, token) is not None
+    return False
 
 
 LOOPBACK = "127.0.0.1"
@@ -206,6 +248,8 @@ HEAD_SECONDS = 10.0
 MAX_UNFINISHED = 256
 """Connections at once on which no whole request has come. For one more the oldest is closed, so that a browser gets
 through however many are opened. They are not counted by address: all that come by a proxy have the same."""
+_MAX_HEAD_SIZE = 65_536
+"""Bytes of a request's head."""
 BACKLOG = 100
 """Connections that are accepted at a time; fewer than may be unfinished, so that each is read before it can be the
 oldest."""
@@ -226,9 +270,30 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+_CHUNKED = "This server takes a request whole, with its Content-Length, and not in chunks (Transfer-Encoding)."
+
+
+class WholeRequests(h11.Connection):
+    """Refuses requests that come in chunks: those of a byte each cost far more to read than to send, and browsers and
+    proxies send forms whole."""
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        if isinstance(event, h11.Request) and any(name == b"transfer-encoding" for name, _ in event.headers):
+            raise h11.RemoteProtocolError(_CHUNKED)
+        return event
+
+
 class Connection(H11Protocol):
     """Closes a connection on which no head comes in time, and ends one whose answers are not read: either would be held
     for ever. The time for the rest of a request is kept by the guard."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.conn = WholeRequests(h11.SERVER, _MAX_HEAD_SIZE)
+
+    def send_400_response(self, msg: str) -> None:
+        super().send_400_response(f"The request can't be read. {_CHUNKED}\n")
 
     _timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None

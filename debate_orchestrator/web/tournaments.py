@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -14,7 +13,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from debate_orchestrator.engine.api import render
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.tournament.folder import DEBATES, PAGE, SPEC, linked_parts
 from debate_orchestrator.tournament.journal_rows import read_rows, title
@@ -22,8 +20,10 @@ from debate_orchestrator.tournament.ratings import elo
 from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, Winner, panel_winner
 from debate_orchestrator.util.data import is_link, read_text
 from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.web import folder as debates
 from debate_orchestrator.web.guard import Tokens, same
-from debate_orchestrator.web.pages import foreign_page, go_to, html_response, of_dashboard, own_page
+from debate_orchestrator.web.pages import foreign_page, go_to, html_response, of_dashboard, own_page, report_page
+from debate_orchestrator.web.renderings import DASHBOARD, Renderings
 
 Result = Literal["won", "lost", "tied"]
 RESULTS: tuple[Result, ...] = ("won", "lost", "tied")
@@ -202,26 +202,12 @@ def _read(folder: str, known: tuple[tuple[str, int, int], ...]) -> Rows:
     return read_rows(folder)
 
 
-async def listed(request: Request) -> Response:
-    """The tournaments of the folder."""
-    found = await asyncio.to_thread(lambda: [(name, _title(name)) for name in names()])
-    return html_response("tournaments.html.j2", **of_dashboard(request), found=found)
-
-
 def _title(folder: str) -> str:
     """What a tournament is called; one that can't be read, by its folder. Its page says why."""
     try:
         return title(folder)
     except BadFile:
         return folder
-
-
-async def tournament(request: Request) -> Response:
-    """The leaderboard and the debates that the filters choose."""
-    folder = _folder(request)
-    filters = Filters(**{name: request.query_params.get(name, "")[:1_000] for name in Filters._fields})
-    values = await asyncio.to_thread(_values, folder, filters)
-    return html_response("tournament.html.j2", **of_dashboard(request), here=request.url.path, name=folder, **values)
 
 
 def _values(folder: str, filters: Filters) -> dict[str, Any]:
@@ -264,21 +250,32 @@ def _journal(folder: str, debate: str) -> str | None:
     return path if inside and _regular(path) else None
 
 
-async def debate(request: Request) -> Response:
-    """The report of one of its debates."""
-    path = _journal(_folder(request), request.path_params["debate"].removesuffix(".html"))
-    if path is None:
-        raise HTTPException(404)
-    return own_page(await asyncio.to_thread(render, path, "html"))
+class Tournaments:
+    """The views of tournaments.
 
+    The pages that `debate tournament report` wrote are shown as they lie in their folders. A folder may be from a
+    stranger, whose page could send its own address elsewhere: so that is not below the key of the dashboard, and opens
+    nothing but the page and the reports of the folder's debates."""
 
-class ReportPages:
-    """The pages that `debate tournament report` wrote, as they lie in their folders. A folder may be from a stranger,
-    whose page could send its own address elsewhere: so that is not below the key of the dashboard, and opens nothing
-    but the page and the reports of the folder's debates."""
+    def __init__(self, tokens: Tokens, renderings: Renderings):
+        self._tokens, self._renderings = tokens, renderings
 
-    def __init__(self, tokens: Tokens):
-        self._tokens = tokens
+    async def listed(self, request: Request) -> Response:
+        """The tournaments of the folder."""
+        found = await self._renderings.run(lambda: [(name, _title(name)) for name in names()], DASHBOARD)
+        return html_response("tournaments.html.j2", **of_dashboard(request), found=found)
+
+    async def tournament(self, request: Request) -> Response:
+        """The leaderboard and the debates that the filters choose."""
+        folder = _folder(request)
+        filters = Filters(**{name: request.query_params.get(name, "")[:1_000] for name in Filters._fields})
+        values = await self._renderings.run(lambda: _values(folder, filters), DASHBOARD)
+        here = request.url.path
+        return html_response("tournament.html.j2", **of_dashboard(request), here=here, name=folder, **values)
+
+    async def debate(self, request: Request) -> Response:
+        """The report of one of its debates."""
+        return await self._report(request, _folder(request), DASHBOARD)
 
     async def lead(self, request: Request) -> Response:
         """From the dashboard to the page."""
@@ -289,16 +286,24 @@ class ReportPages:
 
     async def page(self, request: Request) -> Response:
         """The page."""
-        path = os.path.join(self._opened(request), PAGE)
+        path, token = os.path.join(self._opened(request), PAGE), request.path_params["token"]
         try:
-            return foreign_page(await asyncio.to_thread(read_text, path, _MAX_PAGE_SIZE, follow=False))
+            key = ("page", path, _stat(path))
+            read = partial(read_text, path, _MAX_PAGE_SIZE, follow=False)
+            return foreign_page(await self._renderings.page(key, read, token))
         except BadFile:
             raise HTTPException(404) from None
 
-    async def debate(self, request: Request) -> Response:
+    async def debate_of_page(self, request: Request) -> Response:
         """The report of a debate, to which the page leads."""
-        self._opened(request)
-        return await debate(request)
+        return await self._report(request, self._opened(request), request.path_params["token"])
+
+    async def _report(self, request: Request, folder: str, visitor: str) -> Response:
+        path = _journal(folder, request.path_params["debate"].removesuffix(".html"))
+        if path is None:
+            raise HTTPException(404)
+        key = ("report", debates.version(path))
+        return own_page(await self._renderings.page(key, lambda: report_page(path), visitor))
 
     def _opened(self, request: Request) -> str:
         if not same(self._tokens.tournament(request.path_params["name"]), request.path_params["token"]):

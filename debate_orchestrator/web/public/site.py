@@ -27,7 +27,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import DebateError, JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import few_marks, one_line
 from debate_orchestrator.web import folder
 from debate_orchestrator.web.live import Audience
 from debate_orchestrator.web.public import visitors
@@ -136,7 +136,9 @@ class Site:
         rounds = sent.get("rounds", "") or str(min(cast.rounds, 2))
         if not re.fullmatch(r"[1-9]\d?", rounds) or int(rounds) > cast.rounds:
             problems["rounds"] = [f"This cast debates for 1 to {plural(cast.rounds, 'round')}."]
-        texts = {field: one_line(sent.get(field, "")).strip() for field in ("topic", "position.a", "position.b")}
+        texts = {
+            field: few_marks(one_line(sent.get(field, ""))).strip() for field in ("topic", "position.a", "position.b")
+        }
         for field, text in texts.items():
             if len(text) > MAX_TOPIC_LENGTH:
                 problems[field] = [f"It has {len(text)} characters, and at most {MAX_TOPIC_LENGTH} are taken."]

@@ -3,16 +3,14 @@ There is no dashboard behind it."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import os
-from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Any
+from collections.abc import AsyncIterator, Hashable, Iterable
+from typing import Any, NamedTuple
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from debate_orchestrator.core.state import DebateState
@@ -22,24 +20,35 @@ from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
 from debate_orchestrator.web.guard import Guard, is_https
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, png
-from debate_orchestrator.web.public import renderings, visitors
-from debate_orchestrator.web.public.renderings import Rendering, Renderings
+from debate_orchestrator.web.public import report, visitors
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
 from debate_orchestrator.web.public.visitors import Refusal, Requests
+from debate_orchestrator.web.renderings import Renderings
+from debate_orchestrator.web.runs import Run
 
 _LISTED = 20
 """Debates that the front page shows."""
 
 
+class Standing(NamedTuple):
+    """Where a debate stands beside what its journal says, as far as its page shows that."""
+
+    run: Run | None
+    stopping: bool
+    place: int
+    """In the queue; 0 where it does not wait."""
+    wait: str
+    retry: str
+    """How long, in words; empty where that is not known or it is not tried again."""
+    problems: tuple[str, ...]
+    given_up: bool
+
+
 class Views:
     """The views of a public site."""
 
-    def __init__(self, site: Site, requests: Requests):
-        self._site, self._requests, self._renderings = site, requests, Renderings()
-
-    def close(self) -> None:
-        """Makes no more reports and pictures."""
-        self._renderings.close()
+    def __init__(self, site: Site, requests: Requests, renderings: Renderings):
+        self._site, self._requests, self._renderings = site, requests, renderings
 
     async def home(self, request: Request) -> Response:
         """The form of a new debate, and the debates of others."""
@@ -60,7 +69,8 @@ class Views:
         return go_to(f"/d/{name}")
 
     async def _home(self, request: Request, sent: dict[str, str], refusal: Refusal | None) -> Response:
-        https, rules = is_https(request.scope), self._site.rules
+        https, rules, visitor = is_https(request.scope), self._site.rules, self._requests.mark(request.scope)
+        rows = await self._renderings.shared("recent", self._recent, visitor) if rules.listed else []
         held = visitors.form_cookie(request.cookies, https=https)
         response = html_response(
             "public/home.html.j2",
@@ -72,7 +82,7 @@ class Views:
             sent=sent,
             problems=refusal.problems if refusal else {},
             form_token=visitors.form_token(held),
-            rows=await asyncio.to_thread(self._recent) if rules.listed else [],
+            rows=rows,
             base=_base(request),
         )
         name = visitors.cookie_name(https=https)
@@ -87,16 +97,16 @@ class Views:
         for name in self._site.names()[:_LISTED]:
             if path := self._site.journal(name):
                 try:
-                    debate = folder.load(path)[1]
+                    debate = folder.row(path.removesuffix(JOURNAL))
                 except (DebateError, OSError):
                     continue
-                rows.append((name, one_line(debate.opened.settings.topic), self._standing(path, debate)))
+                rows.append((name, debate.topic, self._told(path, debate)))
         return rows
 
-    def _standing(self, path: str, debate: DebateState) -> str:
+    def _told(self, path: str, debate: folder.Listed) -> str:
         """How far a debate is, or what was decided, in a line."""
         if debate.complete:
-            return _result(path, debate)
+            return _result(path, debate.outcome)
         if self._site.runs.running(path):
             return "running now"
         return "waiting for its turn" if self._site.queue.place(path) else "not finished"
@@ -110,19 +120,27 @@ class Views:
         return path
 
     async def debate(self, request: Request) -> Response:
-        """A debate: as it waits, as it runs, or as it was decided."""
-        path, name = self._found(request), request.path_params["name"]
-        run = self._site.runs.running(path)
-        _, state = await asyncio.to_thread(folder.load, path)
-        if run is not None and run.current is not None:
-            state = run.current.state
-            body = await asyncio.to_thread(_body, state)
-        else:
-            body = [str(await self._rendering(request, "page", path, lambda: "".join(_body(folder.load(path)[1]))))]
-        waits = run is not None or self._site.queue.place(path) > 0
+        """A debate: as it waits, as it runs, or as it was decided. Its page is made once for all who ask, until it
+        changes."""
+        path, base = self._found(request), _base(request)
+        standing = self._standing(path)
+        state = standing.run.current.state if standing.run and standing.run.current else None
+        version: Hashable = standing.run.version if standing.run and state else folder.version(path)
+
+        def page() -> str:
+            return self._page(request.path_params["name"], path, state or folder.load(path)[1], standing, base)
+
+        key = ("page", version, standing._replace(run=None), standing.run is not None, base)
+        html = await self._renderings.page(key, page, self._requests.mark(request.scope))
+        return self._of_debate(HTMLResponse(html))
+
+    def _page(self, name: str, path: str, state: DebateState, standing: Standing, base: str) -> str:
+        """The page of a debate as HTML."""
+        waits = standing.run is not None or standing.place > 0
         rules, setup = state.format, state.opened.settings
-        described = _result(path, state) if state.complete else "; ".join(setup.positions.values())
-        page = html_response(
+        outcome = folder.outcome(state) if state.complete else ""
+        described = _result(path, outcome) if state.complete else "; ".join(setup.positions.values())
+        return pages.render(
             "public/debate.html.j2",
             site=self._site.rules.title,
             name=name,
@@ -132,14 +150,13 @@ class Views:
             state=state,
             live=waits and not state.complete,
             reloads=not waits and not state.complete,
-            status=self.status(path, state),
-            outcome=folder.outcome(state) if state.complete else "",
+            status=standing.run.status(state) if standing.run else _status(standing, complete=state.complete),
+            outcome=outcome,
             described=one_line(described)[:300],
             rehearsal=_is_rehearsal(path),
-            body=body,
-            base=_base(request),
+            body=standing.run.page(state) if standing.run else blocks.all_rendered(state),
+            base=base,
         )
-        return self._of_debate(page)
 
     def _of_debate(self, response: Response) -> Response:
         """An answer of one debate, which search engines leave out where the owner lists none."""
@@ -147,21 +164,18 @@ class Views:
             response.headers["x-robots-tag"] = "noindex"
         return response
 
-    def status(self, path: str, debate: DebateState) -> str:
-        """Where a debate stands, as HTML."""
-        if run := self._site.runs.running(path):
-            return run.status(debate)
-        queue = self._site.queue
+    def _standing(self, path: str) -> Standing:
+        run, queue = self._site.runs.running(path), self._site.queue
         place, retry = queue.place(path), queue.retry_seconds(path)
         wait = queue.wait_seconds(place) if place else None
-        return pages.render(
-            "public/status.html.j2",
-            complete=debate.complete,
+        return Standing(
+            run=run,
+            stopping=run is not None and run.stopping,
             place=place,
             wait=visitors.minutes(wait) if wait is not None else "",
             retry=visitors.minutes(retry) if retry is not None else "",
-            problems=self._site.runs.problems(path),
-            given_up=visitors.given_up() if queue.given_up(path) else "",
+            problems=tuple(self._site.runs.problems(path)),
+            given_up=queue.given_up(path),
         )
 
     async def stream(self, request: Request) -> Any:
@@ -174,32 +188,40 @@ class Views:
         audience = self._site.queue.audience(path)
         if audience is None:
             return live.EventStream(None, lambda: [live.message("over", {})], visitor)
-        _, state = await asyncio.to_thread(folder.load, path)
 
         def first() -> list[bytes]:
             if self._site.queue.audience(path) is not audience:  # it began meanwhile: pages load it
                 return [live.message("over", {})]
-            return [live.message("status", self.status(path, state))]
+            return [live.message("status", _status(self._standing(path), complete=False))]
 
         return live.EventStream(audience, first, visitor)
 
     async def report(self, request: Request) -> Response:
         """The report."""
-        path = self._found(request)
-        page = str(await self._rendering(request, "report", path, lambda: renderings.report(path)))
-        return self._of_debate(own_page(page))
+        path, visitor = self._found(request), self._requests.mark(request.scope)
+        key = ("report", folder.version(path))
+        return self._of_debate(own_page(await self._renderings.page(key, lambda: report.report(path), visitor)))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
-        path = self._found(request)
-        made = await self._rendering(request, "card", path, lambda: _card(path, self._site.rules.title))
+        path, visitor = self._found(request), self._requests.mark(request.scope)
+        key = ("card", folder.version(path))
+        made = await self._renderings.get(key, lambda: _card(path, self._site.rules.title), visitor)
         assert isinstance(made, bytes)
         return self._of_debate(png(made))
 
-    async def _rendering(self, request: Request, kind: str, path: str, make: Callable[[], Rendering]) -> Rendering:
-        """What is made of a journal as it is now."""
-        there, visitor = os.stat(path), self._requests.mark(request.scope)
-        return await self._renderings.get((kind, path, there.st_mtime_ns, there.st_size), make, visitor)
+
+def _status(standing: Standing, *, complete: bool) -> str:
+    """Where a debate that does not run stands, as HTML."""
+    return pages.render(
+        "public/status.html.j2",
+        complete=complete,
+        place=standing.place,
+        wait=standing.wait,
+        retry=standing.retry,
+        problems=standing.problems,
+        given_up=visitors.given_up() if standing.given_up else "",
+    )
 
 
 def _base(request: Request) -> str:
@@ -211,13 +233,9 @@ def _is_rehearsal(path: str) -> bool:
     return path.endswith(f".rehearsed{JOURNAL}")
 
 
-def _result(path: str, debate: DebateState) -> str:
+def _result(path: str, outcome: str) -> str:
     """What a complete debate came to, where it stands without its page: of a rehearsal only that it is one."""
-    return "A rehearsal: no model spoke." if _is_rehearsal(path) else folder.outcome(debate)
-
-
-def _body(debate: DebateState) -> list[str]:
-    return [blocks.rendered(debate, block) for block in blocks.outline(debate)]
+    return "A rehearsal: no model spoke." if _is_rehearsal(path) else outcome
 
 
 def _card(path: str, site: str) -> bytes:
@@ -226,7 +244,7 @@ def _card(path: str, site: str) -> bytes:
         (debate.format.name_of(side), one_line(debate.opened.settings.positions.get(side, "")))
         for side in debate.format.sides
     ]
-    result = _result(path, debate) if debate.complete else "Not decided yet"
+    result = _result(path, folder.outcome(debate)) if debate.complete else "Not decided yet"
     return card.draw(one_line(debate.opened.settings.topic), positions, result, site)
 
 
@@ -237,14 +255,14 @@ MAX_FORM_SIZE = 20_000
 def create_app(site: Site, hosts: Iterable[str]) -> Guard:
     """The application for the public debates of the working folder. `hosts` are the names under which it is asked for,
     with their ports; the debates of `site` are ended with it."""
-    requests = Requests()
-    views = Views(site, requests)
+    requests, renderings = Requests(), Renderings()
+    views = Views(site, requests, renderings)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         site.go_on()
         yield
-        views.close()
+        renderings.close()
         await site.shutdown()
 
     async def failed(request: Request, error: Exception) -> Response:
