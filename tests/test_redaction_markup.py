@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ import pytest
 from conftest import streamed
 from core.folding import many
 from corpus import for_each
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from debate_orchestrator.util.redact import Redactor, StreamRedactor, redact
@@ -79,6 +80,33 @@ def test_any_mixture(marks: list[str], cuts: set[int]) -> None:
     places = [0, *sorted(at for at in cuts if 0 < at < len(whole)), len(whole)]
 
     assert redact(whole) == streamed(*(whole[a:b] for a, b in pairwise(places))) == "It is [key] it was."
+
+
+SIGNS = [
+    "\x1b", "\\e", "\\x1b", "\\033", "\\u001b", "\u241b", "\ufffd", "\x9b", "\x90", "[", "]", "P", "<", "</", "b", ">",
+    "=", "\\", "&", "%", "%2", "%3C", "%3c", "&#", "&#6", "&lt;", "&amp;", "\\u", "\\x", "\\x3c", "\x07", "\\a",
+    "\x1b[1m", "<b>", " ", "\n", "=\n", "\\\n", "/", "!", "1", "m", ";", "q9Zt", "Lw", "q9ZtLw3R", "Rx", "3R",
+    "\x1b[1m3R", "<b>3R",
+]  # fmt: skip
+"""What markup and escapes begin and end with, and parts of `SHORT`."""
+SHORT = "q9ZtLw3Rx"
+
+
+@many
+@given(st.lists(st.sampled_from(SIGNS), max_size=14), st.sets(st.integers(0, 40)))
+@example(["\\e", "&", "<"], set())
+@example(["<b", "q9Zt", "\x1b[1m", "Lw", "\x1b[1m", "3Rx"], {11})
+def test_any_text_of_signs(parts: list[str], cuts: set[int]) -> None:
+    """However a text of such signs comes in pieces, no more of it is shown than of the whole; nor at a cut."""
+    text, redactor = "".join(parts), Redactor([SHORT])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("debate_orchestrator.util.redact.redactor", lambda: redactor)
+        places = [0, *sorted(at for at in cuts if 0 < at < len(text)), len(text)]
+        shown = streamed(*(text[a:b] for a, b in pairwise(places)))
+
+    for told in (shown, redactor.cut(text)):
+        kept = "(?s:.+)".join(map(re.escape, told.split("[key]")))
+        assert re.fullmatch(kept, redactor(text))
 
 
 def test_no_waiting_without_need() -> None:

@@ -11,6 +11,7 @@ import tracemalloc
 from urllib.parse import quote, quote_plus
 
 import pytest
+from conftest import streamed
 from core.folding import many
 from counting import calls
 from hypothesis import given
@@ -257,3 +258,21 @@ def test_what_cannot_be_seen_takes_no_memory(piece: str, monkeypatch: pytest.Mon
     stream.end()
 
     assert "".join(shown) == "so: [key] end"
+
+
+@pytest.mark.parametrize("step", ["spans", "begun"])
+def test_a_text_that_cannot_be_searched_is_hidden(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the search for keys fails, by a mistake in the program, the text is hidden and the run goes on."""
+
+    def fail(*terms: object) -> None:
+        raise IndexError
+
+    monkeypatch.setattr(f"debate_orchestrator.util.decoding.Search.{step}", fail)
+    redactor = Redactor(["q9ZtLw3Rx"])
+
+    assert redactor.cut("so it is") == "[key]"
+    assert redactor.split("so it is")[0] in ("", "[key]")
+    assert step == "begun" or redactor("so it is") == redactor.without_fragments("so it is") == "[key]"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("debate_orchestrator.util.redact.redactor", lambda: redactor)
+        assert streamed("so ", "it is").replace("[key]", "") == ""

@@ -146,3 +146,41 @@ def test_a_leader_that_fails_holds_no_other_up(tmp_path: Path) -> None:
         run(tmp_path / "j", speaker, share_cache=True)
 
     assert {"1.verdict.judge-2", "1.verdict.judge-3"} <= set(fold(read(tmp_path / "j").events).replies)
+
+
+class Half(Speaker):
+    """A speaker that breaks, by a mistake in the program, when it has said half of its speech."""
+
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
+        on_text("This is ")
+        on_text("half")
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_mistake_in_the_program_loses_no_words(tmp_path: Path, watched: bool) -> None:
+    """What had come of an answer is on record, with the reason, when the program itself fails; the mistake is told."""
+    first = debates.opening(rounds=1)
+    with JournalWriter.create(tmp_path / "j", first) as journal:
+        current = CurrentState(fold([first]))
+        hear = (lambda turn, piece: None) if watched else None
+        with pytest.raises(ZeroDivisionError):
+            asyncio.run(take_turns(journal, current, {"a": Half()}, on_text=hear))
+    lost = of(read(tmp_path / "j").events, CallFailed, "1.opening.a")
+
+    assert [(one.reply.text, one.maybe_billed) for one in lost] == [("This is half", True)]  # type: ignore[attr-defined]
+    assert "ZeroDivisionError" in lost[0].problem  # type: ignore[attr-defined]
+
+
+def test_a_mistake_while_a_reply_is_read_loses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A whole answer that the program fails to read is on record too, with what it cost."""
+
+    def fail(*terms: object, **more: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("debate_orchestrator.prompting.replies.parse_reply", fail)
+    with pytest.raises(ZeroDivisionError):
+        run(tmp_path / "j", Speaker(lambda brief: "It is so.", cost=0.5))
+    lost = of(read(tmp_path / "j").events, CallFailed, "1.opening.a")
+
+    assert [(one.reply.text, one.reply.cost) for one in lost] == [("It is so.", 0.5)]  # type: ignore[attr-defined]

@@ -104,7 +104,12 @@ class TurnRunner:
                 if reply is None:
                     continue
                 left -= 1
-                event = self._parse(turn, reply, code, last=not left)
+                try:
+                    event = self._parse(turn, reply, code, last=not left)
+                except Exception as error:
+                    problem = _broken(error)
+                    await self.record(CallFailed(turn=turn.id, by=provider.name, problem=problem, reply=reply))
+                    raise
                 await self.record(event)
                 if isinstance(event, Rejected) and not left and not event.absent:
                     raise _no_usable_reply(turn, event)
@@ -204,11 +209,8 @@ class _Call:
             )
         except ExternalError:
             raise  # `_failed` settles the budget, after the failure with its costs is on record
-        except asyncio.CancelledError:
-            self._record_cancelled()
-            raise
-        except BaseException:
-            budget.release(self._turn.id, unseen=True)
+        except BaseException as error:
+            self._record_given_up(_broken(error) if isinstance(error, Exception) else _STOPPED)
             raise
         # What an answer has cost whose stream was closed is not known.
         budget.release(self._turn.id, unseen=self._billed and reply.cost is None)
@@ -216,7 +218,7 @@ class _Call:
             update={"brief_digest": self._digest, "by": self._provider.name, "called": self._billed}
         )
 
-    def _record_cancelled(self) -> None:
+    def _record_given_up(self, problem: str) -> None:
         """Records a call that is given up, with the part of its answer that had come, at once: the process may have
         a second left. One in a batch is not given up, since a later run takes its answer; one that waits for a batch
         was never made."""
@@ -228,18 +230,20 @@ class _Call:
         if text.strip():
             name = self._provider.name
             reply = Reply(text=text, brief_digest=self._digest, by=name, called=self._billed)
-        if self._billed or reply is not None:
-            event = CallFailed(
-                turn=self._turn.id,
-                by=self._provider.name,
-                problem=_STOPPED,
-                maybe_billed=self._billed and sent,
-                reply=reply,
-            )
-            with suppress(DebateError):  # the journal can't be written: it says so where it is closed
-                record_event(self._runner.journal, self._runner.current, event, self._runner.on_event)
-        # A call that was sent may have cost what was expected of it.
-        self._runner.budget.release(self._turn.id, unseen=sent and reply is None)
+        try:
+            if self._billed or reply is not None:
+                event = CallFailed(
+                    turn=self._turn.id,
+                    by=self._provider.name,
+                    problem=problem,
+                    maybe_billed=self._billed and sent,
+                    reply=reply,
+                )
+                with suppress(DebateError):  # the journal can't be written: it says so where it is closed
+                    record_event(self._runner.journal, self._runner.current, event, self._runner.on_event)
+        finally:
+            # A call that was sent may have cost what was expected of it.
+            self._runner.budget.release(self._turn.id, unseen=sent and reply is None)
 
     def _on_text(self, piece: str) -> None:
         self._begun.set()
@@ -286,6 +290,11 @@ class _Call:
         return Paused(
             [*transient.problems, f"{self._turn.id}: no answer {limit}.{asks} Resume when the provider answers again."]
         )
+
+
+def _broken(error: Exception) -> str:
+    """What the record says of a call that a mistake in the program ended."""
+    return f"The call was given up, since the program failed ({type(error).__name__})."
 
 
 def _no_usable_reply(turn: Turn, event: Rejected) -> ExternalError:

@@ -166,6 +166,9 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
     pieces = StreamRedactor(on_text, withheld=not watched)
     try:
         reply = await provider.reply(brief.redacted(), pieces.take)
+        if watched:
+            pieces.end()
+        return _redacted(reply)
     except BaseException as error:
         pieces.end()
         if not isinstance(error, ExternalError):
@@ -175,9 +178,6 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
         if isinstance(error, TransientError) and isinstance(error.partial, Reply):
             error.partial = _redacted(error.partial)
         raise
-    if watched:
-        pieces.end()
-    return _redacted(reply)
 
 
 def _redacted(reply: Reply) -> Reply:

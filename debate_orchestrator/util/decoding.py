@@ -126,29 +126,92 @@ def clean(text: str, space: str) -> str:
     return f"{space * before}{bare}{space * after}" if bare else space
 
 
-def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False) -> Iterator[str]:
+class Reading:
+    """A text as it reads, which knows of what it was made, so that its places are those of just that text."""
+
+    def __init__(self, text: str, source: Reading | None = None, changes: tuple[_Change, ...] = ()):
+        self.text, self._source, self._changes = text, source, changes
+
+    def cut(self, at: int) -> Reading:
+        """Its beginning."""
+        return self if at >= len(self.text) else Reading(self.text[:at], self)
+
+    def places(self) -> tuple[list[int], list[int]]:
+        """Where each of its characters begins and ends in the first text. Most readings are never asked."""
+        if self._source is None:
+            return list(range(len(self.text))), list(range(1, len(self.text) + 1))
+        text = self._source.text
+        begins, ends = (places[: len(text)] for places in self._source.places())
+        for pattern, change in self._changes:
+            at, pieces, first, last = 0, list[str](), list[int](), list[int]()
+            for found in pattern.finditer(text):
+                start, end = found.span()
+                changed = change(found)
+                pieces += [text[at:start], changed]
+                first += begins[at:start]
+                first += [begins[start]] * len(changed)
+                last += ends[at:start]
+                last += [ends[end - 1]] * len(changed)
+                at = end
+            text = "".join(pieces) + text[at:]
+            begins, ends = first + begins[at:], last + ends[at:]
+        return begins, ends
+
+
+def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False) -> Iterator[Reading]:
     """`text` cleaned, then decoded once, and so on while that changes it; also without markup, if it is to be `bare`.
-    Of one that continues, only what is certain by now."""
-
-    def cleaned(text: str) -> str:
-        if bare and goes_on:  # an escape that continues may be the rest of markup
-            text = text[: incomplete(text)]
-            found = _OPEN_MARKUP.search(text, max(0, len(text) - _MAX_MARKUP_LENGTH))
-            text = text[: found.start() if found else None]
-        return clean(_MARKUP.sub("", text) if bare else text, space)
-
-    text = cleaned(text)
+    Of one that continues, only what is certain by now, in each way in which its end may be markup."""
+    way = (space, bare, goes_on)
+    same_depth = {reading.text: reading for reading in _cleaned(Reading(text), *way)}
     for _ in range(_DEPTH):
-        yield text
-        if goes_on and (at := incomplete(text)) < len(text):
-            text = text[:at]
-        if not any(mark in text for mark in _MARKS):
-            return
-        decoded = _ESCAPES[bare].sub(_char, text)
-        if decoded == text:
-            return
-        text = cleaned(decoded)
-    yield text
+        yield from same_depth.values()
+        decoded = [_decoded(reading, bare=bare, goes_on=goes_on) for reading in same_depth.values()]
+        same_depth = {again.text: again for reading in decoded if reading for again in _cleaned(reading, *way)}
+    yield from same_depth.values()
+
+
+def _cleaned(reading: Reading, space: str, bare: bool, goes_on: bool) -> Iterator[Reading]:
+    for whole in _before_markup(reading) if bare and goes_on else (reading,):
+        if bare:
+            yield Reading(clean(_MARKUP.sub("", whole.text), space), whole, (_BARE, *_CLEANED[space]))
+        else:
+            yield Reading(clean(whole.text, space), whole, _CLEANED[space])
+
+
+def _before_markup(reading: Reading) -> Iterator[Reading]:
+    """A text that continues, up to each place where markup may begin that is not complete, and as a whole: markup may
+    begin within what may be markup, and that may turn out to be none."""
+    reading = reading.cut(incomplete(reading.text))  # an escape that continues may be the rest of markup
+    text = reading.text
+    at = _open_markup(text, len(text) - _MAX_MARKUP_LENGTH)
+    complete = [found.span() for found in _MARKUP.finditer(text)] if at < len(text) else []
+    while at < len(text):
+        if not any(first < at < last for first, last in complete):
+            yield reading.cut(at)
+        at = _open_markup(text, at + 1)
+    yield reading
+
+
+def _open_markup(text: str, start: int) -> int:
+    """Where, from a place on, markup begins that may go on after the end of a text; its end where there is none."""
+    found = _OPEN_MARKUP.search(text, max(0, start))
+    return found.start() if found else len(text)
+
+
+def _decoded(reading: Reading, *, bare: bool, goes_on: bool) -> Reading | None:
+    """A reading with its escapes decoded, if it has any."""
+    if goes_on:
+        reading = reading.cut(incomplete(reading.text))
+    if not any(mark in reading.text for mark in _MARKS):
+        return None
+    text = _ESCAPES[bare].sub(_char, reading.text)
+    return None if text == reading.text else Reading(text, reading, ((_ESCAPES[bare], _char),))
+
+
+def _all_readings(text: str, space: str, *, goes_on: bool = False) -> Iterator[Reading]:
+    """The readings of a text with markup and without it, since a secret may have markup in it or stand in it."""
+    for bare in (False, True) if _differs_bare(text, goes_on=goes_on) else (False,):
+        yield from readings(text, space, bare=bare, goes_on=goes_on)
 
 
 def _differs_bare(text: str, *, goes_on: bool) -> bool:
@@ -168,36 +231,15 @@ def incomplete(text: str) -> int:
     return found.start() - len(before) + len(before.rstrip("\\"))
 
 
-def places(text: str, space: str, depth: int, *, bare: bool = False) -> tuple[list[int], list[int]]:
-    """Where each character of a reading, the first or one after it, begins and ends in the text."""
-    begins, ends = list(range(len(text))), list(range(1, len(text) + 1))
-    cleaned = (_BARE, *_CLEANED[space]) if bare else _CLEANED[space]
-    decoded: _Change = (_ESCAPES[bare], _char)
-    for pattern, change in (*cleaned, *(decoded, *cleaned) * depth):
-        at, pieces, first, last = 0, list[str](), list[int](), list[int]()
-        for found in pattern.finditer(text):
-            start, end = found.span()
-            changed = change(found)
-            pieces += [text[at:start], changed]
-            first += begins[at:start]
-            first += [begins[start]] * len(changed)
-            last += ends[at:start]
-            last += [ends[end - 1]] * len(changed)
-            at = end
-        text = "".join(pieces) + text[at:]
-        begins, ends = first + begins[at:], last + ends[at:]
-    return begins, ends
-
-
 class Search:
     """Strings to be found in a text, with one space or with nothing for white space in both."""
 
     def __init__(self, space: str, spellings: Collection[str]):
         self._space = space
-        read = [(n, reading) for spelling in spellings for n, reading in enumerate(readings(spelling, space))]
+        read = [(n, reading.text) for spelling in spellings for n, reading in enumerate(readings(spelling, space))]
         # What stands before a spelling may make an escape of its first characters.
         taken = [
-            (n, reading.strip())
+            (n, reading.text.strip())
             for spelling in spellings
             for mark in _MARKS
             for n, reading in enumerate(readings(mark + spelling, space))
@@ -209,30 +251,26 @@ class Search:
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where any of them begins and ends."""
-        for depth, bare, reading in self._readings(text):
-            found = [spelling for spelling in self._spellings if spelling in reading]
-            begins, ends = places(text, self._space, depth, bare=bare) if found else ([], [])
+        for reading in self._readings(text):
+            found = [spelling for spelling in self._spellings if spelling in reading.text]
+            begins, ends = reading.places() if found else ([], [])
             for spelling in found:
-                at = reading.find(spelling)
+                at = reading.text.find(spelling)
                 while at >= 0:
                     after = at + len(spelling)
                     yield begins[at], ends[after - 1]
-                    at = reading.find(spelling, after)
+                    at = reading.text.find(spelling, after)
 
     def begun(self, text: str, half: bool) -> Iterator[int]:
         """Where text begins that may become one of them as it goes on, or that is the larger `half` of one."""
-        for depth, bare, reading in self._readings(text, goes_on=True):
-            certain = incomplete(reading)
-            at = self._begun(reading[:certain], half)
-            if at < (certain if half else len(reading)):
-                yield places(text, self._space, depth, bare=bare)[0][at]
+        for reading in self._readings(text, goes_on=True):
+            certain = incomplete(reading.text)
+            at = self._begun(reading.text[:certain], half)
+            if at < (certain if half else len(reading.text)):
+                yield reading.places()[0][at]
 
-    def _readings(self, text: str, *, goes_on: bool = False) -> Iterator[tuple[int, bool, str]]:
-        """The readings of a text with markup and without it, since a secret may have markup in it or stand in it."""
-        ways = (False, True) if self._spellings and _differs_bare(text, goes_on=goes_on) else (False,)
-        for bare in ways if self._spellings else ():
-            for depth, reading in enumerate(readings(text, self._space, bare=bare, goes_on=goes_on)):
-                yield depth, bare, reading
+    def _readings(self, text: str, *, goes_on: bool = False) -> Iterator[Reading]:
+        return _all_readings(text, self._space, goes_on=goes_on) if self._spellings else iter(())
 
     def _begun(self, reading: str, half: bool) -> int:
         for at in range(max(0, len(reading) - self._longest + 1), len(reading)):
@@ -253,13 +291,11 @@ class FragmentSearch:
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where any of them begins and ends. It takes time that grows with the text, however many there are."""
-        ways = (False, True) if self._fragments and _differs_bare(text, goes_on=False) else (False,)
-        for bare in ways if self._fragments else ():
-            for depth, reading in enumerate(readings(text, "", bare=bare)):
-                starts = range(len(reading) - self._length + 1)
-                found = [at for at in starts if reading[at : at + self._length] in self._fragments]
-                begins, ends = places(text, "", depth, bare=bare) if found else ([], [])
-                yield from ((begins[at], ends[at + self._length - 1]) for at in found)
+        for reading in _all_readings(text, "") if self._fragments else ():
+            starts = range(len(reading.text) - self._length + 1)
+            found = [at for at in starts if reading.text[at : at + self._length] in self._fragments]
+            begins, ends = reading.places() if found else ([], [])
+            yield from ((begins[at], ends[at + self._length - 1]) for at in found)
 
 
 def _goes_on(begun: str, spelling: str) -> bool:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from operator import is_
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from debate_orchestrator.util.decoding import MIN_LENGTH, FragmentSearch, Search, clean, merged
@@ -72,6 +72,7 @@ _PLAIN = re.compile(r"[A-Z]?[a-z]*|[A-Z]+|\d{1,4}")
 _PATH = re.compile(r"(?:~|\.{1,2})?/")
 _RANDOM = re.compile(r"(?=[^/]*\d)(?=[^/]*[a-z])(?=[^/]*[A-Z])[^/]{20}")
 """A part that no path has, but a key in base64, which may begin with a slash."""
+_Found = TypeVar("_Found")
 _learned: set[str] = set()
 _key_variables: set[str] = set()
 _address_variables: set[str] = set()
@@ -108,8 +109,8 @@ def truncate(text: str, most: int) -> str:
 
 def redact_fragments(text: str) -> str:
     """`redact`, which also hides parts of secrets, from `MIN_LENGTH` characters on. For text of libraries and servers:
-    either may have cut what it quotes, so that a key is no longer whole. Ordinary words stay, and so does the beginning
-    that all keys of a service share."""
+    either may have cut what it quotes, so that a key is no longer whole. Parts of less than `_WORD` characters that may
+    be ordinary words stay, and so does the beginning that all keys of a service share."""
     return redactor().without_fragments(text)
 
 
@@ -254,8 +255,17 @@ def _parts(spelling: str, length: int) -> Iterator[str]:
 
 
 def _is_plain(part: str) -> bool:
-    """Whether a part of a secret is of ordinary words."""
+    """Whether a part of a secret may be of ordinary words: letters at random can't be told from them."""
     return all(_PLAIN.fullmatch(word) for word in _SEPARATOR.split(part))
+
+
+def _found(searched: Iterable[Iterable[_Found]], everything: _Found) -> list[_Found]:
+    """What was found by all searches. If one fails, by a mistake in this program, that is `everything`: the text is
+    hidden whole, and the run goes on."""
+    try:
+        return [found for by_one in searched for found in by_one]
+    except Exception:
+        return [everything]
 
 
 class Redactor:
@@ -296,7 +306,7 @@ class Redactor:
         """The text up to a place, redacted, and that place, which is an earlier one where a secret goes beyond it."""
         pieces, end = list[str](), 0
         searches: tuple[Search | FragmentSearch, ...] = (*self._searches, *more)
-        for first, last in merged(span for search in searches for span in search.spans(text)):
+        for first, last in merged(_found((search.spans(text) for search in searches), (0, len(text)))):
             if last > stop:
                 stop = min(stop, first)
                 break
@@ -307,7 +317,7 @@ class Redactor:
     def begun(self, text: str, *, half: bool = False) -> int:
         """The place in a text, if not its end, from which on it may be the beginning of something to be taken out, or
         is at least the larger `half` of it."""
-        return min((at for search in self._searches for at in search.begun(text, half)), default=len(text))
+        return min(_found((search.begun(text, half) for search in self._searches), 0), default=len(text))
 
     def split(self, text: str) -> tuple[str, str]:
         """The redacted beginning of a text, and its end as it is, which may become a secret as the text goes on."""
