@@ -18,7 +18,7 @@ from contests import OPUS, SONNET, row, spec, tournament, write_rows
 from corpus import for_each
 from counting import calls
 
-from debate_orchestrator.tournament import bradley_terry, folder, plan, rows, spec_file
+from debate_orchestrator.tournament import bradley_terry, folder, importing, plan, rows, spec_file
 from debate_orchestrator.tournament.bradley_terry import fit
 from debate_orchestrator.tournament.ratings import Ratings
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
@@ -76,6 +76,35 @@ def test_a_map_names_so_much(debate: Run, change: dict[str, Any], said: str) -> 
     Path("map.yaml").write_text(json.dumps(known | change), encoding="utf-8")
 
     assert said in import_fails(debate)
+
+
+def test_an_import_has_so_many_scores(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A map may read one column as many dimensions, so scores are counted while rows are read, and no row is taken
+    beyond the number that is allowed."""
+    scores = {f"s{n}": ["when", "when"] for n in range(4)}
+    write_rows(row(f"d{n}", "x", "y", "pro", when=n) for n in range(1_000))
+    known = json.loads(Path("map.yaml").read_text(encoding="utf-8"))
+    Path("map.yaml").write_text(json.dumps({**known, "scores": scores}), encoding="utf-8")
+    taken: list[int] = []
+    debate_of = importing._Collector._debate
+    monkeypatch.setattr(
+        importing._Collector, "_debate", lambda self, *given: taken.append(1) or debate_of(self, *given)
+    )
+
+    monkeypatch.setattr(importing, "MAX_SCORES", 40, raising=False)
+    assert "rows.csv has more than the 40 scores that are allowed" in import_fails(debate)
+    assert len(taken) == 10
+    monkeypatch.setattr(importing, "MAX_SCORES", 4_000)
+    assert debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "read").code == 0
+
+
+def test_what_was_read_is_not_kept_twice() -> None:
+    """Of each row that was read only a digest is kept, to tell a row that stands twice from one that differs."""
+    collector = importing._Collector(has_time=False)
+    values = {"debate": "d", "pro": "x", "con": "y", "judge": "j", "winner": "pro", "motion": "M" * 100_000}
+    collector.take(importing.JudgeRow(2, values, {}, {}))
+
+    assert len(repr(collector._seen)) < 1_000
 
 
 def test_columns_that_are_not_mapped_are_not_read(debate: Run) -> None:
@@ -270,7 +299,7 @@ def test_who_may_judge_is_looked_up_once_for_each_model(monkeypatch: pytest.Monk
     assert len(counted) <= 12 + 2 * 9
 
 
-@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
 def test_no_cell_of_a_table_is_a_formula(begin: str) -> None:
     """A text that a spreadsheet would take for a formula has an apostrophe before it; numbers stay as they are."""
     made = to_csv(Table("x", "X", "", ("name", "figure"), ((f"{begin}1+1", -1.5), ("plain", -2))))
