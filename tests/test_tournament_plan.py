@@ -187,6 +187,17 @@ def test_what_a_tournament_takes() -> None:
     assert free.bound == "12 debates at once"
 
 
+def test_a_limit_of_a_provider_holds_for_each_server() -> None:
+    """Calls to two servers go side by side, each within the limit, so they take the time of the one with more."""
+    one, other = (f"openai:m@https://{name}.example.org/v1" for name in ("one", "two"))
+    limits = {"openai": {"requests": 1}}
+    apart = contests.spec(1, models=[one, other], judges={"from": [OPUS], "panel": 1}, rehearse=False, limits=limits)
+    found = estimate_tournament(apart, make_schedule(apart), 1000)
+    calls = {load.spec: load.calls for load in found.loads}
+
+    assert found.seconds == pytest.approx(max(calls[one], calls[other]) * 60) and "requests a minute" in found.bound
+
+
 def test_the_sample_is_good_as_it_is() -> None:
     """The spec that `new` writes can be planned: three models, four topics, both ways round."""
     made = parse_spec(parse_mapping(sample(), "sample"))

@@ -350,15 +350,22 @@ def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: Spec) -> tu
     for model in (*spec.models, *spec.judges.pool):
         names[model_spec.unrehearsed(model.spec)].add(model.name)
     for key, limit in limits.items():
-        # A limit names a provider, the spec of a model or its name.
-        own = [load for load in loads if key in {model_spec.kind(load.spec), load.spec, *names[load.spec]}]
-        wanted = {
-            "requests": sum(load.calls for load in own),
-            "input_tokens": sum(load.usage.input - load.usage.cached for load in own),
-            "output_tokens": sum(load.usage.output for load in own),
-            "tokens": sum(load.usage.input + load.usage.output for load in own),
-        }
-        for name, amount in wanted.items():
+        # A limit names a provider, each of whose servers it holds for, the spec of a model or its name.
+        own: defaultdict[str, list[Load]] = defaultdict(list)
+        for load in loads:
+            if key in {model_spec.kind(load.spec), load.spec, *names[load.spec]}:
+                own[model_spec.server(load.spec)].append(load)
+        for name, amount in (each for same in own.values() for each in _taken(same).items()):
             if (a_minute := getattr(limit, name)) is not None:
                 needs.append((amount / a_minute * 60, f"{key}: {a_minute:,} {name.replace('_', ' ')} a minute"))
     return max(needs)
+
+
+def _taken(loads: Sequence[Load]) -> dict[str, float]:
+    """What these loads take of what `Limits` limits."""
+    return {
+        "requests": sum(load.calls for load in loads),
+        "input_tokens": sum(load.usage.input - load.usage.cached for load in loads),
+        "output_tokens": sum(load.usage.output for load in loads),
+        "tokens": sum(load.usage.input + load.usage.output for load in loads),
+    }
