@@ -191,6 +191,42 @@ def test_a_schedule_has_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
         plan.make_schedule(spec(topics=3))
 
 
+@pytest.mark.parametrize("panel", [1, 2])
+def test_debates_of_one_shape_are_estimated_once(monkeypatch: pytest.MonkeyPatch, panel: int) -> None:
+    """What a debate sends depends on its models only so far as their caches differ, so one estimate serves all casts
+    that are alike, each at its own prices."""
+    models = [f"openai:m{n}" for n in range(12)]
+    judges = {"from": [f"openai:j{n}" for n in range(6)], "panel": panel}
+    told = spec(models=models, judges=judges, rehearse=False)
+    schedule = plan.make_schedule(told)
+    estimated: list[object] = []
+    estimate = plan.estimate
+    monkeypatch.setattr(plan, "estimate", lambda *given, **more: estimated.append(1) or estimate(*given, **more))
+    found = plan.estimate_tournament(told, schedule, 10)
+
+    assert len(estimated) == 1 and not found.sampled
+    assert {load.spec for load in found.loads} == {*models, *judges["from"]} and found.calls == len(schedule) * (
+        6 + panel
+    )
+
+
+def test_estimates_take_so_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shapes are estimated as long as the tokens of their briefs are few enough; the rest follows from them."""
+    models = ["openai:m1", "rehearse:openai:m2", "anthropic:claude-opus-5-5", "anthropic:claude-haiku-4-5"]
+    told = spec(models=models, rehearse=False)
+    schedule = plan.make_schedule(told)
+    estimated: list[object] = []
+    estimate = plan.estimate
+    monkeypatch.setattr(plan, "estimate", lambda *given, **more: estimated.append(1) or estimate(*given, **more))
+
+    whole = plan.estimate_tournament(told, schedule, 10)
+    all_shapes = len(estimated)
+    monkeypatch.setattr(plan, "MAX_WORK", 1)
+    part = plan.estimate_tournament(told, schedule, 10)
+    assert all_shapes > 2 and not whole.sampled
+    assert len(estimated) == all_shapes + 1 and part.sampled and part.calls == whole.calls
+
+
 @for_each([("a" * 60, "\u6f22" * 59), ("\u6f22" * 50, "a" * 40), ("x", "y")])
 def test_the_bytes_of_a_schedule_are_not_underrated(names: tuple[str, str]) -> None:
     """What is measured is no less than what is written, whatever the names are made of."""
