@@ -327,6 +327,12 @@ def test_the_group_that_names_this_program_counts(target: str, allowed: bool) ->
     assert RobotsRules(GROUPS).allow(target) is allowed
 
 
+@for_each(["debate-orchestrator*", "Debate-Orchestrator*  # all versions", "debate-orchestrator*/1.0", "*"])
+def test_a_star_behind_its_name_means_this_program(name: str) -> None:
+    """A name that ends in a star is a pattern that fits this program."""
+    assert not RobotsRules(f"User-agent: {name}\nDisallow: /").allow("/a")
+
+
 def test_all_are_meant_where_none_is_named() -> None:
     """Without a group of its name this program keeps to what is said to all programs."""
     rules = RobotsRules(

@@ -285,6 +285,41 @@ def test_all_that_is_seen_is_there_and_no_more() -> None:
     assert "never meant to be seen" not in text and "by a script" not in text and "Rising water" in text
 
 
+HIDDEN_TEXT = "The wall was shown to keep out nine floods of ten"
+
+
+@for_each(
+    [
+        "<p style='display:none'>{}.</p>", "<p style='visibility: hidden'>{}.</p>", "<p hidden>{}.</p>",
+        "<div hidden><p>{}.</p></div>", "<template><p>{}.</p></template>", "<noscript><p>{}.</p></noscript>",
+        "<textarea>{}.</textarea>", "<iframe>{}.</iframe>", "<object><p>{}.</p></object>",
+        "<canvas><p>{}.</p></canvas>", "<svg><text>{}.</text></svg>", "<select><option>{}.</select>",
+    ]
+)  # fmt: skip
+def test_no_quote_stands_in_what_is_hidden(element: str) -> None:
+    """A quote that no visitor sees is not found, neither in the whole text nor in the main text."""
+    page = ARTICLE.replace("<p>The engineers", f"{element.format(HIDDEN_TEXT)}<p>The engineers").encode()
+
+    assert reader_process.read(page, "html", "utf-8", HIDDEN_TEXT)["state"] == "not found"
+    assert reader_process.read(page, "html", "utf-8", QUOTE)["state"] == "verified"
+
+
+@for_each(["", "<p>Short.</p>", "<article><p>A few words that are seen by all who come here.</p></article>"])
+def test_no_quote_stands_in_what_programs_are_told(body: str) -> None:
+    """Data for search engines may hold a text that is not on the page: title and date are taken from them, no words."""
+    about = {"@type": "NewsArticle", "headline": "Walls", "datePublished": "2024-03-05"}
+    told = json.dumps({"@context": "http://schema.org", **about, "articleBody": f"{HIDDEN_TEXT}. " + "And more. " * 40})
+    page = f'<html><head><script type="application/ld+json">{told}</script></head><body>{body}</body></html>'
+    found = reader_process.read(page.encode(), "html", "utf-8", HIDDEN_TEXT)
+
+    assert (found["state"], found["date"]) == ("not found", "2024-03-05")
+
+
+def test_what_stands_behind_a_hidden_element_is_seen() -> None:
+    """Only the element is left out; the words behind it stay where they are."""
+    assert "rose by 3.4" in read(ARTICLE.replace("rose by", "rose <i hidden>no</i>by")).main.replace("\u00a0", " ")
+
+
 VISIBLE_TEXTS = [
     ("<p>one <b>two</b>three</p>", "one twothree"), ("<p>one</p><p>two</p>", "one\ntwo"),
     ("<p>one<br>two</p>", "one\ntwo"), ("<table><tr><td>one</td><td>two</td></tr></table>", "one\ntwo"),

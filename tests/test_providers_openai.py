@@ -15,6 +15,7 @@ import pytest
 import reply_codes
 from chat_server import chunks, scripted
 from core.folding import debated
+from corpus import for_each
 from debates import opening
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Match
@@ -26,6 +27,7 @@ from debate_orchestrator.core.events import CallFailed, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
 from debate_orchestrator.providers.casting import cast_problems, make_provider, make_providers
+from debate_orchestrator.providers.openai import CompletionsReply
 from debate_orchestrator.providers.servers import key_name
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
@@ -105,6 +107,15 @@ def test_a_fault(llmock: LLMock, inject: Callable[[LLMock], Any], kind: type[Ext
     assert (getattr(failure.value, "after", None) == 7) is (text == "HTTP 429")
     partial = getattr(failure.value, "partial", None)
     assert partial is None or (partial.text and partial.stop is None)
+
+
+@for_each([-1, 10**12 + 1, 10**13, 1 << 53, 1.5, True])
+def test_a_count_that_no_journal_takes_is_unknown(count: object) -> None:
+    """A whole answer is kept whatever its server counts; a count beyond what a journal holds is no count."""
+    answer = CompletionsReply()
+    answer.take({"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": count}})
+
+    assert answer.usage is None
 
 
 def test_counts() -> None:

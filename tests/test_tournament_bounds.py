@@ -18,7 +18,7 @@ from contests import OPUS, SONNET, row, spec, tournament, write_rows
 from corpus import for_each
 from counting import calls
 
-from debate_orchestrator.tournament import bradley_terry, folder, plan, ratings, rows, spec_file
+from debate_orchestrator.tournament import bradley_terry, folder, importing, plan, ratings, rows, spec_file
 from debate_orchestrator.tournament.bradley_terry import fit
 from debate_orchestrator.tournament.ratings import Ratings
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
@@ -76,6 +76,35 @@ def test_a_map_names_so_much(debate: Run, change: dict[str, Any], said: str) -> 
     Path("map.yaml").write_text(json.dumps(known | change), encoding="utf-8")
 
     assert said in import_fails(debate)
+
+
+def test_an_import_has_so_many_scores(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A map may read one column as many dimensions, so scores are counted while rows are read, and no row is taken
+    beyond the number that is allowed."""
+    scores = {f"s{n}": ["when", "when"] for n in range(4)}
+    write_rows(row(f"d{n}", "x", "y", "pro", when=n) for n in range(1_000))
+    known = json.loads(Path("map.yaml").read_text(encoding="utf-8"))
+    Path("map.yaml").write_text(json.dumps({**known, "scores": scores}), encoding="utf-8")
+    taken: list[int] = []
+    debate_of = importing._Collector._debate
+    monkeypatch.setattr(
+        importing._Collector, "_debate", lambda self, *given: taken.append(1) or debate_of(self, *given)
+    )
+
+    monkeypatch.setattr(importing, "MAX_SCORES", 40, raising=False)
+    assert "rows.csv has more than the 40 scores that are allowed" in import_fails(debate)
+    assert len(taken) == 10
+    monkeypatch.setattr(importing, "MAX_SCORES", 4_000)
+    assert debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "read").code == 0
+
+
+def test_what_was_read_is_not_kept_twice() -> None:
+    """Of each row that was read only a digest is kept, to tell a row that stands twice from one that differs."""
+    collector = importing._Collector(has_time=False)
+    values = {"debate": "d", "pro": "x", "con": "y", "judge": "j", "winner": "pro", "motion": "M" * 100_000}
+    collector.take(importing.JudgeRow(2, values, {}, {}))
+
+    assert len(repr(collector._seen)) < 1_000
 
 
 def test_columns_that_are_not_mapped_are_not_read(debate: Run) -> None:
@@ -160,6 +189,42 @@ def test_a_schedule_has_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "_scheduled", None)
     with pytest.raises(BadSettings, match=r"The schedule would take [\d,]+ bytes, and at most [\d,]+ are allowed"):
         plan.make_schedule(spec(topics=3))
+
+
+@pytest.mark.parametrize("panel", [1, 2])
+def test_debates_of_one_shape_are_estimated_once(monkeypatch: pytest.MonkeyPatch, panel: int) -> None:
+    """What a debate sends depends on its models only so far as their caches differ, so one estimate serves all casts
+    that are alike, each at its own prices."""
+    models = [f"openai:m{n}" for n in range(12)]
+    judges = {"from": [f"openai:j{n}" for n in range(6)], "panel": panel}
+    told = spec(models=models, judges=judges, rehearse=False)
+    schedule = plan.make_schedule(told)
+    estimated: list[object] = []
+    estimate = plan.estimate
+    monkeypatch.setattr(plan, "estimate", lambda *given, **more: estimated.append(1) or estimate(*given, **more))
+    found = plan.estimate_tournament(told, schedule, 10)
+
+    assert len(estimated) == 1 and not found.sampled
+    assert {load.spec for load in found.loads} == {*models, *judges["from"]} and found.calls == len(schedule) * (
+        6 + panel
+    )
+
+
+def test_estimates_take_so_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shapes are estimated as long as the tokens of their briefs are few enough; the rest follows from them."""
+    models = ["openai:m1", "rehearse:openai:m2", "anthropic:claude-opus-5-5", "anthropic:claude-haiku-4-5"]
+    told = spec(models=models, rehearse=False)
+    schedule = plan.make_schedule(told)
+    estimated: list[object] = []
+    estimate = plan.estimate
+    monkeypatch.setattr(plan, "estimate", lambda *given, **more: estimated.append(1) or estimate(*given, **more))
+
+    whole = plan.estimate_tournament(told, schedule, 10)
+    all_shapes = len(estimated)
+    monkeypatch.setattr(plan, "MAX_WORK", 1)
+    part = plan.estimate_tournament(told, schedule, 10)
+    assert all_shapes > 2 and not whole.sampled
+    assert len(estimated) == all_shapes + 1 and part.sampled and part.calls == whole.calls
 
 
 @for_each([("a" * 60, "\u6f22" * 59), ("\u6f22" * 50, "a" * 40), ("x", "y")])
@@ -271,7 +336,7 @@ def test_who_may_judge_is_looked_up_once_for_each_model(monkeypatch: pytest.Monk
     assert len(counted) <= 12 + 2 * 9
 
 
-@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
 def test_no_cell_of_a_table_is_a_formula(begin: str) -> None:
     """A text that a spreadsheet would take for a formula has an apostrophe before it; numbers stay as they are."""
     made = to_csv(Table("x", "X", "", ("name", "figure"), ((f"{begin}1+1", -1.5), ("plain", -2))))

@@ -192,3 +192,80 @@ def test_a_long_pause_pauses_the_debate(after: str, waits: bool) -> None:
     else:
         with pytest.raises(Paused, match="allows no call for another 60"):
             asyncio.run(admit())
+
+
+def test_a_count_of_tokens_is_believed_as_far_as_it_can_be() -> None:
+    """A call has sent no more tokens than its brief has bytes, and was answered with no more than it asked for."""
+    limits = Limits(input_tokens=10**9, output_tokens=10**9)
+    honest, lying = Limiter(limits, Clock()), Limiter(limits, Clock())
+    call = Admission.of("anthropic:claude-opus-5-5", made("one").model_copy(update={"words": 100}))
+    honest.correct(call.surplus(Usage(fresh=2, output=1_000)))
+    lying.correct(call.surplus(Usage(fresh=10**12, output=10**12)))
+
+    def took(limiter: Limiter, name: str) -> float:
+        return 10**9 / 60 - limiter.buckets[name].state()[1]
+
+    assert took(honest, "output_tokens") == pytest.approx(1_000 - call.answered)
+    assert took(lying, "input_tokens") <= len("sp") and took(lying, "output_tokens") < 200_000
+
+
+def test_what_a_server_counts_costs_a_minute_at_most() -> None:
+    """Counts beyond what was expected hold calls back for a minute, however large they are and however often they
+    come; what was expected of the calls counts in full."""
+    clock = Clock()
+    limiter = Limiter(Limits(tokens=60_000), clock)
+    for _ in range(3):
+        limiter.correct({"tokens": 1e12})
+    assert limiter.wait() == pytest.approx(60)
+
+    clock.now += 61
+    limiter.take({"tokens": 120_000})
+    assert limiter.wait() == pytest.approx(119)
+    limiter.correct({"tokens": 1e12})
+    assert limiter.wait() == pytest.approx(119)
+
+
+def test_a_limit_that_a_server_states_holds_for_a_minute() -> None:
+    """A server that allows a token a minute is asked once a minute, and may then state another limit."""
+    clock = Clock()
+    limiter = Limiter(Limits(), clock)
+    limiter.on_response(200, {"x-ratelimit-limit-tokens": "1", "x-ratelimit-remaining-tokens": "0"})
+    for _ in range(3):
+        limiter.take({"tokens": 5_000})
+    assert limiter.wait() == pytest.approx(60)
+
+    clock.now += 61
+    assert limiter.wait() == 0
+
+
+def test_what_another_worker_wrote_down_holds_for_an_hour_at_most() -> None:
+    """A level far below zero that stands in a database holds calls back for an hour."""
+    clock = Clock()
+    limiter, other = Limiter(Limits(tokens=600), clock), Limiter(Limits(tokens=600), clock)
+    limiter.take({"tokens": 1e12})
+    other.restore(limiter.state())
+
+    assert other.wait() == pytest.approx(MAX_PAUSE)
+
+
+def test_a_limit_that_is_used_up_for_long_pauses_the_debate() -> None:
+    """A call that an allowance would hold back for longer than it is retried pauses its debate, and says why."""
+    limiters = Limiters(contests.spec(rehearse=False, retry_for=600, limits={contests.OPUS: {"tokens": 60}}))
+    gate, call = limiters.gate(contests.OPUS), Admission(700, 0, 0.0)
+    assert asyncio.run(gate.admitted(call, "1.opening.a", asyncio.Event()))
+
+    with pytest.raises(Paused, match="the limit of 60 tokens a minute allows no call for another 6"):
+        asyncio.run(gate.admitted(call, "1.opening.b", asyncio.Event()))
+
+
+def test_servers_have_their_own_allowances() -> None:
+    """A limit of a provider holds for each server of its kind by itself: what one server counts holds back no call to
+    another, nor to the vendor."""
+    ours, theirs = "openai:m@https://one.example.org/v1", "openai:m@https://two.example.org/v1"
+    same = "openai:n@https://ONE.example.org/v2"
+    models = [ours, theirs, same, "openai:gpt-5.1"]
+    limiters = Limiters(contests.spec(models=models, rehearse=False, limits={"openai": {"tokens": 1_000}}))
+
+    first = {spec: limiters.of(spec)[0] for spec in models}
+    assert first[ours] is first[same] and len({id(limiter) for limiter in first.values()}) == 3
+    assert all("tokens" in limiter.buckets for limiter in first.values())

@@ -11,6 +11,8 @@ import contests
 import pytest
 from contests import HAIKU, JUDGES, OPUS, SONNET, given
 
+from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.tournament import plan
 from debate_orchestrator.tournament.plan import estimate_tournament, make_schedule
 from debate_orchestrator.tournament.spec_file import parse_spec, sample
 from debate_orchestrator.util.data import parse_mapping
@@ -185,6 +187,35 @@ def test_what_a_tournament_takes() -> None:
     assert free.calls == len(held) * (6 + 2) and 0 < low < cost < high
     assert slow.seconds == pytest.approx(free.calls / 2 * 60) and "requests a minute" in slow.bound
     assert free.bound == "12 debates at once"
+
+
+def test_each_debate_is_counted_at_its_own_prices() -> None:
+    """A plan has the calls and tokens of the estimates of all its debates, model by model, though it makes only one
+    estimate for debates that are alike: seats for which the spec names no model are the first judge's."""
+    made = contests.spec(3, format="adversarial", rounds=2, rehearse=False)
+    held = make_schedule(made)
+    calls: Counter[str] = Counter()
+    tokens: Counter[str] = Counter()
+    for debate in held:
+        opened = plan.open_scheduled(made, debate)
+        for model, line in plan._by_model(estimate(opened), opened.cast):
+            calls[model] += line.calls
+            tokens[model] += line.usage.input + line.usage.output
+
+    found = {load.spec: load for load in estimate_tournament(made, held, 10).loads}
+    assert {model: load.calls for model, load in found.items()} == calls
+    assert {model: load.usage.input + load.usage.output for model, load in found.items()} == tokens
+
+
+def test_a_limit_of_a_provider_holds_for_each_server() -> None:
+    """Calls to two servers go side by side, each within the limit, so they take the time of the one with more."""
+    one, other = (f"openai:m@https://{name}.example.org/v1" for name in ("one", "two"))
+    limits = {"openai": {"requests": 1}}
+    apart = contests.spec(1, models=[one, other], judges={"from": [OPUS], "panel": 1}, rehearse=False, limits=limits)
+    found = estimate_tournament(apart, make_schedule(apart), 1000)
+    calls = {load.spec: load.calls for load in found.loads}
+
+    assert found.seconds == pytest.approx(max(calls[one], calls[other]) * 60) and "requests a minute" in found.bound
 
 
 def test_the_sample_is_good_as_it_is() -> None:

@@ -8,7 +8,7 @@ brings, is not in the estimate.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from debate_orchestrator.core import schedule
@@ -20,7 +20,7 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
-from debate_orchestrator.prompting.reply_code import code_for
+from debate_orchestrator.prompting.reply_code import code_for, needs_code
 from debate_orchestrator.providers import pricing, rehearse
 from debate_orchestrator.providers.caching import (
     TO_BEGIN,
@@ -32,6 +32,7 @@ from debate_orchestrator.providers.caching import (
     placed_marks,
     seconds,
 )
+from debate_orchestrator.providers.registry import entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import plural
 
@@ -144,6 +145,15 @@ def price_of(spec: str, sent: int, answered: int, *, batch: bool = False) -> flo
     if spec != model_spec.unrehearsed(spec):
         return 0.0  # a stand-in answers, not the model
     return pricing.cost(spec, Usage(written=sent, output=answered), batch=batch)
+
+
+def token_traits(spec: str) -> tuple[Hashable, ...]:
+    """What of a model decides on the tokens of its calls: how they are cached, coded and timed. Debates with models of
+    the same traits take the same, each at its own prices."""
+    spec = model_spec.unrehearsed(spec)
+    price, provider = pricing.known(spec), entry(spec)
+    seconds = provider.seconds if provider is not None else None
+    return price is not None, price.least if price else 0, seconds, model_spec.is_called(spec), needs_code(spec)
 
 
 class _PlannedCall(NamedTuple):

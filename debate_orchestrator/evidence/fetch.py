@@ -218,6 +218,7 @@ def _for_few_programs(line: str) -> str:
     if found is None:
         return line
     name = found[1].strip().lower()
+    name = name.rstrip("*") or name  # a name that ends in a star is a pattern
     return f"user-agent: {name if name in ('*', connection.NAME) else 'other'}"
 
 

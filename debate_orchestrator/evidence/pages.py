@@ -64,25 +64,23 @@ def marked_up(body: bytes, charset: str) -> tuple[Page, Any]:
         return Page(), None
     _keep_apart(tree)
     title = tree.findtext(".//title") or ""
+    _leave_out_unseen(tree)
     return Page(title=sanitize.one_line(title)[:_TITLE], whole=sanitize.sanitize(_seen(tree))), tree
 
 
 def with_main(page: Page, tree: Any) -> Page:
     """`page` with the main text, title and date that trafilatura makes out."""
-    from trafilatura import bare_extraction
+    from trafilatura import bare_extraction, extract_metadata
 
-    found: Any = bare_extraction(
-        tree,
-        include_comments=False,
-        favor_recall=True,
-        with_metadata=True,
-        date_extraction_params={"original_date": True, "extensive_search": False},
-    )
-    if found is None:
-        return page
-    date = found.date if _DATE.fullmatch(found.date or "") else ""
-    title = sanitize.one_line(found.title or "")[:_TITLE]
-    return page._replace(title=title or page.title, date=date, main=sanitize.sanitize(found.text or ""))
+    about: Any = extract_metadata(tree, date_config={"original_date": True, "extensive_search": False})
+    # The data that tell title and date may hold a text, too, which trafilatura takes for the page's.
+    for script in list(tree.iter("script")):
+        script.clear(keep_tail=True)
+    found: Any = bare_extraction(tree, include_comments=False, favor_recall=True, with_metadata=False)
+    date = about.date if _DATE.fullmatch(about.date or "") else ""
+    title = sanitize.one_line(about.title or "")[:_TITLE]
+    main = sanitize.sanitize(found.text or "") if found is not None else ""
+    return page._replace(title=title or page.title, date=date, main=main)
 
 
 def decoded(body: bytes, charset: str) -> str:
@@ -130,6 +128,17 @@ def _keep_apart(tree: Any) -> None:
         raised.text = f"[{inside}]" if note else f"^{inside}"
 
 
+def _leave_out_unseen(tree: Any) -> None:
+    """Empties what no visitor sees, so that no quote is found in it; not the head, nor the data that give a date. The
+    empty elements stay: to take out each would copy the text around it."""
+    for node in list(tree.iter()):
+        kept = node.tag == "head" or (node.tag == "script" and node.get("type") == "application/ld+json")
+        silent = node.tag in _SILENT or node.get("hidden") is not None or _HIDDEN.search(node.get("style") or "")
+        if silent and not kept:
+            node.clear(keep_tail=True)
+            node.tag = "span"
+
+
 def _seen(tree: Any) -> str:
     """The text of a tree but for what is not shown, with a new line where a block begins or ends."""
     out: list[str] = []
@@ -141,7 +150,7 @@ def _seen(tree: Any) -> str:
             continue
         tag = node.tag if isinstance(node.tag, str) else ""
         after = node.tail or "" if node is not tree else ""
-        if not tag or tag in _SILENT or node.get("hidden") is not None or _HIDDEN.search(node.get("style") or ""):
+        if not tag or tag in _SILENT:
             out.append(after)
             continue
         apart = "" if tag in _INLINE else "\n"

@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeVar
 from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import call_errors, limits, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
@@ -442,7 +443,7 @@ def short_field(value: Any) -> str | None:
 def count_field(holder: Any, name: str) -> int | None:
     """A count in a field of a JSON object, if it is a plausible one."""
     value = field(holder, name)
-    return value if type(value) is int and 0 <= value < 1 << 53 else None
+    return value if type(value) is int and 0 <= value <= MAX_COUNT else None
 
 
 _imports: dict[str, Future[None]] = {}

@@ -82,6 +82,8 @@ _MAX_PARTS, _MAX_PATH_LENGTH = 32, 500
 """Keys of a path in a map, and its characters."""
 MAX_COLUMNS = 10_000
 """Columns that a CSV file may have."""
+MAX_SCORES = 1_000_000
+"""Scores of all rows: a map may read one short column as many dimensions."""
 
 
 class JudgeRow(NamedTuple):
@@ -167,7 +169,7 @@ def read_debates(text: str, where: str, columns: ColumnMap | None) -> Rows:
     is_json = text.lstrip().startswith("{")
     if columns is None and not is_json:
         raise BadFile(f"{where} needs a map of its columns.", hint="a YAML file that says which column is what")
-    found = _Collector(has_time=columns is None or columns.created is not None)
+    found, scores = _Collector(has_time=columns is None or columns.created is not None), 0
     if columns is None:
         rows_read = _debatebench(_json_lines(text, where), where)
     elif is_json:
@@ -175,6 +177,9 @@ def read_debates(text: str, where: str, columns: ColumnMap | None) -> Rows:
     else:
         rows_read = _mapped(_csv_lines(text, columns, where), columns, where)
     for row in rows_read:
+        if (scores := scores + len(row.scores)) > MAX_SCORES:
+            hint = "a map with fewer `scores`, or the rows in several files"
+            raise BadFile(f"{where} has more than the {MAX_SCORES:,} scores that are allowed.", hint=hint)
         found.take(row)
     return found.rows(where)
 
@@ -308,7 +313,8 @@ class _Collector:
         self._unread, self._has_time = _Unread(), has_time
         self._debates: dict[str, dict[str, Any]] = {}
         self._ballots: dict[tuple[Any, ...], BallotRow] = {}
-        self._seen: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self._seen: dict[tuple[Any, ...], bytes] = {}
+        """The sha256 of each row that was taken."""
         self._conflicts: list[str] = []
         self._readable = 0
 
@@ -325,7 +331,7 @@ class _Collector:
         turn = self._number(row, "turn")
         mirrored = _text(row.values.get("mirrored")).casefold() in _TRUE
         key = (debate_id, judge, turn, mirrored, _text(row.values.get("repeat")))
-        content = (tuple(row.values.items()), tuple(row.scores.items()))
+        content = hashlib.sha256(repr((row.values, row.scores)).encode("utf-8", "surrogatepass")).digest()
         if key in self._seen:
             kind = _TWICE if self._seen[key] == content else _DIFFERENT
             self._unread.add(kind, f"line {row.line}, debate {short_repr(debate_id)}")

@@ -8,6 +8,7 @@ the provider asks, and halves how many may be under way.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,7 +22,7 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.estimate import price_of, sizes
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors
-from debate_orchestrator.providers.limits import LIMITS
+from debate_orchestrator.providers.limits import LIMITS, reply_length
 from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.providers.registry import entry
 from debate_orchestrator.tournament.spec import Limits, Spec
@@ -57,9 +58,10 @@ _HEADERS = {
 class Bucket:
     """An allowance a minute that fills up evenly. It may go below zero: what a call takes is known only afterwards."""
 
-    def __init__(self, a_minute: float, now: float, level: float | None = None):
-        """`level` is what is left now; without it, as much as may be used at once."""
-        self.a_minute = a_minute
+    def __init__(self, a_minute: float, now: float, level: float | None = None, *, stated: bool = False):
+        """`level` is what is left now; without it, as much as may be used at once. `stated` by a server, it holds calls
+        back for a minute at most, so that a call is made in which the server may state another one."""
+        self.a_minute, self._longest = a_minute, 60.0 if stated else MAX_PAUSE
         self._level, self._at = self._most if level is None else level, now
 
     @property
@@ -68,12 +70,18 @@ class Bucket:
 
     def wait(self, now: float) -> float:
         """Seconds until something may be taken."""
-        self._level = min(self._most, self._level + (now - self._at) * self.a_minute / 60)
+        level = max(self._level, -self._longest * self.a_minute / 60)
+        self._level = min(self._most, level + (now - self._at) * self.a_minute / 60)
         self._at = now
         return max(_MIN_PAUSE, -self._level * 60 / self.a_minute) if self._level <= 0 else 0.0
 
     def take(self, amount: float) -> None:
         self._level -= amount
+
+    def correct(self, amount: float) -> None:
+        """Takes what a server counted beyond what was expected, or gives back. However much it counts, no call waits
+        for longer than a minute because of that."""
+        self._level = max(self._level - amount, min(self._level, -self.a_minute))
 
     def hold_to(self, remaining: float) -> None:
         """Takes note of what the provider says is left."""
@@ -131,16 +139,25 @@ class Limiter:
         """Seconds for which no call may be made, after a refusal."""
         return max(0.0, self.paused_until - self._clock())
 
+    def held_back(self) -> tuple[float, str]:
+        """Seconds for which no call may be made, whichever calls are under way, and what decides on that."""
+        now = self._clock()
+        used_up = (
+            (bucket.wait(now), f"the limit of {bucket.a_minute:,.0f} {name.replace('_', ' ')} a minute")
+            for name, bucket in self.buckets.items()
+        )
+        return max([(self.pause(), "the provider"), *used_up])
+
     def take(self, amounts: Mapping[str, float]) -> None:
-        """A call begins."""
+        """A call begins, which is expected to take these amounts."""
         self.in_flight += 1
-        self.correct(amounts)
+        for name in amounts.keys() & self.buckets.keys():
+            self.buckets[name].take(amounts[name])
 
     def correct(self, amounts: Mapping[str, float]) -> None:
-        """Takes these amounts from the allowances; negative ones give back."""
-        for name, amount in amounts.items():
-            if name in self.buckets:
-                self.buckets[name].take(amount)
+        """Takes from the allowances what calls took beyond that; negative amounts give back."""
+        for name in amounts.keys() & self.buckets.keys():
+            self.buckets[name].correct(amounts[name])
 
     def done(self) -> None:
         """A call has ended."""
@@ -150,7 +167,7 @@ class Limiter:
         """A response has come."""
         for name, rate in read_rates(headers).items():
             if getattr(self._given, name) is None:
-                bucket = self.buckets.setdefault(name, Bucket(rate.limit, self._clock()))
+                bucket = self.buckets.setdefault(name, Bucket(rate.limit, self._clock(), stated=True))
                 bucket.a_minute = rate.limit
                 if rate.remaining is not None:
                     bucket.hold_to(rate.remaining)
@@ -191,7 +208,7 @@ class Limiter:
         self.allowed = min(state.allowed, float(self.most))
         for name, (a_minute, level, at) in state.buckets.items():
             given = getattr(self._given, name)
-            self.buckets[name] = Bucket(a_minute if given is None else given, at, level)
+            self.buckets[name] = Bucket(a_minute if given is None else given, at, level, stated=given is None)
 
     def _grow(self, now: float) -> None:
         """Lets more calls be made at once: twice as many every second, and after a refusal a twentieth more."""
@@ -210,11 +227,15 @@ class Admission(NamedTuple):
     """Tokens."""
     price: float
     """US dollars; 0 if the price is unknown."""
+    most_sent: int = MAX_COUNT
+    """Tokens that it can have sent, and below those of its answer, whatever the server counts."""
+    most_answered: int = MAX_COUNT
 
     @classmethod
     def of(cls, model: str, brief: Brief) -> Admission:
         sent, answered = sizes(brief)
-        return cls(sent, answered, price_of(model, sent, answered) or 0.0)
+        most = _most_tokens(model, brief)
+        return cls(sent, answered, price_of(model, sent, answered) or 0.0, *most)
 
     @property
     def amounts(self) -> dict[str, float]:
@@ -225,8 +246,8 @@ class Admission(NamedTuple):
         """What it took beyond that, which may be negative; nothing if the usage is unknown."""
         if used is None or not used.output:
             return {}
-        sent = used.fresh + used.written + used.written_hour - self.sent
-        amounts = _amounts(sent, used.output - self.answered)
+        sent = min(used.fresh + used.written + used.written_hour, self.most_sent)
+        amounts = _amounts(sent - self.sent, min(used.output, self.most_answered) - self.answered)
         return {name: amount for name, amount in amounts.items() if name != "requests"}
 
 
@@ -260,8 +281,9 @@ class Gate:
 
     def _must_not_outlast(self, limiters: Iterable[Limiter], turn: str) -> None:
         """Paused where a call would wait for longer than it would be retried."""
-        if (pause := max(limiter.pause() for limiter in limiters)) > self._longest:
-            problem = f"{turn}: the provider allows no call for another {pause:,.0f} s, and calls are retried for "
+        seconds, what = max(limiter.held_back() for limiter in limiters)
+        if seconds > self._longest:
+            problem = f"{turn}: {what} allows no call for another {seconds:,.0f} s, and calls are retried for "
             raise Paused(f"{problem}{self._longest:,.0f} s.", hint="the same command later")
 
     def on_response(self, status: int, headers: Mapping[str, str]) -> None:
@@ -295,12 +317,14 @@ class Limiters:
         return [self._limiters.setdefault(key, Limiter(limits)) for key, limits in self.keys(model).items()]
 
     def keys(self, model: str) -> dict[str, Limits]:
-        """The limits that hold for a model, those of its provider first, under `PROVIDER` and `PROVIDER:MODEL`."""
+        """The limits that hold for a model: those of its provider first, under the provider or, for a server given by
+        address, under that server, since no server's answers may hold back calls to another; then its own, under its
+        spec."""
         limits = self._spec.limits
         names = [one.name for one in (*self._spec.models, *self._spec.judges.pool) if one.spec == model]
         own = next((limits[key] for key in (model, *names) if key in limits), Limits())
         kind = model_spec.kind(model)
-        return ({kind: limits[kind]} if kind in limits else {}) | {model: own}
+        return ({model_spec.server(model): limits[kind]} if kind in limits else {}) | {model: own}
 
     def gate(self, model: str) -> Gate:
         """The gate that all calls of a model pass."""
@@ -327,7 +351,7 @@ class Limiters:
     @property
     def throttled(self) -> int:
         """Refusals because of load."""
-        return sum(limiter.throttled for key, limiter in self._limiters.items() if ":" in key)
+        return sum(limiter.throttled for limiter in self._limiters.values())
 
     def tightest(self) -> Iterator[tuple[str, str, float]]:
         """Model, what is limited, and how much a minute, for every limit that is known."""
@@ -378,6 +402,17 @@ class LimitedProvider:
 
     async def close(self) -> None:
         await self._provider.close()
+
+
+def _most_tokens(model: str, brief: Brief) -> tuple[int, int]:
+    """How many tokens a call can send and be answered with: one for each byte of its brief, and as many as its answer
+    is limited to. Results of a search, and an answer without a limit, count as long as they may be."""
+    schema = json.dumps(brief.json_schema) if brief.json_schema is not None else ""
+    parts = (part for message in brief.messages for part in message.parts)
+    sent = sum(len(text.encode("utf-8", "replace")) for text in (brief.system, schema, *parts))
+    called = entry(model)
+    answered = reply_length(brief, model).tokens if called is not None and called.api is not None else None
+    return sent + (LIMITS.kept if brief.search else 0), answered or LIMITS.kept
 
 
 def _amounts(sent: int, answered: int) -> dict[str, float]:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from debate_orchestrator.core.costs import CostLine
@@ -15,7 +15,7 @@ from debate_orchestrator.core.events import Opened, Usage
 from debate_orchestrator.core.phases import JUDGE, judge_seats
 from debate_orchestrator.core.values import FrozenModel, Text
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.estimate import CostEstimate, estimate
+from debate_orchestrator.engine.estimate import CostEstimate, estimate, token_traits
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.registry import takes_batches
 from debate_orchestrator.tournament.spec import Limits, Pool, Spec, Topic, debate_settings
@@ -225,8 +225,8 @@ def topics_by_id(topics: Sequence[Topic]) -> dict[str, Topic]:
     return {topic.id: topic for topic in topics}
 
 
-MAX_CASTS = 150
-"""Casts that are estimated one by one. Of more, so many are, spread evenly, and the rest follows from them."""
+MAX_WORK = 10_000_000
+"""Tokens of all briefs that are made to estimate: debates of other shapes of casts follow from those estimated."""
 SHORT_ANSWERS, LONG_ANSWERS = 0.5, 2.0
 """The range of the cost: answers half as long as expected, and answers twice as long with nothing read from a cache."""
 
@@ -250,7 +250,7 @@ class TournamentEstimate(NamedTuple):
     loads: tuple[Load, ...]
     """One for each model, by its spec."""
     sampled: bool
-    """Whether only some of the casts were estimated."""
+    """Whether only some of the shapes of casts were estimated."""
     seconds: float | None
     """The time at the limits, or the time of the calls with so many debates at once if that is longer; None if the
     calls go into batches, which take as long as the provider takes."""
@@ -282,24 +282,26 @@ def estimate_tournament(
     spec: Spec, debates: Sequence[ScheduledDebate], at_once: int, *, batch: bool = False
 ) -> TournamentEstimate:
     """What these debates will take, with so many at once; with `batch`, in batches where the vendor takes them."""
-    by_cast: dict[tuple[object, ...], list[ScheduledDebate]] = {}
-    for debate in debates:
-        by_cast.setdefault((debate.pro, debate.con, *sorted(debate.judges)), []).append(debate)
-    chosen = list(by_cast.values())[:: max(1, -(-len(by_cast) // MAX_CASTS))]
-    scale = len(debates) / max(1, sum(map(len, chosen)))
-    topics = topics_by_id(spec.topics)
-    openings = [open_scheduled(spec, same[0], topics) for same in chosen]
-    batched = batch and not any(opened.settings.search for opened in openings)  # searches are made alone
     amounts: dict[str, dict[str, float]] = {}
-    seconds = 0.0
-    for same, opened in zip(chosen, openings, strict=True):
-        expected, times = estimate(opened), len(same) * scale
+    seconds, work, sampled = 0.0, 0, False
+    topics = topics_by_id(spec.topics)
+    rehearsal = all(map(model_spec.is_stand_in, model_spec.specs_of(spec.everyone)))
+    for shape in _shapes(spec, debates):
+        if work < MAX_WORK:
+            opened = open_scheduled(spec, shape.debate, topics)
+            expected, seats = estimate(opened, rehearsal=True), shape.seats
+            lines = list(_by_model(expected, opened.cast))
+            work += expected.tokens.input
+        else:  # it takes about what the shape before it takes
+            sampled = True
+        times = shape.models[0].total()
         seconds += expected.seconds * times
-        for model, line in _by_model(expected, opened.cast):
-            usage = {name: getattr(line.usage, name) for name in Usage.model_fields}
-            total = amounts.setdefault(model, {})
-            for name, amount in {"calls": line.calls, **usage}.items():
-                total[name] = total.get(name, 0.0) + amount * times
+        seated = dict(zip(map(model_spec.unrehearsed, seats), shape.models, strict=True))
+        for model, line in lines:
+            for seat_model, count in seated.get(model, {model: times}).items():
+                if rehearsal or not model_spec.is_stand_in(seat_model):
+                    _add(amounts.setdefault(model_spec.unrehearsed(seat_model), {}), line, count)
+    batched = batch and not spec.settings.get("search")  # searches are made alone
     loads = tuple(_load(model, total, batch=batched) for model, total in amounts.items())
     side_by_side = max(1, min(at_once, len(debates)))
     running = seconds / side_by_side, f"{side_by_side} debates at once"
@@ -308,10 +310,50 @@ def estimate_tournament(
     return TournamentEstimate(
         debates=len(debates),
         loads=loads,
-        sampled=len(chosen) < len(by_cast),
+        sampled=sampled,
         seconds=None if in_batches else needed,
         bound="batches" if in_batches else bound,
     )
+
+
+class _Shape(NamedTuple):
+    """Debates that take the same, each at the prices of its models."""
+
+    debate: ScheduledDebate
+    """The one whose topic is nearest to the mean length, since briefs grow with it."""
+    seats: tuple[str, ...]
+    """The model specs of its sides, then of its judges."""
+    models: tuple[Counter[str], ...]
+    """For each of these seats, in how many of the debates which model spec has it."""
+
+
+def _shapes(spec: Spec, debates: Sequence[ScheduledDebate]) -> list[_Shape]:
+    """The debates by what of their models decides on the tokens, the most frequent shape first."""
+    specs = {model.name: model.spec for model in (*spec.judges.pool, *spec.models)}
+    traits = {name: token_traits(one) for name, one in specs.items()}
+    order = {name: place for place, name in enumerate(sorted(specs, key=lambda name: (repr(traits[name]), name)))}
+    lengths = {topic.id: len(topic.motion + topic.position_a + topic.position_b) for topic in spec.topics}
+    mean = sum(lengths[debate.topic] for debate in debates) / max(1, len(debates))
+    found: dict[Hashable, _Shape] = {}
+    for debate in debates:
+        # The first judge also takes the seats for which the spec names no model, such as the moderator's.
+        first, others = debate.judges[:1], debate.judges[1:]
+        names = (debate.pro, debate.con, *first, *sorted(others, key=order.__getitem__))
+        cast = tuple(specs[name] for name in names)
+        key = tuple((cast.index(one), traits[name]) for one, name in zip(cast, names, strict=True))
+        shape = found.setdefault(key, _Shape(debate, cast, tuple(Counter() for _ in cast)))
+        for seat, one in zip(shape.models, cast, strict=True):
+            seat[one] += 1
+        if abs(lengths[debate.topic] - mean) < abs(lengths[shape.debate.topic] - mean):
+            found[key] = shape._replace(debate=debate, seats=cast)
+    return sorted(found.values(), key=lambda shape: -shape.models[0].total())
+
+
+def _add(total: dict[str, float], line: CostLine, times: int) -> None:
+    """Adds so many times what a line takes."""
+    usage = {name: getattr(line.usage, name) for name in Usage.model_fields}
+    for name, amount in {"calls": line.calls, **usage}.items():
+        total[name] = total.get(name, 0.0) + amount * times
 
 
 def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, CostLine]]:
@@ -350,15 +392,22 @@ def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: Spec) -> tu
     for model in (*spec.models, *spec.judges.pool):
         names[model_spec.unrehearsed(model.spec)].add(model.name)
     for key, limit in limits.items():
-        # A limit names a provider, the spec of a model or its name.
-        own = [load for load in loads if key in {model_spec.kind(load.spec), load.spec, *names[load.spec]}]
-        wanted = {
-            "requests": sum(load.calls for load in own),
-            "input_tokens": sum(load.usage.input - load.usage.cached for load in own),
-            "output_tokens": sum(load.usage.output for load in own),
-            "tokens": sum(load.usage.input + load.usage.output for load in own),
-        }
-        for name, amount in wanted.items():
+        # A limit names a provider, each of whose servers it holds for, the spec of a model or its name.
+        own: defaultdict[str, list[Load]] = defaultdict(list)
+        for load in loads:
+            if key in {model_spec.kind(load.spec), load.spec, *names[load.spec]}:
+                own[model_spec.server(load.spec)].append(load)
+        for name, amount in (each for same in own.values() for each in _taken(same).items()):
             if (a_minute := getattr(limit, name)) is not None:
                 needs.append((amount / a_minute * 60, f"{key}: {a_minute:,} {name.replace('_', ' ')} a minute"))
     return max(needs)
+
+
+def _taken(loads: Sequence[Load]) -> dict[str, float]:
+    """What these loads take of what `Limits` limits."""
+    return {
+        "requests": sum(load.calls for load in loads),
+        "input_tokens": sum(load.usage.input - load.usage.cached for load in loads),
+        "output_tokens": sum(load.usage.output for load in loads),
+        "tokens": sum(load.usage.input + load.usage.output for load in loads),
+    }

@@ -24,7 +24,8 @@ from debate_orchestrator.util.numbers import wilson_interval
 Cell = str | int | float | None
 
 
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What a formula begins with; some spreadsheets take the full-width signs for the others."""
 
 
 class Table(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 HOST, REPLAY, REHEARSE, COMMAND, HUMAN = "host", "replay", "rehearse", "command", "human"
 FETCH, OFFLINE = "fetch", "offline"
@@ -51,6 +52,12 @@ def split_address(rest: str) -> tuple[str, str | None]:
     """Model and server address of `MODEL@URL`; a model's name may contain an @ of its own."""
     found = re.search(r"@(?=https?://)", rest)
     return (rest[: found.start()], rest[found.end() :].rstrip("/")) if found else (rest, None)
+
+
+def server(spec: str) -> str:
+    """Who answers the calls of a model: its kind, and of a server given by address also host and port."""
+    _, address = split_address(rest(spec))
+    return kind(spec) if address is None else f"{kind(spec)}@{urlsplit(address).netloc.lower()}"
 
 
 def vendor(spec: str) -> str:
