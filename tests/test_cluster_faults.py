@@ -12,6 +12,7 @@ from typing import Any
 
 import contests
 import pytest
+from conftest import Run
 from messages_server import Server
 from postgres import Postgres
 from started import started
@@ -119,7 +120,7 @@ def test_a_refused_line_stops_its_debate_alone(server: Server, postgres_server: 
     assert refused[0][1:3] == ("stopped", None) and "permission denied for table lines" in refused[0][3][0]
     assert working.code == 4 and "permission denied for table lines" in working.err, working.err
     assert working.err.count("Lost: start.") == 1 and "Traceback" not in working.err, working.err
-    assert run.code == 3 and "permission denied" in run.err, run.err
+    assert run.code == 3 and "permission denied" in run.err and "Every answer is saved" not in run.err, run.err
     assert ended.code == 0, ended.err
 
 
@@ -134,6 +135,31 @@ def test_all_lines_are_refused(server: Server, postgres_server: Postgres, databa
     assert (working.code, run.code) == (4, 3), working.err + run.err
     assert len(server.requests) == 6 and working.err.count("Lost: start.") == 6, working.err
     assert json.loads(working.out)["status"] == "stopped" and json.loads(working.out)["lost"] == 6
+
+
+def test_a_run_waits_for_a_database_that_takes_writes(
+    debate: Run, server: Server, postgres_server: Postgres, database: str
+) -> None:
+    """A run on a database that is read-only says so, waits, and goes on once it takes writes; Ctrl-C ends its wait
+    with what is known."""
+    url = postgres_server.url(database)
+    assert debate("worker", url, "--until-done").code == 0  # which makes the tables
+    write_spec(1)
+    read_only(postgres_server, database, "on")
+    with coordinator(url, "--json") as waiting:
+        waiting.hear("can't be reached")
+        waiting.signal(signal.SIGINT)
+        ended = waiting.end(60)
+    with coordinator(url) as run:
+        run.hear("can't be reached")
+        read_only(postgres_server, database, "off")
+        run.hear("Workers take the debates")
+        with worker(url):
+            held = run.end()
+
+    assert ended.code == 130 and json.loads(ended.out)["status"] == "interrupted", ended.err
+    assert "Traceback" not in ended.err and "Traceback" not in held.err
+    assert held.code == 0, held.err
 
 
 def test_reached_once_nothing_waits(here: Path, postgres_server: Postgres, database: str) -> None:
