@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from debate_orchestrator.cli import flags
+from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.interrupts import stopped_in_order
-from debate_orchestrator.cli.output import print_json, remark, say
+from debate_orchestrator.cli.output import print_json, print_problems, remark, say
 from debate_orchestrator.cli.tournament import specs
+from debate_orchestrator.engine.retry import UnsavedEvents
+from debate_orchestrator.util.errors import ProviderFailed
 from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 EXAMPLE = "debate worker postgresql://debates@db.example/debates"
 _LINE = 15.0
 """Seconds between two lines on how far it is."""
+_SHOWN = 5
+"""Reasons for which the database refused what was written that are told at the end."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,19 +47,57 @@ def run(arguments: argparse.Namespace) -> int:
 
     must_be_installed()
     progress = Progress()
-    interrupted = asyncio.run(_work(arguments, progress, specs.at_once(arguments.at_once)))
+    ended = asyncio.run(_work(arguments, progress, specs.at_once(arguments.at_once)))
+    status = "interrupted" if ended.interrupted else "stopped" if ended.problems else "done"
     if arguments.json:
-        status = "interrupted" if interrupted else "done"
-        print_json({"status": status, "completed": progress.completed, "calls": progress.calls})
+        counts = {"completed": progress.completed, "calls": progress.calls, "lost": ended.lost}
+        print_json({"status": status, **counts, "problems": ended.problems})
     else:
         say(f"{plural(progress.completed, 'debate')} completed here, with {plural(progress.calls, 'call')}.")
-    if interrupted:
-        raise KeyboardInterrupt("interrupted; debates under way are back in the queue, with all that was answered.")
+    if ended.interrupted:
+        raise KeyboardInterrupt(ended.left)
+    if ended.problems:
+        print_problems(ended.problems)
+        return exit_code(ProviderFailed(ended.problems))
     return 0
 
 
-async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int) -> bool:
-    """Works; whether it was interrupted."""
+class _Ended(NamedTuple):
+    """How a worker ended."""
+
+    interrupted: bool
+    lost: int
+    """Answers that were not stored; each was named."""
+    put_back: bool
+    """Whether its debates are in the queue again."""
+    refused: Counter[str]
+    """Why the database refused what was written, with the number of debates that stopped for it."""
+
+    @property
+    def problems(self) -> list[str]:
+        found = [
+            f"{plural(count, 'debate')} stopped, since the database refused what was to be written. {why}"
+            for why, count in self.refused.most_common(_SHOWN)
+        ]
+        return [*found, self._told_lost] if self.lost else found
+
+    @property
+    def left(self) -> str:
+        """What became of the debates under way at an interrupt."""
+        where = (
+            "debates under way are back in the queue"
+            if self.put_back
+            else "the database does not take debates back now, so other workers take those under way after the lease"
+        )
+        return f"interrupted; {where}{f'. {self._told_lost}' if self.lost else ', with all that was answered.'}"
+
+    @property
+    def _told_lost(self) -> str:
+        return f"{plural(self.lost, 'answer')} lost, as named above."
+
+
+async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int) -> _Ended:
+    """Works; how it ended."""
     from debate_orchestrator.providers import casting
     from debate_orchestrator.tournament.cluster.database import opened
     from debate_orchestrator.tournament.cluster.worker import Worker
@@ -71,7 +114,15 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
 
     tell = (lambda message: None) if arguments.quiet else remark
     async with opened(arguments.url, tell) as database:
-        worker = Worker(database, refusal, at_once=at_once, permissions=permissions, on_change=progress, tell=tell)
+        worker = Worker(
+            database,
+            refusal,
+            at_once=at_once,
+            permissions=permissions,
+            on_change=progress,
+            tell=tell,
+            unsaved=UnsavedEvents(remark),
+        )
         tell(f"Waiting for debates from {database.where}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
         with stopped_in_order(worker.stop, worker.abandon) as interruption:
@@ -80,7 +131,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
             showing.cancel()
             with suppress(asyncio.CancelledError):
                 await showing
-    return interruption.came
+        return _Ended(interruption.came, worker.unsaved.lost, not database.away, worker.refused)
 
 
 async def _show(progress: Progress) -> None:

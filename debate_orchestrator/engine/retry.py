@@ -16,7 +16,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from debate_orchestrator.util.errors import DebateError, ExternalError, JournalWriteError, TransientError
+from debate_orchestrator.util.errors import (
+    BadJournal,
+    DebateError,
+    ExternalError,
+    JournalWriteError,
+    ProviderFailed,
+    TransientError,
+)
 from debate_orchestrator.util.messages import Tell
 
 FIRST = 1.0
@@ -89,11 +96,13 @@ def next_delay(
 
 class UnsavedEvents:
     """Events that wait to be written. `tell` is called with a sentence when something begins to wait, is saved, or
-    is lost because the user gave up."""
+    is lost because the user gave up or the journal takes no more."""
 
     def __init__(self, tell: Tell = _LOG.warning):
         self._tell_user = tell
         self._given_up = 0
+        self.lost = 0
+        """What was lost so far."""
 
     async def written(self, what: str, write: Callable[[], object]) -> None:
         """Calls `write` until it succeeds; `what` names in messages what is written.
@@ -106,6 +115,9 @@ class UnsavedEvents:
             return
         except JournalWriteError as error:
             why = error.why
+        except (BadJournal, ProviderFailed):  # which no wait mends
+            self.name_lost(what)
+            raise
         kept = "It is kept in memory and saved as soon as there is room. Ctrl-C discards it."
         self._tell(f"{what} can't be saved: {why}. {kept}")
         before = self._given_up
@@ -120,13 +132,18 @@ class UnsavedEvents:
                         raise
         except BaseException as error:
             if not (isinstance(error, asyncio.CancelledError) and _succeeds(write)):
-                self._tell(f"Lost: {what}.")
+                self.name_lost(what)
             raise
         self._tell(f"Saved: {what}.")
 
     def give_up(self) -> None:
         """Ends the wait of everything that waits now."""
         self._given_up += 1
+
+    def name_lost(self, what: str) -> None:
+        """Says what is lost, and counts it."""
+        self.lost += 1
+        self._tell(f"Lost: {what}.")
 
     def _tell(self, message: str) -> None:
         with suppress(OSError):  # stderr may be closed, or go to the same full disk

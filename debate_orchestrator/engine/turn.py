@@ -144,7 +144,7 @@ class TurnRunner:
             write()
             await self.journal.handed_over()
             return
-        await self.unsaved.written(f"{_summary(event)} for {self.journal.path}", write)
+        await self.unsaved.written(f"{summary(event)} for {self.journal.path}", write)
         await self.journal.synced()
 
 
@@ -305,7 +305,7 @@ def _no_usable_reply(turn: Turn, event: Rejected) -> ExternalError:
     return Paused([*event.problems, problem], hint="resume the debate to ask again, or with another judge")
 
 
-def _summary(event: ReplyEvent | CallFailed) -> str:
+def summary(event: ReplyEvent | CallFailed) -> str:
     """The result of a call in a few words."""
     if isinstance(event, CallFailed) and event.reply is None:
         return f"{event.turn}: the failure of its call"

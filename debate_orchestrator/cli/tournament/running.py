@@ -27,6 +27,7 @@ from debate_orchestrator.util.numbers import plural
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
     from debate_orchestrator.tournament.batches import Batches
+    from debate_orchestrator.tournament.cluster.journals import Exchange
     from debate_orchestrator.tournament.folder import Tournament
     from debate_orchestrator.tournament.plan import ScheduledDebate
     from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun
@@ -233,19 +234,15 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
 
     async with opened(url, remark) as database:
         exchange = Exchange(database, run.tournament, options.lease)
-        await exchange.bring(run.statuses, retry_failed=options.retry_failed)
-        fetched = await exchange.fetch(everything=True)
         rounds = Rounds(exchange, retry_failed=options.retry_failed, on_fetched=on_fetched)
-        if not options.quiet:
-            remark(f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine.")
-            if fetched:
-                remark(f"{plural(len(fetched), 'journal')} fetched.")
-        task = asyncio.create_task(rounds.run())
+        task = asyncio.create_task(_bring(run, exchange, options))
 
         def leave() -> None:
             task.cancel()
 
         with handled_signals(leave, leave), suppress(asyncio.CancelledError):
+            await task
+            task = asyncio.create_task(rounds.run())
             async with shown(lambda: rounds.numbers, list, quiet=options.quiet, events=options.events):
                 await task
         interrupted = task.cancelled()
@@ -264,6 +261,17 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
     complete, undecided = counts["complete"] + counts["undecided"], counts["undecided"]
     final = {"complete": complete, "undecided": undecided, "running": 0, "unusable": counts["unusable"]}
     return rounds.numbers._replace(**final), interrupted
+
+
+async def _bring(run: TournamentRun, exchange: Exchange, options: Options) -> None:
+    """Brings what the folder has, and fetches what the database has; waits for a database that is away."""
+    database = exchange.database
+    await database.persistent(lambda: exchange.bring(run.statuses, retry_failed=options.retry_failed))
+    fetched = await database.persistent(lambda: exchange.fetch(everything=True))
+    if not options.quiet:
+        remark(f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine.")
+        if fetched:
+            remark(f"{plural(len(fetched), 'journal')} fetched.")
 
 
 def _print_event(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
@@ -303,7 +311,8 @@ def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, 
         _write_reports(run, quiet=options.quiet)
     folder = run.tournament.folder
     left = numbers.debates - numbers.complete
-    stopped = _left_over(run, left, resume) if left and not interrupted else None
+    saved = "what was answered is saved" if options.cluster is None else "what workers have stored is saved"
+    stopped = _left_over(run, left, saved, resume) if left and not interrupted else None
     if options.json:
         status = "done" if not left else "interrupted" if interrupted else "stopped"
         problems = {key: list(debate_status.why) for key, debate_status in run.statuses.items() if debate_status.why}
@@ -311,7 +320,7 @@ def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, 
     if not options.quiet:
         remark(status_line(numbers))
     if interrupted and left:
-        raise KeyboardInterrupt(f"interrupted; what was answered is saved. Go on with `{resume}`.")
+        raise KeyboardInterrupt(f"interrupted; {saved}. Go on with `{resume}`.")
     if stopped is not None and options.json:  # stdout has its one object already
         print_problems(stopped.problems)
         return exit_code(stopped)
@@ -328,7 +337,7 @@ def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, 
     return 0
 
 
-def _left_over(run: TournamentRun, left: int, resume: str) -> Paused | ProviderFailed:
+def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused | ProviderFailed:
     """The error that says why debates are left."""
     whys: dict[str, int] = {}
     for debate_status in run.statuses.values():
@@ -342,4 +351,4 @@ def _left_over(run: TournamentRun, left: int, resume: str) -> Paused | ProviderF
         debate_status.status in ("complete", "undecided", "unusable") for debate_status in run.statuses.values()
     )
     ending = ProviderFailed if unusable else Paused
-    return ending([*lines, f"{plural(left, 'debate')} left. Every answer is saved. Go on with `{resume}`."])
+    return ending([*lines, f"{plural(left, 'debate')} left. {saved.capitalize()}. Go on with `{resume}`."])

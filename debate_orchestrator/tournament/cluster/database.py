@@ -125,6 +125,8 @@ _CONNECT = 5
 """Seconds that a connection may take."""
 _PATIENCE = 10.0
 """Seconds for which a query waits for one of the connections."""
+_IN_HASTE = 2.0
+"""Seconds of the same at the end of a worker that was told to leave."""
 _IDLE = 5
 """Seconds for which a transaction may wait for its worker."""
 _CONNECTIONS = 8
@@ -201,7 +203,12 @@ class Database:
 
     def __init__(self, app: App, where: str, tell: Callable[[str], None]):
         self.app, self.where, self._tell = app, where, tell
-        self._away = False
+        self.away = False
+        """Whether it can't be reached, or what waits for it is not written yet."""
+        self._waiting: set[object] = set()
+        """Work that waits until it can be reached."""
+        self._gave_up = False
+        """Whether some of that was given up."""
         self._reached = time.monotonic()
 
     @asynccontextmanager
@@ -209,6 +216,7 @@ class Database:
         """A connection, in a transaction that is committed at the end. BadFile if a statement can't work with what the
         database holds or does, in its own words without parts of keys."""
         from psycopg import Error
+        from psycopg.errors import InsufficientPrivilege
 
         connector: Any = self.app.connector
         try:
@@ -216,6 +224,9 @@ class Database:
                 yield connection
         except out_of_reach():
             raise
+        except InsufficientPrivilege as error:
+            problem = f"This user may not do what it has to in {self.where} ({_reason(error)})."
+            raise BadFile(problem, hint=f"grant it all of the schema {SCHEMA}") from None
         except Error as error:
             problem = f"{self.where} holds values that this program did not write ({_reason(error)})."
             raise BadFile(problem, hint="restore the database, or name an empty one") from None
@@ -232,31 +243,52 @@ class Database:
 
     async def persistent(self, work: Callable[[], Awaitable[Result]]) -> Result:
         """Does some work, again and again while the database can't be reached."""
-        while True:
-            try:
-                result = await work()
-            except out_of_reach() as error:
-                self.lost(error)
-                await asyncio.sleep(RETRY)
-            else:
-                self.reached()
-                return result
+        waits = object()
+        try:
+            while True:
+                try:
+                    result = await work()
+                except out_of_reach() as error:
+                    self._waiting.add(waits)
+                    self.lost(error)
+                    await asyncio.sleep(RETRY)
+                else:
+                    self._waiting.discard(waits)
+                    self.reached()
+                    return result
+        finally:
+            self._gave_up = self._gave_up or waits in self._waiting
+            self._waiting.discard(waits)
+
+    async def must_take_writes(self) -> None:
+        """Raises what a statement that writes would, where the server takes none for now."""
+        from psycopg.errors import ReadOnlySqlTransaction
+
+        if await self.rows("SELECT current_setting('transaction_read_only')") == [("on",)]:
+            raise ReadOnlySqlTransaction("it is read-only")
+
+    def in_haste(self) -> None:
+        """Has queries wait for a connection for a moment alone from now on: the process is to end."""
+        connector: Any = self.app.connector
+        connector.pool.timeout = _IN_HASTE
 
     def lost(self, error: Exception) -> None:
         """Takes note that the database can't be reached, and says so the first time."""
-        if not self._away:
+        if not self.away:
+            self._gave_up = False
             self._tell(f"{self.where} can't be reached ({_reason(error)}). What was answered waits in memory.")
-        self._away = True
+        self.away = True
 
     def reached(self) -> None:
-        """Takes note that the database was reached, and says so if it was away."""
-        if self._away:
-            self._away, self._reached = False, time.monotonic()
-            self._tell(f"{self.where} can be reached again, and what waited is saved.")
+        """Takes note that the database was reached. If it was away, that is said once nothing waits for it any more:
+        where it can be read, it may take no writes yet."""
+        if self.away and not self._waiting:
+            self.away, self._reached = False, time.monotonic()
+            self._tell(f"{self.where} can be reached again{'' if self._gave_up else ', and what waited is saved'}.")
 
     def settled(self, lease: float) -> bool:
         """Whether it has been reached for so many seconds that heartbeats in it tell who is alive."""
-        return not self._away and time.monotonic() - self._reached > lease
+        return not self.away and time.monotonic() - self._reached > lease
 
 
 async def fetched(connection: AsyncConnection, query: str, **values: object) -> list[tuple[Any, ...]]:
@@ -273,7 +305,7 @@ async def opened(url: str, tell: Callable[[str], None]) -> AsyncIterator[Databas
     await _prepare(conninfo, shown_address(url))
     import procrastinate
 
-    for name in ("psycopg.pool", "procrastinate"):  # what they would say is told in one sentence by `lost`
+    for name in ("psycopg", "procrastinate"):  # what they would say is told in one sentence by `lost`
         logging.getLogger(name).setLevel(logging.CRITICAL)
     connector = procrastinate.PsycopgConnector(conninfo=conninfo, min_size=1, max_size=_CONNECTIONS, timeout=_PATIENCE)
     app = procrastinate.App(connector=connector)

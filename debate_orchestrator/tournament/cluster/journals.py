@@ -20,14 +20,16 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.events import CallFailed, Opened, ReplyEvent
+from debate_orchestrator.engine.retry import UnsavedEvents
+from debate_orchestrator.engine.turn import summary
 from debate_orchestrator.storage.files import write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter, now, parse
 from debate_orchestrator.tournament.cluster.database import LIVE, Database, fetched
 from debate_orchestrator.tournament.folder import Tournament, frozen, identity, is_begun
 from debate_orchestrator.tournament.run import DebateStatus
 from debate_orchestrator.util.data import name_of, read_regular, strict_json
-from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJournal
+from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJournal, ProviderFailed
 
 _AT_THE_END = 5.0
 """Seconds for what waits to be written when a debate is given up."""
@@ -41,8 +43,9 @@ RETURNING id, token
 """
 _APPEND = """
 WITH given AS (
-    SELECT * FROM unnest(%(journals)s::bigint[], %(tokens)s::bigint[], %(numbers)s::int[], %(lines)b::bytea[])
+    SELECT given.* FROM unnest(%(journals)s::bigint[], %(tokens)s::bigint[], %(numbers)s::int[], %(lines)b::bytea[])
         AS given (journal, token, n, line)
+    JOIN journals ON journals.id = given.journal AND journals.lines < given.n -- what an earlier attempt has not written
 ), spans AS (
     SELECT journal, token, min(n) AS first, max(n) AS last FROM given GROUP BY journal, token
 ), held AS (
@@ -69,18 +72,28 @@ class Line(NamedTuple):
 class DatabaseJournals:
     """The journals of one tournament, for one worker."""
 
-    def __init__(self, database: Database, tournament: str, holder: int):
+    def __init__(
+        self,
+        database: Database,
+        tournament: str,
+        holder: int,
+        unsaved: UnsavedEvents | None = None,
+        on_refusal: Callable[[str, str], None] = lambda debate, why: None,
+    ):
+        """`unsaved` names the answers that are lost. `on_refusal` gets the path of each journal of which
+        the database refuses lines, and why."""
         self._database, self._tournament, self._holder = database, tournament, holder
+        self._unsaved, self._on_refusal = unsaved or UnsavedEvents(), on_refusal
         self._waiting: list[Line] = []
         self._writing = asyncio.Lock()
 
     @asynccontextmanager
     async def open(self, debate: str, opening: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
         number, token = await self._database.persistent(lambda: self.take(debate))
-        data = b"".join(await self._database.persistent(lambda: self._lines(number)))
-        journal = DatabaseJournal(self, f"{self._database.where}: {debate}", number, token, data)
+        journal = DatabaseJournal(self, f"{self._database.where}: {debate}", number, token)
         patience: float | None = None
         try:
+            journal.load(b"".join(await self._database.persistent(lambda: self._lines(number))))
             if not journal.entries:
                 journal.append(opening())
                 await journal.handed_over()
@@ -90,8 +103,7 @@ class DatabaseJournals:
             patience = _AT_THE_END
             raise
         finally:
-            with suppress(TimeoutError, LockedJournal):
-                await asyncio.wait_for(self._close(journal), patience)
+            await self._close(journal, patience)
 
     def archive(self, debate: str) -> str | None:
         return None
@@ -111,12 +123,31 @@ class DatabaseJournals:
             raise LockedJournal(f"Another worker holds the debate {debate}; nothing was changed.")
         return int(taken[0][0]), int(taken[0][1])
 
-    async def _close(self, journal: DatabaseJournal) -> None:
-        """Writes what is left, and lets others take the journal."""
-        if not journal.lost:
-            await journal.handed_over()
+    async def _close(self, journal: DatabaseJournal, patience: float | None) -> None:
+        """Lets go of a journal, and names the answers in it that are lost."""
+        try:
+            await self._let_go(journal, patience)
+        except asyncio.CancelledError:
+            await self._let_go(journal, _AT_THE_END)
+            raise
+        finally:
+            self._waiting = [line for line in self._waiting if line.journal is not journal]
+            for event in journal.events[journal.stored :]:
+                if isinstance(event, ReplyEvent | CallFailed) and event.reply is not None:
+                    self._unsaved.name_lost(f"{summary(event)} for {journal.path}")
+            # Another debate may be writing lines of this one just now: those that fail must not wait again.
+            journal.failure = journal.failure or ProviderFailed(f"{journal.path} is closed.")
+
+    async def _let_go(self, journal: DatabaseJournal, patience: float | None) -> None:
+        """Writes what is left, and lets others take the journal, as far as that can be done in so many seconds."""
         release = "UPDATE journals SET holder = NULL WHERE id = %(id)s AND token = %(token)s"
-        await self._database.persistent(lambda: self._database.execute(release, id=journal.id, token=journal.token))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                with suppress(LockedJournal, ProviderFailed):  # raised before, and told when they are named
+                    await journal.handed_over()
+                await self._database.persistent(
+                    lambda: self._database.execute(release, id=journal.id, token=journal.token)
+                )
 
     def wait_for_writing(self, line: Line) -> None:
         """Takes a line that the next writing has to write."""
@@ -129,19 +160,35 @@ class DatabaseJournals:
 
     async def _write_once(self, journal: DatabaseJournal, upto: int) -> None:
         async with self._writing:
-            if journal.stored >= upto or journal.lost:
+            if journal.stored >= upto or journal.failure is not None:
                 return  # another task has written them
             lines, self._waiting = self._waiting, []
             try:
-                stored = await self._append(lines)
+                await self._write_lines(lines)
             except BaseException:
-                self._waiting = lines + self._waiting
+                left = [line for line in lines if line.n > line.journal.stored and line.journal.failure is None]
+                self._waiting = left + self._waiting
                 raise
-            for line in lines:
-                if stored.get((line.journal.id, line.journal.token), 0) >= line.n:
-                    line.journal.stored = line.n
-                else:
-                    line.journal.lost = True
+
+    async def _write_lines(self, lines: list[Line]) -> None:
+        """Writes lines; where the database refuses one of them, those of each journal alone."""
+        journals = list(dict.fromkeys(line.journal for line in lines))
+        try:
+            stored = await self._append(lines)
+        except BadFile as error:
+            if len(journals) == 1:
+                journals[0].failure = ProviderFailed([f"Lines of a journal were refused. {error.problems[0]}"])
+                self._on_refusal(journals[0].path, error.problems[0])
+                return
+            for journal in journals:
+                await self._write_lines([line for line in lines if line.journal is journal])
+            return
+        for line in lines:
+            if stored.get((line.journal.id, line.journal.token), 0) >= line.n:
+                line.journal.stored = line.n
+            else:
+                problem = f"{line.journal.path}: another worker has taken this debate over; "
+                line.journal.failure = LockedJournal(f"{problem}its own answers are kept, and no others.")
 
     async def _append(self, lines: list[Line]) -> dict[tuple[int, int], int]:
         """Appends lines; how many lines each journal has, under its number and the token of its holder. Lines that an
@@ -162,32 +209,35 @@ class DatabaseJournals:
 class DatabaseJournal(JournalWriter):
     """The one writer of a journal in the database."""
 
-    def __init__(self, store: DatabaseJournals, path: str, journal: int, token: int, data: bytes):
+    def __init__(self, store: DatabaseJournals, path: str, journal: int, token: int):
         self.path, self._clock = path, now
         self.id, self.token = journal, token
-        self.lost = False
-        """Whether another worker has taken the journal meanwhile."""
-        self.entries = parse(path, data).entries if data else []
-        self.stored = len(self.entries)
+        self.failure: LockedJournal | ProviderFailed | None = None
+        """Why nothing more can be written: another worker has taken the journal meanwhile, or a line was refused."""
+        self.entries = []
+        self.stored = 0
         """Lines that are in the database."""
         self._store = store
 
+    def load(self, data: bytes) -> None:
+        """Takes in the lines that the database has. BadJournal if they are damaged."""
+        self.entries = parse(self.path, data).entries if data else []
+        self.stored = len(self.entries)
+
     def _write(self, line: bytes) -> None:
-        self._must_be_held()
+        self._must_take_lines()
         self._store.wait_for_writing(Line(self, len(self.entries) + 1, line))
 
-    def _must_be_held(self) -> None:
-        if self.lost:
-            problem = (
-                f"{self.path}: another worker has taken this debate over; its own answers are kept, and no others."
-            )
-            raise LockedJournal(problem)
+    def _must_take_lines(self) -> None:
+        if self.failure is not None:
+            raise type(self.failure)(self.failure.problems)
 
     async def handed_over(self) -> None:
-        """Returns when all that was appended is in the database. LockedJournal if another worker has the journal."""
+        """Returns when all that was appended is in the database. LockedJournal if another worker has the journal,
+        ProviderFailed if the database has refused a line."""
         upto = len(self.entries)
         await self._store.write(self, upto)
-        self._must_be_held()
+        self._must_take_lines()
 
     async def synced(self) -> None:
         await self.handed_over()

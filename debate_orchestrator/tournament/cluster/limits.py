@@ -67,9 +67,10 @@ class SharedLimiters(Limiters):
 
     async def close(self) -> None:
         """Returns when what has ended is known to the database."""
-        for gate in self._gates.values():
-            if isinstance(gate, SharedGate):
-                await gate.reported()
+        gates = [gate.reported() for gate in self._gates.values() if isinstance(gate, SharedGate)]
+        for ended in await asyncio.gather(*gates, return_exceptions=True):
+            if isinstance(ended, BaseException):
+                raise ended
 
 
 class _Unreported:

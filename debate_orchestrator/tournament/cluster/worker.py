@@ -30,7 +30,7 @@ from debate_orchestrator.tournament.folder import Tournament, thawed
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, topics_by_id
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun
 from debate_orchestrator.util.data import strict_json
-from debate_orchestrator.util.errors import BadSettings, UserError, short_repr
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, UserError, short_repr
 from debate_orchestrator.util.garbage import collection_seldom
 from debate_orchestrator.util.redact import redact
 
@@ -75,11 +75,15 @@ class Worker:
         permissions: Permissions = NO_PERMISSIONS,
         on_change: OnChange = lambda debate, debate_status, event: None,
         tell: Callable[[str], None] = _LOG.info,
+        unsaved: UnsavedEvents | None = None,
     ):
         """`refusal` says what speaks against a tournament here: a key that is missing, no consent. `at_once` debates of
-        each tournament run at the same time. `tell` gets sentences for people."""
+        each tournament run at the same time. `tell` gets sentences for people, and `unsaved` names what is lost."""
         self._database, self._refusal, self._at_once, self._permissions = database, refusal, at_once, permissions
         self._on_change, self._tell = on_change, tell
+        self.unsaved = unsaved or UnsavedEvents(tell)
+        self.refused = Counter[str]()
+        """Why the database refuses what this worker writes, with the number of debates that stopped for it."""
         self._stop = asyncio.Event()
         self._rounds: dict[str, _Round] = {}
         self._loading = asyncio.Lock()
@@ -103,6 +107,7 @@ class Worker:
     def abandon(self) -> None:
         """Leaves the answers under way too."""
         self._stop.set()
+        self._database.in_haste()
         for job in self._jobs:
             job.cancel()
 
@@ -129,6 +134,7 @@ class Worker:
                     raise BadSettings([problem for several in problems for problem in several])
                 looked = True
                 left = await self._requeue_stalled()
+                await self._database.must_take_writes()
                 self._database.reached()
                 if until_done and not left:
                     return
@@ -178,7 +184,7 @@ class Worker:
                 taking.cancel()
                 await asyncio.gather(taking, return_exceptions=True)
             if known is not None:
-                with suppress(TimeoutError):
+                with suppress(TimeoutError, BadFile):  # a limit that is refused is told by the calls that need it
                     await asyncio.wait_for(known.limiters.close(), _AT_THE_END)
 
         ending = asyncio.create_task(end())
@@ -218,11 +224,15 @@ class Worker:
         task = asyncio.current_task()
         assert task is not None
         self._jobs[task] = worker
+        task.add_done_callback(self._noted)
         try:
             await self._run_debate(worker, tournament, debate)
         except asyncio.CancelledError:
             raise Requeue from None
         except Requeue:
+            raise
+        except DebateError as error:  # the database refuses to note how the debate stands
+            self._on_refusal(debate, error.problems[0])
             raise
         except Exception as error:
             _LOG.exception("%s was stopped by an error in this program.", debate)
@@ -231,6 +241,12 @@ class Worker:
             raise
         finally:
             del self._jobs[task]
+
+    def _noted(self, job: asyncio.Task[Any]) -> None:
+        """Takes note of a database that could not be told how a job ended; the job's own errors are told before."""
+        error = None if job.cancelled() else job.exception()
+        if isinstance(error, out_of_reach()):
+            self._database.lost(error)
 
     async def _run_debate(self, worker: int, tournament: str, debate: str) -> None:
         """Runs a debate, and notes how it stands then."""
@@ -258,6 +274,10 @@ class Worker:
             raise Requeue
         await self._settle(tournament, debate, debate_status)
 
+    def _on_refusal(self, debate: str, why: str) -> None:
+        self.refused[why] += 1
+        self._tell(f"{debate} stops here, since the database refuses what it has to write. {why}")
+
     async def _settle(self, tournament: str, debate: str, debate_status: DebateStatus) -> None:
         """Notes how a debate stands that no worker runs."""
         values = {**debate_status._asdict(), "why": [redact(problem) for problem in debate_status.why]}
@@ -278,12 +298,12 @@ class Worker:
 
             run = TournamentRun(
                 held,
-                DatabaseJournals(self._database, tournament, worker),
+                DatabaseJournals(self._database, tournament, worker, self.unsaved, self._on_refusal),
                 limiters=limiters,
                 permissions=self._permissions,
                 retry_failed=retry_failed,
                 on_change=self._on_change,
-                unsaved=UnsavedEvents(self._tell),
+                unsaved=self.unsaved,
             )
             debates = {debate.id: debate for debate in held.schedule}
             self._rounds[tournament] = _Round(latest, worker, debates, run, limiters)

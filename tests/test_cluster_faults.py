@@ -1,0 +1,227 @@
+"""Databases that stop, are read-only or refuse a line while answers come: what is lost is named, and no more is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import contests
+import pytest
+from conftest import Run
+from messages_server import Server
+from postgres import Postgres
+from started import started
+from test_cluster_database import asked, brought, registered
+from test_cluster_workers import LEASE, coordinator, until, worker, write_spec, written
+
+from debate_orchestrator.core.events import Spoke, Submitted
+from debate_orchestrator.tournament.cluster import database as database_module
+from debate_orchestrator.tournament.cluster.database import opened
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
+
+pytestmark = pytest.mark.slow
+
+READ_ONLY = "ALTER DATABASE {name} SET default_transaction_read_only = {mode}"
+END_SESSIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}' AND pid <> pg_backend_pid()"
+)
+REFUSE = """
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF new.n >= 3 AND {which} THEN
+        RAISE EXCEPTION USING errcode = '42501', message = 'permission denied for table lines';
+    END IF;
+    RETURN new;
+END $$;
+CREATE TRIGGER refuse BEFORE INSERT ON lines FOR EACH ROW EXECUTE FUNCTION refuse()
+"""
+
+
+@pytest.fixture
+def database(postgres_server: Postgres) -> str:
+    """The name of an empty database."""
+    return postgres_server.database()
+
+
+def read_only(postgres: Postgres, name: str, mode: str) -> None:
+    """A server that takes no writes in a database for now, or takes them again."""
+    postgres.query(name, "BEGIN READ WRITE; " + READ_ONLY.format(name=name, mode=mode) + "; COMMIT")
+    postgres.query(name, END_SESSIONS.format(name=name))
+
+
+def answers(postgres: Postgres, name: str) -> int:
+    """How many answers the journals of a database hold."""
+    return sum(isinstance(event, Spoke | Submitted) for events in written(postgres, name) for event in events)
+
+
+@pytest.mark.parametrize("fault", ["stopped", "read-only"])
+@pytest.mark.parametrize("signs", [[signal.SIGTERM], [signal.SIGINT, signal.SIGINT]], ids=["TERM", "INT twice"])
+def test_an_interrupt_names_what_the_database_does_not_take(
+    server: Server, postgres_server: Postgres, database: str, fault: str, signs: list[signal.Signals]
+) -> None:
+    """Where the database is stopped or read-only when answers come, a worker that is told to leave names each of them
+    as lost, and does not say that its debates are back in the queue."""
+    server.whole, url = 2.5, postgres_server.url(database)
+    write_spec(1)
+    with coordinator(url, *LEASE), worker(url) as leaving:
+        until(lambda: len(server.requests) >= 4, "a call of each of four debates")
+        before = answers(postgres_server, database)
+        if fault == "stopped":
+            postgres_server.stop()
+        else:
+            read_only(postgres_server, database, "on")
+        try:
+            leaving.hear("can't be reached")
+            until(lambda: server.answered >= 4, "their answers")
+            for n, sign in enumerate(signs):
+                if n:
+                    leaving.hear("Press Ctrl-C again")
+                leaving.signal(sign)
+            ended = leaving.end(60)
+        finally:
+            if fault == "stopped":
+                postgres_server.start()
+            else:
+                read_only(postgres_server, database, "off")
+
+    assert before == 0 and ended.code == 130, ended.err
+    assert ended.err.count("Lost: start.") == 4 and "4 answers lost" in ended.err, ended.err
+    assert "back in the queue" not in ended.err and "reached again" not in ended.err, ended.err
+    assert "Traceback" not in ended.err and "never retrieved" not in ended.err, ended.err
+
+
+def refusing(postgres: Postgres, name: str, url: str, which: str, *flags: str) -> tuple[Any, Any]:
+    """How a worker and a run end whose database refuses lines."""
+    with coordinator(url) as run:
+        run.hear("Workers take the debates")
+        until(lambda: postgres.query(name, "SELECT count(*) FROM procrastinate_jobs") == [(6,)], "jobs")
+        postgres.query(name, REFUSE.format(which=which))
+        with worker(url, "--until-done", *flags) as working:
+            return working.end(), run.end()
+
+
+def test_a_refused_line_stops_its_debate_alone(server: Server, postgres_server: Postgres, database: str) -> None:
+    """Where the database refuses the lines of one journal, that debate stops with the reason, its answers are named as
+    lost, its journal is let go, and all other debates are completed. Later a run goes on with it."""
+    server.whole, url = 0.2, postgres_server.url(database)
+    write_spec(1)
+    working, run = refusing(postgres_server, database, url, "new.journal = 1")
+    standings = postgres_server.query(database, "SELECT id, status, holder, why FROM journals ORDER BY id")
+    refused = [row for row in standings if row[0] == 1]
+    postgres_server.query(database, "DROP TRIGGER refuse ON lines")
+    with worker(url), started("tournament", "resume", "out", "--cluster", url, "--no-reports") as resumed:
+        ended = resumed.end()
+
+    assert [row[1:3] for row in standings if row[0] != 1] == [("complete", None)] * 5
+    assert refused[0][1:3] == ("stopped", None) and "permission denied for table lines" in refused[0][3][0]
+    assert working.code == 4 and "permission denied for table lines" in working.err, working.err
+    assert working.err.count("Lost: start.") == 1 and "Traceback" not in working.err, working.err
+    assert run.code == 3 and "permission denied" in run.err and "Every answer is saved" not in run.err, run.err
+    assert ended.code == 0, ended.err
+
+
+def test_all_lines_are_refused(server: Server, postgres_server: Postgres, database: str) -> None:
+    """Where the database refuses the lines of all journals, no call is made again, and each journal is let go."""
+    server.whole, url = 0.2, postgres_server.url(database)
+    write_spec(1)
+    working, run = refusing(postgres_server, database, url, "true", "--json")
+    standings = postgres_server.query(database, "SELECT DISTINCT status, holder FROM journals")
+
+    assert standings == [("stopped", None)]
+    assert (working.code, run.code) == (4, 3), working.err + run.err
+    assert len(server.requests) == 6 and working.err.count("Lost: start.") == 6, working.err
+    assert json.loads(working.out)["status"] == "stopped" and json.loads(working.out)["lost"] == 6
+
+
+def test_a_run_waits_for_a_database_that_takes_writes(
+    debate: Run, server: Server, postgres_server: Postgres, database: str
+) -> None:
+    """A run on a database that is read-only says so, waits, and goes on once it takes writes; Ctrl-C ends its wait
+    with what is known."""
+    url = postgres_server.url(database)
+    assert debate("worker", url, "--until-done").code == 0  # which makes the tables
+    write_spec(1)
+    read_only(postgres_server, database, "on")
+    with coordinator(url, "--json") as waiting:
+        waiting.hear("can't be reached")
+        waiting.signal(signal.SIGINT)
+        ended = waiting.end(60)
+    with coordinator(url) as run:
+        run.hear("can't be reached")
+        read_only(postgres_server, database, "off")
+        run.hear("Workers take the debates")
+        with worker(url):
+            held = run.end()
+
+    assert ended.code == 130 and json.loads(ended.out)["status"] == "interrupted", ended.err
+    assert "Traceback" not in ended.err and "Traceback" not in held.err
+    assert held.code == 0, held.err
+
+
+def test_reached_once_nothing_waits(here: Path, postgres_server: Postgres, database: str) -> None:
+    """A database that can be read and takes no writes is not told to be reached again while something waits to be
+    written, and what is given up does not count as saved."""
+    told = list[str]()
+
+    async def play() -> None:
+        async with opened(postgres_server.url(database), told.append) as found:
+
+            async def write() -> None:
+                async with found.transaction() as connection:
+                    await connection.execute(b"SET TRANSACTION READ ONLY; CREATE TABLE written (n int)")
+
+            writing = asyncio.create_task(found.persistent(write))
+            while not told:
+                await asyncio.sleep(0.01)
+            assert await found.persistent(lambda: found.rows("SELECT 1")) == [(1,)]
+            found.reached()
+            assert len(told) == 1 and "can't be reached" in told[0]
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+            found.reached()
+
+    asyncio.run(asyncio.wait_for(play(), 20))
+    assert len(told) == 2 and "can be reached again" in told[1] and "saved" not in told[1]
+
+
+def test_a_line_that_comes_after_a_lost_answer(
+    here: Path, postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line that is appended while an earlier one is written anew, whose writing was not confirmed, does not cost the
+    worker its journal."""
+    from psycopg import OperationalError
+
+    monkeypatch.setattr(database_module, "RETRY", 0.2)
+    held = contests.tournament()
+    debate, broken = held.schedule[0], [0]
+
+    async def play() -> int:
+        async with brought(postgres_server.url(database), held) as (found, exchange):
+            whole = found.transaction
+
+            @asynccontextmanager
+            async def breaking() -> AsyncIterator[Any]:
+                async with whole() as connection:
+                    yield connection
+                broken[0] += 1
+                if broken[0] == 1:
+                    raise OperationalError("the connection is lost")
+
+            store = DatabaseJournals(found, exchange.id, await registered(found))
+            async with store.open(debate.id, lambda: held.opening(debate)) as journal:
+                monkeypatch.setattr(found, "transaction", breaking)
+                journal.append(asked(0))
+                writing = asyncio.create_task(journal.handed_over())
+                while not broken[0]:
+                    await asyncio.sleep(0.01)
+                journal.append(asked(1))
+                await writing
+                await journal.handed_over()
+                return len(journal.events)
+
+    assert asyncio.run(asyncio.wait_for(play(), 20)) == 3
+    assert [len(events) for events in written(postgres_server, database)] == [3]
