@@ -15,10 +15,10 @@ from viewer import watching
 from waiting import ended
 
 import debate_orchestrator
-from debate_orchestrator.cli.answers_and_flags import questionnaire as interview
-from debate_orchestrator.core.events import Context, Reassigned
+from debate_orchestrator.cli.answers_and_flags import setup_questions
+from debate_orchestrator.core.events import ContextFile, Reassigned
 from debate_orchestrator.setup import session
-from debate_orchestrator.setup.session import SetupProgress, SetupState
+from debate_orchestrator.setup.state import SetupProgress, SetupState
 from debate_orchestrator.storage.journal import JournalWriter
 
 SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\nissues: false\nbrief: false\n"
@@ -279,7 +279,7 @@ def test_the_block_shows_it(debate: Run, outside: Path) -> None:
     assert any(str(outside / "private.md") in line for line in shown[: shown.index("")])
     assert (
         plain[:8]
-        == interview()
+        == setup_questions()
         .confirmed({"topic": "T", "positions": {"a": "It is so.", "b": "It is not so."}, "rounds": 1, "output": "s.md"})
         .split("\n")[:8]
     )
@@ -379,7 +379,7 @@ def test_answers_of_a_journal_name_no_paths(debate: Run, outside: Path) -> None:
     """The answers of a journal name its material by bare names, whatever the journal says."""
     names = (f"{outside}/private.md", "../../up.md")
     setup = opening(rounds=1).settings.model_copy(update={"context": names})
-    path = journal(spec="host", setup=setup, context=tuple(Context(name=name, text="x") for name in names))
+    path = journal(spec="host", setup=setup, context=tuple(ContextFile(name=name, text="x") for name in names))
     told = debate("answers", "--from", path).out
 
     assert str(outside) not in told and ".." not in told

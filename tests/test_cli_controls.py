@@ -18,7 +18,7 @@ from viewer import Viewer, watching
 
 from debate_orchestrator.cli.controls import Controls
 from debate_orchestrator.cli.controls import watch as watched
-from debate_orchestrator.core.events import CallFailed, Event, Submitted
+from debate_orchestrator.core.events import CallFailed, Event, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate, create_debate, drive, seat_providers
@@ -119,7 +119,7 @@ def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: p
 
         def pressed_at_once(debate: DebateState, event: Event) -> None:
             controls.on_event(debate, event)
-            if isinstance(event, Submitted) and event.turn == "start.issues.rapporteur":
+            if isinstance(event, StructuredReplyGiven) and event.turn == "start.issues.rapporteur":
                 controls.press("c")
 
         await drive(

@@ -17,7 +17,7 @@ from debate_orchestrator.reports import reviews
 from debate_orchestrator.setup import kept_answers as saving
 from debate_orchestrator.setup import session
 from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
-from debate_orchestrator.setup.session import SetupProgress, SetupState
+from debate_orchestrator.setup.state import SetupProgress, SetupState
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.util.data import read_mapping
@@ -293,10 +293,10 @@ class TestKept:
     def test_a_persons_file_is_not_written_to(self, here: Path) -> None:
         """Answers that a person wrote are read, and their file stays as it is."""
         Path("mine.yaml").write_text("# my notes\ntopic: Tabs?\nrounds: 2\n")
-        kept, draft = saving.from_file("mine.yaml")
-        kept.keep(draft)
+        kept, state = saving.from_file("mine.yaml")
+        kept.keep(state)
 
-        assert draft.progress.topics == ("Tabs?",)
+        assert state.progress.topics == ("Tabs?",)
         assert Path("mine.yaml").read_text().startswith("# my notes")
         assert kept.path == ".debate-setup.yaml"
 

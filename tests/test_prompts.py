@@ -19,7 +19,7 @@ from debate_orchestrator.prompting.templates import (
     error_text,
     find_problems,
 )
-from debate_orchestrator.setup.session import QuestionTexts
+from debate_orchestrator.setup.state import QuestionTexts
 from debate_orchestrator.util import resources
 
 ROOT = resources.prompts()

@@ -16,7 +16,7 @@ from contests import imported, ratings, row, table, write_rows
 
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament.ratings import Ratings
-from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Work
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows
 from debate_orchestrator.tournament.tables import all_tables, cohen_kappa, fleiss_kappa
 
 
@@ -234,7 +234,7 @@ def test_unknown_seconds_are_unknown() -> None:
             pro="x",
             con="y",
             winner="pro",
-            work={"pro": Work(seconds=seconds), "con": Work(seconds=3)},
+            work={"pro": RoleUsage(seconds=seconds), "con": RoleUsage(seconds=3)},
         )
         for name, seconds in (("d1", 10), ("d2", None))
     ]

@@ -105,12 +105,12 @@ def remember_answers(path: str, given: Mapping[str, Any], before: str = "") -> N
     remember(of_file(path), risks_module.of_settings(given))
 
 
-def new_debate(opening: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
+def new_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
     continue it."""
     with terminated_like_interrupted():
-        debate = asyncio.run(create_paid_debate(opening, files, following, UnsavedEvents(remark)))
-    remember(of_journal(debate.journal), risks_module.of_debate(opening, opening.cast))
+        debate = asyncio.run(create_paid_debate(opened, files, following, UnsavedEvents(remark)))
+    remember(of_journal(debate.journal), risks_module.of_debate(opened, opened.cast))
     return debate
 
 

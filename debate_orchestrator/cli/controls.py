@@ -77,7 +77,7 @@ class Controls:
         """Takes keys from a session with the terminal, if there is one, and lets the person be asked in it."""
         self._session, self._reads_keys = session, session is not None and session.reads_keys
         if self._person is not None:
-            self._tell = self._person.attends(self.end, session, self._tell)
+            self._tell = self._person.begin_watching(self.end, session, self._tell)
         self.show_status()
         self._offer_issues(shown=False)
 
@@ -86,7 +86,7 @@ class Controls:
         if self.user_ended or not self._reads_keys:
             return []
         if self._confirming:
-            return [Key("y", "end it early", self._close), Key("n", "go on", self._confirmed)]
+            return [Key("y", "end it early", self._end_early), Key("n", "go on", self._confirmed)]
         if self._offering:
             return [
                 Key("Enter", "go on", self._go_on),
@@ -96,7 +96,7 @@ class Controls:
         stopping = self.stop.is_set()
         keys = [Key("r", "resume", self.resume) if stopping else Key("p", "pause", self.pause)]
         keys += [Key("f", "question", self.ask)] if schedule.hearers(self._debate) else []
-        keys += [Key("e", "end early", self._confirm_close)] if can_end_early(self._debate) else []
+        keys += [Key("e", "end early", self._confirm_early_end)] if can_end_early(self._debate) else []
         return [*keys, Key("q", "quit and save", self.end)]
 
     def press(self, pressed: str) -> None:
@@ -130,11 +130,11 @@ class Controls:
         elif to:
             self._message("The question was not asked: their last turn has already begun.")
 
-    def _confirm_close(self) -> None:
+    def _confirm_early_end(self) -> None:
         self._confirming = True
         self.show_status()
 
-    def _close(self) -> None:
+    def _end_early(self) -> None:
         """Ends the debate early: the phase under way is finished, and then the verdict is asked for."""
         if can_end_early(self._debate):
             self._record(schedule.early_end(self._debate))

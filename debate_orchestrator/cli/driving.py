@@ -172,7 +172,7 @@ def outcome(debate: DebateState) -> dict[str, Any]:
         "label": label,
         "score": _number(verdict.score) if verdict and scored else None,
         "probability": _number(verdict.probability) if verdict else None,
-        "votes": verdict.votes if verdict else None,
+        "votes": verdict.vote_counts if verdict else None,
         "flips": {"changed": changed, "of": mirrored} if mirrored else None,
         "blind": _blind(debate),
         "scores": {result.round: _points(result.scores) for result in tally.results(debate) if result.scores},

@@ -41,7 +41,7 @@ def _seconds(text: str) -> float:
 
 
 def add_answers(parser: argparse.ArgumentParser) -> None:
-    """The answers file, and the flags that override it; `answers_and_flags.read_settings` reads them."""
+    """The answers file, and the flags that override it; `answers_and_flags.settings_with_consent` reads them."""
     parser.add_argument(
         "--answers", metavar="FILE", help="a YAML or JSON file, - for standard input; `debate answers` prints a sample"
     )

@@ -17,8 +17,8 @@ from debate_orchestrator.cli.answers_and_flags import (
     cast_line,
     file_cast,
     read_answers,
-    read_settings,
-    settings_of,
+    settings_from_arguments,
+    settings_with_consent,
     setup_lines,
     with_positions,
 )
@@ -60,7 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.topic is None and not arguments.answers:
         arguments.topic = _piped_topic()
     return run_settings(
-        read_settings(arguments, discovery.default_if_keyed if arguments.rehearse else discovery.default), arguments
+        settings_with_consent(arguments, discovery.default_if_keyed if arguments.rehearse else discovery.default),
+        arguments,
     )
 
 
@@ -101,9 +102,9 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     real, expected = _real_debate(arguments) if rehearse else None, ""
     if real:
         positions = {"positions": settings.positions}
-        expected = estimate(start.make_opening(real.settings.model_copy(update=positions))).sentence()
-    opening, notes = start.make_opening(settings, derived), start.opening_notes(settings, expected)
-    with new_debate(opening, files, notes) as debate:
+        expected = estimate(start.make_opened(real.settings.model_copy(update=positions))).sentence()
+    opened, notes = start.make_opened(settings, derived), start.opening_notes(settings, expected)
+    with new_debate(opened, files, notes) as debate:
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):
                 remark(line)
@@ -240,7 +241,7 @@ def _settings(
     parser = argparse.ArgumentParser(allow_abbrev=False)
     flags.add_answers(parser)
     parser.set_defaults(answers_read=read_answers(arguments))
-    return settings_of(parser.parse_args(words), default_model, load_format)
+    return settings_from_arguments(parser.parse_args(words), default_model, load_format)
 
 
 def _words(arguments: argparse.Namespace, cast: dict[str, list[str]]) -> list[str]:

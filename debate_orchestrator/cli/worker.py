@@ -61,7 +61,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
 
     permissions = flags.permitted(arguments)
 
-    def refusal(tournament: Tournament) -> list[str]:
+    def find_problems(tournament: Tournament) -> list[str]:
         problems = casting.missing(tournament.spec.everyone, permissions)
         if (risks := specs.folder_risks(tournament, begun=True)) and not arguments.trust:
             wants = "; ".join(risk.text for risk in risks)
@@ -71,7 +71,9 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
 
     tell = (lambda message: None) if arguments.quiet else remark
     async with opened(arguments.url, tell) as database:
-        worker = Worker(database, refusal, at_once=at_once, permissions=permissions, on_change=progress, tell=tell)
+        worker = Worker(
+            database, find_problems, at_once=at_once, permissions=permissions, on_change=progress, tell=tell
+        )
         tell(f"Waiting for debates from {database.where}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
         with stopped_in_order(worker.stop, worker.abandon) as interruption:

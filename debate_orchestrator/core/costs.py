@@ -67,10 +67,10 @@ def _calls(debate: DebateState) -> Iterator[CostLine]:
     yield from (_line("moderator", SETUP, reply) for reply in debate.opened.derived if reply.called)
     for turn in debate.turns.values():
         seat, phase = turn.seat, turn.phase.name
-        answer, asked = debate.replies.get(turn.id), debate.briefs_sent.get(turn.id, [])
+        reply_event, asked = debate.replies.get(turn.id), debate.briefs_sent.get(turn.id, [])
         failed = debate.failed.get(turn.id, [])
-        replies = [event.reply for event in debate.rejected.get(turn.id, []) if event is not answer]
-        replies += [] if answer is None else [answer.reply]
+        replies = [event.reply for event in debate.rejected.get(turn.id, []) if event is not reply_event]
+        replies += [] if reply_event is None else [reply_event.reply]
         yield from (_line(seat, phase, reply) for reply in replies if reply.called)
         yield from (_line(seat, phase, event.reply) for event in failed if event.maybe_billed)
         under_way = max(0, len(asked) - len(replies) - len(failed))

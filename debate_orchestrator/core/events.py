@@ -58,7 +58,7 @@ def _short_enough(text: str) -> str:
     return text
 
 
-class Context(FrozenModel):
+class ContextFile(FrozenModel):
     """A file that speakers may draw on, kept whole so that the journal needs nothing beside it."""
 
     name: Text
@@ -114,7 +114,7 @@ class RecordedOutcome(_Journaled):
     """Why it could not be used; empty if it could."""
     data: Annotated[dict[str, Any] | None, FREE_TEXT] = Field(default=None, alias="ballot")
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
-    """As in `Submitted`; None and empty for a speech."""
+    """As in `StructuredReplyGiven`; None and empty for a speech."""
 
 
 class Reply(_Journaled):
@@ -184,7 +184,7 @@ class Recording(_Journaled):
     strength: str | None = None
     totals: dict[str, Points] = {}
 
-    def strange_to(self, sides: tuple[str, ...], rounds: int) -> str | None:
+    def unknown_field(self, sides: tuple[str, ...], rounds: int) -> str | None:
         """The field that names a side or a round that such a debate has not; None if all fit."""
         winners, numbers = {*sides, *OUTCOMES}, range(1, rounds + 1)
         results = self.rounds.values()
@@ -201,7 +201,7 @@ class Recording(_Journaled):
         return next((name for name, (found, known) in named.items() if any(name not in known for name in found)), None)
 
     @property
-    def debated(self) -> str:
+    def speeches_digest(self) -> str:
         """The digest that identifies the speeches: judgings that share it judge the same ones."""
         return self.root or self.digest
 
@@ -223,7 +223,7 @@ class Opened(_Journaled):
     """The version of this package that opened it."""
     settings: Settings = Field(alias="setup")
     """The settings of the debate."""
-    context: tuple[Context, ...] = ()
+    context: tuple[ContextFile, ...] = ()
     """The files of the setup's `context`, with their text."""
     format: Format
     prompts: dict[str, str]
@@ -291,7 +291,7 @@ class Opened(_Journaled):
             raise ValueError(f"material of {len(self.context):,} files; at most {MAX_FILES} are read")
         if sum(len(file.text) for file in self.context) > MAX_CONTEXT:
             raise ValueError(f"material of more than {MAX_CONTEXT:,} characters")
-        if self.recording and (problem := self.recording.strange_to(format.sides, settings.rounds)):
+        if self.recording and (problem := self.recording.unknown_field(format.sides, settings.rounds)):
             raise ValueError(f"a recording with {problem} that a debate of this format and length does not have")
         if settings.rounds > MAX_ROUNDS:
             raise ValueError(f"{settings.rounds} rounds; at most {MAX_ROUNDS}")
@@ -306,7 +306,7 @@ class Opened(_Journaled):
         settings, format = self.settings, self.format
         judges, parts = judge_seats(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
         for slot in slots_of(format, settings.rounds, settings.strictness, settings.options):
-            mirror = settings.mirror and format.votes(slot.phase)
+            mirror = settings.mirror and format.is_vote(slot.phase)
             parts[slot.round, slot.after_rounds] += sum(map(len, slot.stages(format.sides, judges, mirror=mirror)))
             if parts[slot.round, slot.after_rounds] > MAX_PART_TURNS:
                 return f"more than {MAX_PART_TURNS} turns before the rounds, in one or after them"
@@ -342,7 +342,7 @@ class Declined(FrozenModel):
     reply: Reply
 
 
-class Submitted(_Journaled):
+class StructuredReplyGiven(_Journaled):
     """A structured reply was given in the shape asked for: a ballot, a final verdict, a dissent record."""
 
     kind: Literal["voted"] = "voted"
@@ -451,13 +451,13 @@ class Noted(FrozenModel):
     detail: Text = ""
 
 
-ReplyEvent = Spoke | Declined | Submitted | Rejected
+ReplyEvent = Spoke | Declined | StructuredReplyGiven | Rejected
 Event = (
     Opened
     | BriefSent
     | Spoke
     | Declined
-    | Submitted
+    | StructuredReplyGiven
     | Rejected
     | CallFailed
     | Reassigned

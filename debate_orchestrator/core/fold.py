@@ -31,7 +31,7 @@ from debate_orchestrator.core.events import (
     ReplyEvent,
     RetryForChanged,
     Spoke,
-    Submitted,
+    StructuredReplyGiven,
 )
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import check, names_turns
@@ -62,7 +62,7 @@ def fold(events: Iterable[Event]) -> DebateState:
     opened = next(rest, None)
     if not isinstance(opened, Opened):
         raise OutOfTurn("The first event does not open a debate.")
-    debate = _opening(opened)
+    debate = _initial_state(opened)
     for event in rest:
         if check_event(debate, event):
             debate = _changed(debate, event)
@@ -189,7 +189,7 @@ def _check_early_end(debate: DebateState, event: EndedEarly) -> bool:
     if not debate.due or debate.due[0].after_rounds:
         problem = "This debate is complete" if not debate.due else "The last turns of this debate are due already"
         raise OutOfTurn(f"{problem}; there is no round left to skip.")
-    if not any(turn.speaking for turn in schedule.settled(debate)):
+    if not any(turn.speaking for turn in schedule.turns_taken(debate)):
         raise OutOfTurn("No speech has been made yet, so there is nothing to judge.")
     if debate.ended_after is not None:
         return False
@@ -220,21 +220,23 @@ def _check_reply(debate: DebateState, turn: Turn, event: BriefSent | CallFailed 
         raise OutOfTurn(f"{turn.id}: a debater can't be absent.")
     if isinstance(event, Declined) and turn.speaking:
         return
-    if isinstance(event, Spoke | Declined | Submitted) and isinstance(event, Submitted) == (shape is None):
+    if isinstance(event, Spoke | Declined | StructuredReplyGiven) and isinstance(event, StructuredReplyGiven) == (
+        shape is None
+    ):
         wanted = "a speech" if shape is None else "a structured reply"
         raise OutOfTurn(f"{turn.id}: this turn needs {wanted}, not the event {event.kind!r}.")
-    if isinstance(event, Submitted) and shape is not None:
+    if isinstance(event, StructuredReplyGiven) and shape is not None:
         context = schedule.shape_context(debate, turn, named=names_turns(shape))
         if problems := [f"{turn.id}: {text}" for text in check(shape, event.data, context)]:
             raise OutOfTurn(problems)
 
 
 # From here on a state under construction is changed in place, so that a fold takes time that grows with its events. No
-# caller has seen its collections yet: they are new in `_opening`, copied in `_copied`, and made read-only before the
-# state is returned.
+# caller has seen its collections yet: they are new in `_initial_state`, copied in `_copied`, and made read-only before
+# the state is returned.
 
 
-def _opening(opened: Opened) -> DebateState:
+def _initial_state(opened: Opened) -> DebateState:
     recording = opened.recording
     debate = DebateState(
         opened=opened,
@@ -314,7 +316,7 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
                 return _settled(debate, event)
         case Reopened():
             return _reopened(debate)
-        case Spoke() | Declined() | Submitted():
+        case Spoke() | Declined() | StructuredReplyGiven():
             return _settled(debate, event)
     return debate
 
@@ -359,7 +361,7 @@ def _settled(debate: DebateState, reply_event: ReplyEvent) -> DebateState:
     turn = debate.turns[reply_event.turn]
     _own(debate.replies)[turn.id] = reply_event
     if isinstance(reply_event, Spoke | Declined):
-        _own(debate.speeches)[turn.id] = speech_rules.text_heard(debate, reply_event.reply.text, turn.phase)
+        _own(debate.speeches)[turn.id] = speech_rules.visible_text(debate, reply_event.reply.text, turn.phase)
     if isinstance(reply_event, Spoke) and speech_rules.concedes(debate, turn, reply_event.reply):
         debate = replace(debate, conceding=debate.conceding | {turn.id})
     slot_id = schedule.slot_id_of(turn)

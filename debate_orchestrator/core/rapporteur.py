@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator.core import tally
-from debate_orchestrator.core.events import Submitted
+from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Phase, Turn
 from debate_orchestrator.core.schema import SPARE_REPLY_FACTOR, Shape, beyond_limits
 from debate_orchestrator.core.state import DebateState
@@ -70,12 +70,12 @@ def _numbered(questions: Sequence[str]) -> dict[str, str]:
     return {f"I{n}": without_number(question) for n, question in enumerate(questions, start=1)}
 
 
-def _replies(debate: DebateState, option: str) -> Iterator[Submitted]:
+def _replies(debate: DebateState, option: str) -> Iterator[StructuredReplyGiven]:
     """The rapporteur's replies in the phases with this option, in order."""
     for slot in debate.layout.slots_by_round.get(None, ()):
         if slot.phase.option == option and JUDGE not in slot.phase.seats:
             for seat in slot.phase.seats:
-                if (reply := debate.submitted(slot.turn_id(seat))) is not None:
+                if (reply := debate.structured_reply(slot.turn_id(seat))) is not None:
                     yield reply
 
 
@@ -94,7 +94,7 @@ def issue_standings(debate: DebateState) -> dict[str, str]:
     return found
 
 
-def _issue_rulings(ballots: Sequence[Submitted]) -> list[Mapping[str, str]]:
+def _issue_rulings(ballots: Sequence[StructuredReplyGiven]) -> list[Mapping[str, str]]:
     return [voted.data["issues"] for voted in ballots if isinstance(voted.data.get("issues"), Mapping)]
 
 
@@ -103,20 +103,20 @@ def untouched(debate: DebateState) -> tuple[str, ...]:
     return tuple(issue for issue, standing in issue_standings(debate).items() if standing == UNTOUCHED)
 
 
-def prior_advice(debate: DebateState) -> Submitted | None:
+def prior_advice(debate: DebateState) -> StructuredReplyGiven | None:
     """The reply in which the rapporteur gave its advice before the debate; None where there is none (yet)."""
     return next(
         (reply for reply in _replies(debate, DECISION_BRIEF) if not debate.turns[reply.turn].after_rounds), None
     )
 
 
-def is_sealed(debate: DebateState, turn: Turn) -> bool:
+def is_hidden_advice(debate: DebateState, turn: Turn) -> bool:
     """Whether a turn must stay hidden: the rapporteur's advice, until the debate is complete. No seat hears it, and a
     person who sees the debate may hold a seat."""
     return turn.phase.option == DECISION_BRIEF and not turn.after_rounds and not debate.complete
 
 
-def decision_brief(debate: DebateState) -> Submitted | None:
+def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
     """The reply with the decision brief as it was written last; None if there is none (yet)."""
     briefs = [reply for reply in _replies(debate, DECISION_BRIEF) if "recommendation" in reply.data]
     return briefs[-1] if briefs else None
@@ -137,7 +137,7 @@ def _dissent_by_turn(debate: DebateState) -> list[tuple[str, Mapping[str, Any]]]
     places = [
         slot for slot in debate.layout.slots_by_round.get(None, ()) if slot.after_rounds and JUDGE in slot.phase.seats
     ]
-    ballots = [debate.submitted(slot.turn_id(judge)) for slot in places for judge in debate.judges]
+    ballots = [debate.structured_reply(slot.turn_id(judge)) for slot in places for judge in debate.judges]
     return [(ballot.turn, row) for ballot in ballots if ballot is not None for row in ballot.data.get("rows") or ()]
 
 

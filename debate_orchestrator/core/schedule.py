@@ -155,7 +155,7 @@ def last_slot_id(debate: DebateState, *, asked: bool = False) -> str | None:
     The vote on a round follows if all speeches of the round are in. A phase has begun if a call was made or an answer
     was given in it. A brief that was put without a call counts too if its round has an answer, and with `asked`
     always."""
-    rounds = {turn.round for turn in settled(debate)}
+    rounds = {turn.round for turn in turns_taken(debate)}
 
     def has_begun(turn: Turn) -> bool:
         briefs = debate.briefs_sent.get(turn.id, ())
@@ -214,7 +214,7 @@ def will_hear(debate: DebateState, seat: str) -> bool:
     if debate.last_slots.get(seat, -1) > due:
         return True
     slot, taking = debate.layout.slots[due], debate.judges if seat == JUDGE else (seat,)
-    return seat in slot.phase.seats and any(slot.turn_id(taker) not in debate.begun for taker in taking)
+    return seat in slot.phase.seats and any(slot.turn_id(asked_seat) not in debate.begun for asked_seat in taking)
 
 
 def hearers(debate: DebateState) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ def questions_before(debate: DebateState, turn: Turn) -> tuple[int, int]:
     return debate.begun.get(turn.id) or (last, len(debate.questions))
 
 
-def settled(debate: DebateState) -> list[Turn]:
+def turns_taken(debate: DebateState) -> list[Turn]:
     """Every turn that has its answer, in the order of the schedule."""
     return [turn for turn in debate.turns.values() if turn.id in debate.replies]
 
@@ -257,7 +257,7 @@ def unanswered_at_the_end(debate: DebateState) -> list[Turn]:
     verdict = tally.verdict(debate)
     if verdict is not None and verdict.winner != NO_DECISION:
         return []
-    turns = settled(debate)
+    turns = turns_taken(debate)
     spoken = [n for n, turn in enumerate(turns) if not turn.judging or not turn.after_rounds]
     after = turns[max(spoken, default=-1) + 1 :]
     return [turn for turn in after if isinstance(debate.replies[turn.id], Rejected)]
@@ -275,7 +275,7 @@ def is_unwritten(debate: DebateState, turn: Turn) -> bool:
 
 def unwritten(debate: DebateState) -> list[Turn]:
     """The turns of which `is_unwritten` is true, in the order of the schedule."""
-    return [turn for turn in settled(debate) if is_unwritten(debate, turn)]
+    return [turn for turn in turns_taken(debate) if is_unwritten(debate, turn)]
 
 
 def asked_again(debate: DebateState) -> list[Turn]:
@@ -335,9 +335,9 @@ def own_ballots(debate: DebateState, turn: Turn) -> list[Turn]:
     word."""
     return [
         earlier
-        for earlier in settled(debate)
+        for earlier in turns_taken(debate)
         if earlier.seat == turn.seat and earlier.mirrored == turn.mirrored and earlier.phase.option != "blind"
-        if debate.submitted(earlier.id) is not None
+        if debate.structured_reply(earlier.id) is not None
     ]
 
 
@@ -352,8 +352,8 @@ def shape_context(debate: DebateState, turn: Turn, *, named: bool = True) -> Sha
         most=rubric.most,
         rounds=debate.rounds,
         strictness=debate.opened.settings.strictness,
-        turns=tuple(map(debate.side_swap.turn_id, names) if turn.mirrored else names),
+        turns=tuple(map(debate.mirror.turn_id, names) if turn.mirrored else names),
         scales={name: rubric.scale(name) for name in debate.criteria},
         issues=tuple(issues.issues) if issues else (),
-        options=debate.opened.settings.conditions,
+        options=debate.opened.settings.shape_options,
     )

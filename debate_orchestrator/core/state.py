@@ -17,12 +17,12 @@ from debate_orchestrator.core.events import (
     Rejected,
     Reply,
     ReplyEvent,
-    Submitted,
+    StructuredReplyGiven,
 )
 from debate_orchestrator.core.format import Format, slots_of
+from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judge_seats
 from debate_orchestrator.core.schema import Shape
-from debate_orchestrator.core.side_swap import SideSwap
 from debate_orchestrator.core.verdict import ConvergenceFinding, RoundResult
 from debate_orchestrator.core.visible_text import VisibleText
 from debate_orchestrator.core.votes import Vote
@@ -54,7 +54,7 @@ class DebateLayout:
     """Slot id to its number in `slots`."""
     slots_by_round: Mapping[int | None, Sequence[Slot]]
     """The phases of each round; under None, those before the first round and after the last."""
-    speeches: int
+    speech_count: int
     """How many turns other than judges' votes the debate may have, at least 1."""
     speaking_order: tuple[str, ...]
     """The sides, the one that was chosen to speak first before the others."""
@@ -68,7 +68,7 @@ class DebateLayout:
     """The criteria that apply, with how much each counts."""
     labels: Mapping[str, str]
     """The winner that each label stands for, where votes are labels; empty where judges name winners or score."""
-    side_swap: SideSwap
+    mirror: Mirror
     """The exchange of the sides, for what a mirrored judge sees."""
 
 
@@ -189,8 +189,8 @@ class DebateState:
         return self.opened.speech_rules > 1
 
     @property
-    def side_swap(self) -> SideSwap:
-        return self.layout.side_swap
+    def mirror(self) -> Mirror:
+        return self.layout.mirror
 
     def reply(self, turn: Turn) -> Reply:
         """The reply that settled a turn."""
@@ -200,10 +200,10 @@ class DebateState:
         """The shape of reply that a turn wants; None for a speech."""
         return None if turn.phase.reply == "text" else self.format.shapes[turn.phase.reply]
 
-    def submitted(self, turn_id: str) -> Submitted | None:
+    def structured_reply(self, turn_id: str) -> StructuredReplyGiven | None:
         """The ballot cast in that turn; None if none counts."""
         reply_event = self.replies.get(turn_id)
-        return reply_event if isinstance(reply_event, Submitted) else None
+        return reply_event if isinstance(reply_event, StructuredReplyGiven) else None
 
     def mirrors(self, phase: Phase) -> bool:
         """Whether judges take a second, mirrored turn in a phase."""
@@ -231,7 +231,7 @@ def make_layout(opened: Opened) -> DebateLayout:
     for slot in slots:
         by_round.setdefault(slot.round, []).append(slot)
     judges = judge_seats(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.seated else ()
-    voting = {slot.turn_id(""): _judge_turns(opened, slot, judges) for slot in slots if format.votes(slot.phase)}
+    voting = {slot.turn_id(""): _judge_turns(opened, slot, judges) for slot in slots if format.is_vote(slot.phase)}
     round_votes: dict[int, tuple[str, ...]] = {}
     for slot in slots:
         ids = tuple(turn_id for judge in voting.get(slot.turn_id(""), ()) for turn_id in judge.turns)
@@ -247,19 +247,19 @@ def make_layout(opened: Opened) -> DebateLayout:
         slots=slots,
         slot_numbers=MappingProxyType({slot.turn_id(""): n for n, slot in enumerate(slots)}),
         slots_by_round=MappingProxyType({round: tuple(group) for round, group in by_round.items()}),
-        speeches=max(1, sum(len(slot.phase.seats) for slot in slots if not format.votes(slot.phase))),
+        speech_count=max(1, sum(len(slot.phase.seats) for slot in slots if not format.is_vote(slot.phase))),
         speaking_order=(*first, *(side for side in format.sides if side not in first)),
         judges=judges,
         voting=MappingProxyType(voting),
         round_votes=MappingProxyType(round_votes),
         weights=MappingProxyType(weights),
         labels=MappingProxyType(_labels(format)),
-        side_swap=SideSwap(format),
+        mirror=Mirror(format),
     )
 
 
 def _mirrors(opened: Opened, phase: Phase) -> bool:
-    return opened.settings.mirror and opened.format.votes(phase)
+    return opened.settings.mirror and opened.format.is_vote(phase)
 
 
 def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[JudgeTurns, ...]:
@@ -270,6 +270,6 @@ def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[Judg
 
 
 def _labels(format: Format) -> dict[str, str]:
-    shapes = [format.shapes.get(phase.reply, {}) for phase in format.phases() if format.votes(phase)]
+    shapes = [format.shapes.get(phase.reply, {}) for phase in format.phases() if format.is_vote(phase)]
     named = any({"winner", "scores"} & set(shape) for shape in shapes)
     return {} if named else format.winner_of

@@ -31,21 +31,21 @@ class Vote(FrozenModel):
 
     judge: str
     turn: str
-    straight: BallotReading | None
+    original: BallotReading | None
     """What the ballot says; None if none counts."""
     mirrored: BallotReading | None = None
     """The same of the ballot on the mirrored debate."""
-    twice: bool = False
+    shown_mirrored: bool = False
     """Whether the judge was shown both."""
 
     @property
     def readings(self) -> list[BallotReading]:
         """The ballots that count."""
-        return [reading for reading in (self.straight, self.mirrored) if reading is not None]
+        return [reading for reading in (self.original, self.mirrored) if reading is not None]
 
     @property
     def absent(self) -> bool:
-        return len(self.readings) < 1 + self.twice
+        return len(self.readings) < 1 + self.shown_mirrored
 
     @property
     def stable(self) -> bool:

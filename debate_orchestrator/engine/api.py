@@ -33,7 +33,7 @@ from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.answers import format_of, settings_from
+from debate_orchestrator.setup.answers import format_of, make_settings
 from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec
@@ -174,7 +174,7 @@ async def rejudge(
         result = await rejudge("debate-report.journal.jsonl", ["anthropic:claude-opus-5-5", "openai:gpt-5"])
     """
     judging, files = _judging(os.fspath(source), judges, output, strictness, topic, positions, trust)
-    with create_debate(judging.opening, files, judging.speeches) as debate:
+    with create_debate(judging.opened, files, judging.speeches) as debate:
         return await _run(debate, on_event, on_text)
 
 
@@ -198,7 +198,7 @@ def open_judging(
         BadSettings, BadJournal: as in `rejudge`.
     """
     judging, files = _judging(os.fspath(source), judges, output, strictness, None, None, trust)
-    with create_debate(judging.opening, files, judging.speeches):
+    with create_debate(judging.opened, files, judging.speeches):
         return files
 
 
@@ -210,7 +210,7 @@ def _judging(
     topic: str | None,
     positions: Mapping[str, str] | None,
     trust: bool,
-) -> tuple[rejudging.Judging, DebateFiles]:
+) -> tuple[rejudging.Rejudging, DebateFiles]:
     """A judging that may be written down, and where its files will lie."""
     panel = (judges,) if isinstance(judges, str) else tuple(judges)
     start.must_be_callable({JUDGE: panel})
@@ -343,9 +343,9 @@ async def _create(settings: Settings, *, rehearse: bool = False, people: bool = 
         settings, files = start.rehearsed(settings), files.with_suffix(".rehearsed")
     start.check_settings(settings, files, people=people)
     settings, derived = await start.settle_positions(settings)
-    opening = start.make_opening(settings, derived)
-    expected = estimate(opening).sentence() if rehearse else ""
-    return await create_paid_debate(opening, files, start.opening_notes(settings, expected))
+    opened = start.make_opened(settings, derived)
+    expected = estimate(opened).sentence() if rehearse else ""
+    return await create_paid_debate(opened, files, start.opening_notes(settings, expected))
 
 
 async def _run(debate: OpenDebate, on_event: OnEvent | None, on_text: OnText | None) -> DebateResult:
@@ -363,4 +363,4 @@ async def _run(debate: OpenDebate, on_event: OnEvent | None, on_text: OnText | N
 def _settings(settings: Settings | Mapping[str, Any], default_model: Callable[[str], str]) -> Settings:
     if isinstance(settings, Settings):
         return settings
-    return settings_from(settings, format_check.load(format_of(settings)), REPORT, default_model)
+    return make_settings(settings, format_check.load(format_of(settings)), REPORT, default_model)

@@ -83,23 +83,23 @@ class OpenDebate:
 # Opening
 
 
-def create_debate(opening: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
+def create_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     """Begins the journal of a debate: its opening, and the events that follow at once. Raises BadJournal if there is a
     journal already, and ProviderFailed if it can't be written."""
-    return _opened(JournalWriter.create(files.journal, opening), files, following)
+    return _opened(JournalWriter.create(files.journal, opened), files, following)
 
 
 async def create_paid_debate(
-    opening: Opened, files: DebateFiles, following: Sequence[Event] = (), unsaved: UnsavedEvents | None = None
+    opened: Opened, files: DebateFiles, following: Sequence[Event] = (), unsaved: UnsavedEvents | None = None
 ) -> OpenDebate:
     """As `create_debate`. If calls were paid for to derive the positions, the opening waits in `unsaved` while the disk
     is full."""
-    if not opening.derived:
-        return create_debate(opening, files, following)
+    if not opened.derived:
+        return create_debate(opened, files, following)
     created: list[JournalWriter] = []
 
     def write() -> None:
-        created.append(JournalWriter.create(files.journal, opening))
+        created.append(JournalWriter.create(files.journal, opened))
 
     await (unsaved or UnsavedEvents()).written("the positions that were derived", write)
     return _opened(created[0], files, following)

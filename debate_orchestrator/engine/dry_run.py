@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import SPEECH_RULES, Context, Event, Opened, Reply
+from debate_orchestrator.core.events import SPEECH_RULES, ContextFile, Event, Opened, Reply
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Turn
@@ -65,7 +65,7 @@ def opened(
     sides = format.sides
     cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.seats_taken(format.options), (rehearse.KIND,))
     cast |= {JUDGE: (rehearse.KIND,) * 2} if scenario.eventful and JUDGE in cast else {}
-    context = (Context(name="material.md", text="Something to draw on."),) if scenario.eventful else ()
+    context = (ContextFile(name="material.md", text="Something to draw on."),) if scenario.eventful else ()
     settings = Settings(
         topic="Whether a stand-in has a point.",
         positions={side: f"{format.name_of(side)} has a point." for side in sides},

@@ -177,7 +177,7 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     reader.level = levels[0] if levels else _BOLD_LEVEL
     kept = [mark for mark in headings if mark.level <= reader.level] + (bold if not levels else [])
     reader.read_speeches(sorted(mark for mark in kept if mark.first >= start))
-    reader.refuse_look_alikes(blocks)
+    reader.find_look_alikes(blocks)
     speakers, speeches = reader.speakers.names(), tuple(reader.speeches)
     return Transcript(topic=reader.topic, positions=reader.positions, speakers=speakers, speeches=speeches)
 
@@ -209,7 +209,7 @@ class _Reader:
         self.places: list[tuple[int, int, str]] = []
         """The first line of each speech, the line after it, and its side."""
 
-    def refuse(self, line: int, problem: str) -> None:
+    def add_problem(self, line: int, problem: str) -> None:
         self.errors.append(f"line {line + 1}: {problem}")
 
     def read_above(self, blocks: list[markup.MarkdownBlock], start: int) -> None:
@@ -228,7 +228,9 @@ class _Reader:
                     self._introduce(label, number)
                 elif line and (not field or label.side):
                     problem = f"{short_repr(line, 40)} stands above the first heading or bold label that names a side."
-                    self.refuse(number, f"{problem} Only a title and lines such as `**Topic:** ...` may stand there.")
+                    self.add_problem(
+                        number, f"{problem} Only a title and lines such as `**Topic:** ...` may stand there."
+                    )
                     return
 
     def read_speeches(self, marks: list[_Mark]) -> None:
@@ -243,15 +245,15 @@ class _Reader:
             if side is not None and mark.level == self.level:
                 self._introduce(mark.label, mark.first)
                 if not text:
-                    self.refuse(mark.first, f"{found} says nothing.")
+                    self.add_problem(mark.first, f"{found} says nothing.")
                 own_title = self.speakers.title(mark.label) or title or ARGUMENT
                 round = number if numbered else max(section, 1)
                 self.speeches.append(TranscriptSpeech(side=side, round=round, title=own_title, text=text))
                 self.places.append((mark.end, end, side))
             elif mark.level == self.level and mark.label.round is None:
-                self.refuse(mark.first, f"{found} names neither a round nor a side.")
+                self.add_problem(mark.first, f"{found} names neither a round nor a side.")
             elif side is not None or text:
-                self.refuse(mark.first, f"{found} has text below it and names no speaker as the other labels do.")
+                self.add_problem(mark.first, f"{found} has text below it and names no speaker as the other labels do.")
             else:
                 title = self.speakers.title(mark.label)
                 section += not self.speeches or self.speeches[-1].round == section
@@ -260,9 +262,9 @@ class _Reader:
 
     def _introduce(self, label: Label, line: int) -> None:
         if problem := self.speakers.introduce(label):
-            self.refuse(line, problem)
+            self.add_problem(line, problem)
 
-    def refuse_look_alikes(self, blocks: list[markup.MarkdownBlock]) -> None:
+    def find_look_alikes(self, blocks: list[markup.MarkdownBlock]) -> None:
         """Refuses lines in a speech that may be labels of the other side, and code that is never closed: it would
         hide every label after it."""
         code = {number for block in blocks if block.kind in _CODE for number in range(block.first, block.end)}
@@ -271,13 +273,15 @@ class _Reader:
                 line = self.lines[number].strip()
                 if number not in code and self._side_it_looks_like(line[:200]) not in (None, side):
                     problem = f"{short_repr(line, 40)} may be the other speaker's label, or words of this speech."
-                    self.refuse(number, f"{problem} Make it a label like the others, or begin it with another word.")
+                    self.add_problem(
+                        number, f"{problem} Make it a label like the others, or begin it with another word."
+                    )
         if blocks and blocks[-1].kind == "fence":
             first, end = blocks[-1].first, blocks[-1].end
             fence = re.match(r" {0,3}(`{3,}|~{3,})", self.lines[first])
             last = self.lines[end - 1] if first < end - 1 < len(self.lines) else ""
             if fence and not re.fullmatch(rf" {{0,3}}{fence[1]}[`~]* *", last):
-                self.refuse(first, f"this code block is never closed. Close it with a line {fence[1]}.")
+                self.add_problem(first, f"this code block is never closed. Close it with a line {fence[1]}.")
 
     def _side_it_looks_like(self, line: str) -> str | None:
         """A side that is called as the line begins, or that a heading or bold words at its beginning name."""

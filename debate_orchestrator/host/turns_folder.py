@@ -114,7 +114,7 @@ class TurnsFolder:
         except OSError:
             return []
 
-    def refuse(self, turn_files: TurnFiles, problems: list[str]) -> list[str]:
+    def reject(self, turn_files: TurnFiles, problems: list[str]) -> list[str]:
         """Moves a reply that can't be taken aside, so that another can be awaited in its place. Returns the problems
         with its new name, and how to go on."""
         kept = self._move_aside(turn_files.reply, "refused")

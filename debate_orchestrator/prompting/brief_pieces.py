@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import transcript
+from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.prompting.briefs import Brief
 
@@ -137,7 +137,7 @@ def _fields(value: Any) -> Iterator[str]:
         for name, item in value.items():
             lines = list(_fields(item))
             nested = isinstance(item, dict | list) and bool(item)
-            yield f"{transcript.title(str(name))}:{'' if nested else ' ' + ' '.join(lines)}".rstrip()
+            yield f"{transcript_entries.title(str(name))}:{'' if nested else ' ' + ' '.join(lines)}".rstrip()
             yield from (f"  {line}" for line in lines if nested)
     elif isinstance(value, list):
         yield from (f"- {' '.join(_fields(item))}" for item in value)

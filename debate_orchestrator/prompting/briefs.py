@@ -15,13 +15,13 @@ from operator import is_
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript
-from debate_orchestrator.core.events import Rejected, ReplyEvent, Submitted
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
+from debate_orchestrator.core.events import Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase, Turn
 from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.core.state import DebateLayout, DebateState
-from debate_orchestrator.core.transcript import TranscriptEntry
+from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
 from debate_orchestrator.formats import loader
@@ -127,7 +127,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     if context["floor"]:
         last = f"{last}\n\n{_render('shared/floor.md.j2', context)}"
     if former is not None:
-        text = speech_rules.public(debate, former.reply.text)
+        text = speech_rules.without_private_working(debate, former.reply.text)
         again = {
             "complaints": former.problems,
             "former": text[:MAX_FORMER_LENGTH],
@@ -165,7 +165,7 @@ def _block(debate: DebateState, heard: dict[str, Any], context: dict[str, Any]) 
     """A speech as those who heard it find it in their transcript."""
     blocks = _blocks.setdefault(debate.layout, {})
     key = heard["turn"]["id"], context["mirrored"], debate.issues
-    answer = debate.replies[debate.side_swap.turn_id(key[0]) if key[1] else key[0]]
+    answer = debate.replies[debate.mirror.turn_id(key[0]) if key[1] else key[0]]
     if key not in blocks or blocks[key][0] is not answer:
         blocks[key] = answer, _render("shared/turn.md.j2", context | heard)
     return blocks[key][1]
@@ -251,10 +251,10 @@ def _context(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[
 
 def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     """What every brief has from the setup, the issues and the floor."""
-    format, settings, side_swap = debate.format, debate.opened.settings, debate.side_swap
+    format, settings, mirror = debate.format, debate.opened.settings, debate.mirror
     as_they_are = {side: side for side in format.sides}
-    real = side_swap.keys(as_they_are) if turn.mirrored else as_they_are
-    renamed: Callable[[str], str] = side_swap.text if turn.mirrored else str
+    real = mirror.keys(as_they_are) if turn.mirrored else as_they_are
+    renamed: Callable[[str], str] = mirror.text if turn.mirrored else str
     return {
         "mirrored": turn.mirrored,
         "nonce": debate.opened.nonce,
@@ -324,7 +324,7 @@ def _kept_schema(debate: DebateState, turn: Turn, code: Code | None) -> Any:
         turn.phase.reply,
         settings.rounds,
         settings.strictness,
-        settings.conditions,
+        settings.shape_options,
         debate.criteria,
         issues,
         coded,
@@ -368,7 +368,7 @@ def _heard(debate: DebateState, listener: Turn) -> list[dict[str, Any]]:
     names = [name for name in TranscriptEntry.model_fields if name != "turn"]
     return [
         {name: rendering.plain_data(getattr(entry, name)) for name in names} | {"turn": _turn(debate, entry.turn)}
-        for entry in transcript.entries_for(debate, listener)
+        for entry in transcript_entries.entries_for(debate, listener)
     ]
 
 
@@ -391,14 +391,14 @@ def _for_debater(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -
 
 
 def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
-    exchange = debate.side_swap
+    mirror = debate.mirror
     results = tally.results_of(debate, turn.seat, mirrored=turn.mirrored)
     totals, won = score_totals(results, debate.format.sides), rounds_won(results, debate.format.sides)
     share, conceded = score_gap(totals), tally.conceded(debate)
     if turn.mirrored:
-        totals, won, conceded = exchange.keys(totals), exchange.keys(won), exchange.side(conceded or "") or None
+        totals, won, conceded = mirror.keys(totals), mirror.keys(won), mirror.side(conceded or "") or None
     return {
-        "may_be_dry": bool({"issues", "until dry"} & set(debate.opened.settings.conditions)),
+        "may_be_dry": bool({"issues", "until dry"} & set(debate.opened.settings.shape_options)),
         "round_turns": [earlier["turn"]["id"] for earlier in heard if earlier["turn"]["round"] == turn.round],
         "declined": [earlier["turn"] for earlier in heard if earlier["declined"]],
         "ballots": [_own(debate, earlier) for earlier in schedule.own_ballots(debate, turn)],
@@ -438,7 +438,7 @@ def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
         answer = debate.replies[earlier.id]
         if (
             earlier.round != turn.round
-            or not isinstance(answer, Submitted)
+            or not isinstance(answer, StructuredReplyGiven)
             or speech_rules.declined(debate, earlier.id)
         ):
             continue

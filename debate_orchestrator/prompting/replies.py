@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
-from debate_orchestrator.core.events import Declined, Reply, Spoke, Submitted
+from debate_orchestrator.core.events import Declined, Reply, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
@@ -63,7 +63,7 @@ def _check_text(turn_id: str, text: str) -> None:
 
 def parse_reply(
     debate: DebateState, turn: Turn, reply: Reply, code: Code | None, *, last: bool = False
-) -> Spoke | Declined | Submitted:
+) -> Spoke | Declined | StructuredReplyGiven:
     """The event that a reply amounts to. `code` is that of the brief that it answers. A reply after which no other is
     asked for is the `last`: it is not sent back for its quality alone. Neither is a person's, who is told before
     handing it in. Raises BadReply, with every problem, if it can't be used."""
@@ -96,7 +96,7 @@ def parse_reply(
         raise BadReply([f"{turn.id}: {problem}" for problem in problems])
     if recorded is None and not last and reply.by != model_spec.HUMAN:
         _check_quality(debate, turn, reading.value)
-    return Submitted(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
+    return StructuredReplyGiven(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
 
 
 def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], code: Code | None) -> Reading:
@@ -134,7 +134,7 @@ def _check_quality(debate: DebateState, turn: Turn, ballot: dict[str, Any]) -> N
 def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
     """Side to the phrases that mean it in a reply to this turn, and no other side."""
     format, positions = debate.format, debate.opened.settings.positions
-    holders = {side: debate.side_swap.side(side) if turn.mirrored else side for side in format.sides}
+    holders = {side: debate.mirror.side(side) if turn.mirrored else side for side in format.sides}
     phrases = {
         side: _side_phrases(side, format.name_of(side), format.seats[holder].side, positions[holder])
         for side, holder in holders.items()
@@ -146,7 +146,7 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
 def _check_speech(debate: DebateState, turn: Turn, text: str) -> None:
     """Raises BadReply for a speech with nothing that others can hear, or, the first time, one that is too short."""
     phase = turn.phase
-    speech = speech_rules.as_spoken(debate, text, phase)
+    speech = speech_rules.visible_as_quoted(debate, text, phase)
     if not speech.text.strip() and not speech.private:
         raise BadReply(f"{turn.id}: the speech has no visible character.")
     if not speech.text.strip():

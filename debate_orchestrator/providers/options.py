@@ -40,7 +40,7 @@ class Option(NamedTuple):
     """Whether a reply without it says so."""
 
 
-class Refusals:
+class UnsupportedOptions:
     """What a server has refused so far: option name to how many of its variants."""
 
     def __init__(self) -> None:

@@ -99,12 +99,12 @@ def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] 
     gap = score_gap(totals)
     strength = "decisive" if gap is not None and gap > DECISIVE else "narrow"
     chosen = {"winner": leader(totals), "strength": strength, **prefer}
-    straight = schedule.turn(debate, turn.id.removesuffix(MIRRORED))
-    shape_context = schedule.shape_context(debate, straight)
+    original = schedule.turn(debate, turn.id.removesuffix(MIRRORED))
+    shape_context = schedule.shape_context(debate, original)
     if turn.role == RAPPORTEUR:
         return json.dumps(_reported(debate, shape, shape_context, turn, prefer), ensure_ascii=False, indent=1)
-    ballot = filled(shape, shape_context, straight.id, chosen)
-    ballot = debate.side_swap.ballot(shape, ballot) if turn.mirrored else ballot
+    ballot = filled(shape, shape_context, original.id, chosen)
+    ballot = debate.mirror.structured_reply(shape, ballot) if turn.mirrored else ballot
     return json.dumps(ballot, ensure_ascii=False, indent=1)
 
 

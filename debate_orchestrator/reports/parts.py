@@ -121,7 +121,7 @@ class TurnReport(Part):
     """Pages that a search returned while it was written."""
 
     @property
-    def votes(self) -> bool:
+    def is_vote(self) -> bool:
         """Whether it is a judge's vote."""
         return self.kind == "ballot"
 
@@ -185,7 +185,7 @@ class VoteReport(Part):
     """Counted from 1; null outside the rounds."""
     turns: tuple[str, ...]
     """The turns in which it was cast: two where it was also cast with the sides exchanged."""
-    straight: BallotResult | None
+    original: BallotResult | None = Field(serialization_alias="straight")
     """The ballot on the debate as it was; null where none is valid."""
     mirrored: BallotResult | None
     """The ballot on the debate with the sides exchanged; null where none is valid, or none was asked for."""
@@ -264,13 +264,13 @@ class VerdictReport(Verdict, Part):
     """How far the totals are apart, as a share of the larger one, from 0 to 1; null where there are none."""
     rounds_won: dict[str, int]
     """Side, or `tie`, to rounds; empty where no round was judged by itself."""
-    votes: dict[str, int]
+    vote_counts: dict[str, int] = Field(serialization_alias="votes")
     """Winner to the judges that vote for it; abstentions are not among them."""
     label: str | None
     """The label that the panel gives a claim; null where no label stands."""
     score: Number | None
     """The mean of the numbers that its judges give the claim; null where they give none, or no label stands."""
-    share: Number | None = Field(serialization_alias="probability")
+    win_probability: Number | None = Field(serialization_alias="probability")
     """The mean of what judges give the winner, from 0 to 1; null where they do not bet."""
     swing: dict[str, int]
     """Side to the votes it gained since the first word; empty where no judge voted both times."""
@@ -443,7 +443,7 @@ class RecordingReport(Part):
     """The journal or transcript that it comes from."""
     digest: str
     """The hash of that journal's last line, or the sha256 of the transcript."""
-    debated: str
+    speeches_digest: str = Field(serialization_alias="debated")
     """The same of the debate that was really held, however often it was judged since."""
     speakers: dict[str, str]
     """Side to who spoke for it, as far as it is known."""

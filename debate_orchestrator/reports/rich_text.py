@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from debate_orchestrator.core.schema import Field, Shape
-from debate_orchestrator.core.transcript import as_text, title
+from debate_orchestrator.core.transcript_entries import as_text, title
 from debate_orchestrator.reports.parts import Part
 
 Kind = Literal["own", "literal", "plain", "prose", "turn", "page", "found"]

@@ -136,7 +136,7 @@ def format_of(given: Mapping[str, Any], default: str = DEFAULT_FORMAT) -> str:
     return default if value is None else value
 
 
-def settings_from(
+def make_settings(
     given: Mapping[str, Any],
     format: Format,
     default_output: str,
@@ -286,7 +286,7 @@ def judging_settings(given: Mapping[str, Any], format: Format, panel: int) -> Se
     """The settings of a debate of which only these are known, and that its panel has that size. Raises BadSettings with
     every problem."""
     cast = {JUDGE: [HOST] * max(1, min(panel, MAX_JUDGES))} if JUDGE in format.seated else {}
-    return settings_from({"topic": "Any.", "cast": cast, **given}, format, "any.md")
+    return make_settings({"topic": "Any.", "cast": cast, **given}, format, "any.md")
 
 
 def rounds(value: Any, most: int) -> int | None:

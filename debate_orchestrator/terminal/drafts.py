@@ -78,7 +78,7 @@ class Drafts:
             return False
         return True
 
-    def leaf(self, brief: Brief, text: str) -> str:
+    def new_part(self, brief: Brief, text: str) -> str:
         """A new file that holds this text, a part of the draft for this brief, to be written on elsewhere; its path.
         Whoever asks for it takes it away. BadFile where it can't be written."""
         try:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from rich.cells import cell_len
 from rich.text import Text
 
-from debate_orchestrator.core import events, rapporteur, schedule, speech_rules, tally, transcript
+from debate_orchestrator.core import events, rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, fill_label
 from debate_orchestrator.core.state import DebateState, spec_in
@@ -90,7 +90,7 @@ class Live:
                     speech.settle(shown, _notes(debate, speech.turn, event))
                 else:  # a structured reply was wanted, and declined
                     self._reply(speech.turn)
-            case events.Submitted():
+            case events.StructuredReplyGiven():
                 self._ballot(event)
             case events.Rejected() | events.CallFailed():
                 self._fail(event)
@@ -227,10 +227,10 @@ class Live:
         self._announce()
         if not isinstance(event, events.BriefSent):
             heading = self._debate.format.heading_of(schedule.turn(self._debate, event.turn))
-            words = count_words(speech_rules.public(self._debate, event.reply.text))
+            words = count_words(speech_rules.without_private_working(self._debate, event.reply.text))
             self._say(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)
 
-    def _ballot(self, voted: events.Submitted) -> None:
+    def _ballot(self, voted: events.StructuredReplyGiven) -> None:
         self._speeches.pop(voted.turn, None)
         turn = schedule.turn(self._debate, voted.turn)
         if "scores" in voted.data:
@@ -248,7 +248,7 @@ class Live:
         """A side's structured reply, as other seats read it."""
         self._speeches.pop(turn.id, None)
         self._say(self._debate.format.heading_of(turn), JUDGE)
-        text = transcript.entry(self._debate, turn).text
+        text = transcript_entries.entry(self._debate, turn).text
         self._say(wording.filler_in_place(text) if self._stood_in(turn) else text, indent=INDENT)
 
     def _fail(self, event: events.Rejected | events.CallFailed) -> None:
@@ -259,7 +259,7 @@ class Live:
             failed.break_off(why, until)
             return
         heading = self._debate.format.heading_of(failed.turn)
-        if rapporteur.is_sealed(self._debate, failed.turn):
+        if rapporteur.is_hidden_advice(self._debate, failed.turn):
             why = _failure(self._debate, event, sealed=True)
         elif self._sealed and failed.turn.judging:
             self._say(f"{heading}: {why}", ALARM, of_ballots=True)
@@ -344,7 +344,7 @@ def _side_style(debate: DebateState, side: str) -> str:
     return SIDES[debate.format.sides.index(side) % len(SIDES)]
 
 
-def ballot_rows(debate: DebateState, voted: events.Submitted, width: int) -> list[Row]:
+def ballot_rows(debate: DebateState, voted: events.StructuredReplyGiven, width: int) -> list[Row]:
     """A ballot with scores: each side's bar, and each criterion for both sides. A mirrored ballot is shown in the
     terms of the sides as they are."""
     format, turn = debate.format, schedule.turn(debate, voted.turn)
@@ -387,7 +387,7 @@ def _notes(debate: DebateState, turn: Turn, event: events.Spoke | events.Decline
     """What to note below a speech; empty where there is nothing."""
     found = ["cut short by a limit of length"] if event.reply.ended == "cut" else []
     if isinstance(event, events.Spoke):
-        heard = speech_rules.visible(debate, turn)
+        heard = speech_rules.visible_speech(debate, turn)
         found += [f"the last {heard.dropped} words are over the limit, and no seat hears them"] if heard.dropped else []
         missing = sum(not quote.verified for quote in heard.quotes)
         found += [f"{missing} of {len(heard.quotes)} quotes not found in the material"] if missing else []

@@ -319,9 +319,9 @@ async def _patiently(call: Callable[[], Awaitable[_Result]]) -> _Result:
 class BatchedProvider:
     """A provider of one debate whose calls go into batches: all but searches, and turns of which a call failed."""
 
-    def __init__(self, live: Provider, source: BatchApi, current: CurrentState, batches: Batches):
-        self.name, self.caches = live.name, live.caches and not batches.collects
-        self._live, self._source, self._current, self._batches = live, source, current, batches
+    def __init__(self, direct: Provider, source: BatchApi, current: CurrentState, batches: Batches):
+        self.name, self.caches = direct.name, direct.caches and not batches.collects
+        self._direct, self._source, self._current, self._batches = direct, source, current, batches
         self._stop = asyncio.Event()
 
     def _id(self, brief: Brief) -> str:
@@ -351,17 +351,17 @@ class BatchedProvider:
 
     async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
         self._stop = stop
-        if self.in_batch(brief) or not isinstance(self._live, QueuedProvider):
+        if self.in_batch(brief) or not isinstance(self._direct, QueuedProvider):
             return not stop.is_set()
-        return await self._live.admitted(brief, stop)
+        return await self._direct.admitted(brief, stop)
 
     def withdraw(self, brief: Brief) -> None:
-        if not self.in_batch(brief) and isinstance(self._live, QueuedProvider):
-            self._live.withdraw(brief)
+        if not self.in_batch(brief) and isinstance(self._direct, QueuedProvider):
+            self._direct.withdraw(brief)
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         if not self.in_batch(brief):
-            return await self._live.reply(brief, on_text)
+            return await self._direct.reply(brief, on_text)
         body = self._source.batch_body(brief)
         code = brief.code.text if brief.code else None
         reply = await self._batches.answer(self._id(brief), self.name, body, self._stop, code)
@@ -369,7 +369,7 @@ class BatchedProvider:
         return reply
 
     async def close(self) -> None:
-        await self._live.close()
+        await self._direct.close()
 
 
 def call_id(state: DebateState, turn: str, model: str, brief: str) -> str:

@@ -23,7 +23,7 @@ from debate_orchestrator.storage.files import make_folder, write_new
 from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.folder import SPEC, must_be_new
 from debate_orchestrator.tournament.journal_rows import IMPORTED
-from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, Side, Winner
 from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_mapping, read_text, strict_json
 from debate_orchestrator.util.errors import MAX_LISTED, BadFile, first_few, short_repr, suggest
 from debate_orchestrator.util.garbage import collection_paused
@@ -90,7 +90,7 @@ class JudgeRow(NamedTuple):
     line: int
     values: dict[str, Any]
     scores: dict[str, tuple[Any, Any]]
-    work: dict[Any, Work]
+    work: dict[Any, RoleUsage]
 
 
 class _Unread:
@@ -262,10 +262,10 @@ def _debatebench(lines: Iterable[tuple[int, Any]], where: str) -> Iterator[Judge
             "first": turns[0].get("speaker") if turns else transcript.get("round_order"),
         }
         panel = [judge for judge in panel if isinstance(judge, dict)]
-        work: dict[Any, Work] = {}
+        work: dict[Any, RoleUsage] = {}
         if turns:
-            work = {side: _side_work([turn for turn in turns if turn.get("speaker") == side]) for side in rows.SIDES}
-            work["judge"] = _side_work(panel)
+            work = {side: _side_usage([turn for turn in turns if turn.get("speaker") == side]) for side in rows.SIDES}
+            work["judge"] = _side_usage(panel)
         for judge in panel or [{}]:
             pro, con = (_mapping(_at(judge, _path(f"{side}.scores"))) for side in rows.SIDES)
             points = {str(name): (pro[name], con.get(name)) for name in pro}
@@ -277,7 +277,7 @@ def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _side_work(turns: list[dict[str, Any]]) -> Work:
+def _side_usage(turns: list[dict[str, Any]]) -> RoleUsage:
     """What a side's turns took, or the judges' ballots, as far as the record says."""
 
     def total(*names: str) -> float | None:
@@ -291,7 +291,7 @@ def _side_work(turns: list[dict[str, Any]]) -> Work:
         total("completion_tokens"),
     )
     contents = [turn["content"] for turn in turns if isinstance(turn.get("content"), str)]
-    return Work(
+    return RoleUsage(
         calls=len(turns),
         input=None if prompt is None else int(prompt),
         output=None if answer is None else int(answer),
@@ -433,7 +433,7 @@ class _Collector:
         rows.check_sizes(ballots, where)
         votes: dict[str, list[Winner | None]] = {debate_id: [] for debate_id in self._debates}
         for ballot in ballots:
-            if ballot.votes:
+            if ballot.is_vote:
                 votes[ballot.debate].append(ballot.winner)
         debates = [self._row(debate_id, rows.panel_winner(votes[debate_id])) for debate_id in self._debates]
         if not self._has_time:

@@ -37,7 +37,7 @@ _MIN_PAUSE = 0.001
 _BACKOFF, _MAX_BACKOFF = 1.0, 60.0
 MAX_PAUSE = 3600.0
 """Seconds that calls are held back at most, however long a provider asks for."""
-_REFUSALS = (429, 503, 529)
+_THROTTLED = (429, 503, 529)
 _LOOK = 0.25
 """Seconds after which a waiting call looks again whether it was told to stop."""
 _Kind = Literal["requests", "input_tokens", "output_tokens", "tokens"]
@@ -154,12 +154,12 @@ class Limiter:
                 bucket.a_minute = rate.limit
                 if rate.remaining is not None:
                     bucket.hold_to(rate.remaining)
-        if status in _REFUSALS:
-            self._refused(call_errors.retry_after(headers))
+        if status in _THROTTLED:
+            self._throttle(call_errors.retry_after(headers))
         elif status < 400:
             self.refusals = 0
 
-    def _refused(self, after: float | None) -> None:
+    def _throttle(self, after: float | None) -> None:
         now = self._clock()
         self.throttled += 1
         if now < self.paused_until:

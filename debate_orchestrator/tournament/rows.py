@@ -36,7 +36,7 @@ _Amount = Annotated[int, Field(ge=-(10**18), le=10**18)]
 """What SQLite holds and adds up; an amount is the sum of the counts of many replies."""
 
 
-class Work(FrozenModel):
+class RoleUsage(FrozenModel):
     """What one side, or the panel, took."""
 
     calls: _Count = 0
@@ -74,7 +74,7 @@ class DebateRow(FrozenModel):
     complete: bool = True
     rehearsed: bool = False
     """Whether stand-ins spoke in place of models."""
-    work: dict[Literal["pro", "con", "judge"], Work] = {}
+    work: dict[Literal["pro", "con", "judge"], RoleUsage] = {}
     page: str = ""
     """The debate's own page, relative to the folder; empty where there is none."""
 
@@ -109,7 +109,7 @@ class BallotRow(FrozenModel):
     """A single number for the motion itself, such as how well a claim is supported."""
 
     @property
-    def votes(self) -> bool:
+    def is_vote(self) -> bool:
         """Whether it is its judge's vote on the debate: one for each judge, whether or not it was mirrored."""
         return self.final and self.counted and not self.mirrored and self.repeat == 0
 
@@ -130,11 +130,11 @@ class Rows:
         self.notes = tuple(notes)
 
     @cached_property
-    def votes(self) -> dict[str, list[BallotRow]]:
+    def votes_by_debate(self) -> dict[str, list[BallotRow]]:
         """Debate to the votes of its panel that name a winner, in the order of judges."""
         panels: dict[str, list[BallotRow]] = {debate.id: [] for debate in self.debates}
         for ballot in self.ballots:
-            if ballot.votes and ballot.winner is not None:
+            if ballot.is_vote and ballot.winner is not None:
                 panels[ballot.debate].append(ballot)
         for panel in panels.values():
             panel.sort(key=lambda ballot: ballot.judge)
@@ -144,8 +144,8 @@ class Rows:
     def judge_pairs(self) -> int:
         """How many pairs of judges voted on the same debates, or a few more: one that did so often counts each time,
         as long as there are not more than all pairs of judges."""
-        judges = {ballot.judge for panel in self.votes.values() for ballot in panel}
-        return min(math.comb(len(judges), 2), sum(math.comb(len(panel), 2) for panel in self.votes.values()))
+        judges = {ballot.judge for panel in self.votes_by_debate.values() for ballot in panel}
+        return min(math.comb(len(judges), 2), sum(math.comb(len(panel), 2) for panel in self.votes_by_debate.values()))
 
     @property
     def compares_too_many(self) -> bool:
@@ -170,7 +170,7 @@ def check_sizes(ballots: Iterable[BallotRow], where: str) -> None:
     seen: set[tuple[object, ...]] = set()
     for ballot in ballots:
         debate = short_repr(ballot.debate)
-        votes[ballot.debate] += ballot.votes
+        votes[ballot.debate] += ballot.is_vote
         if votes[ballot.debate] > MAX_VOTES:
             raise BadFile(f"{where}: the debate {debate} has more than the {MAX_VOTES} votes that are allowed.")
         if len(ballot.scores) > MAX_DIMENSIONS or max(map(len, ballot.scores), default=0) > MAX_DIMENSION_LENGTH:

@@ -182,7 +182,7 @@ def strict_json(text: str) -> Any:
             raise ValueError(f"the key {short_repr(twice)} appears twice")
         return mapping
 
-    def refuse(word: str) -> Any:
+    def reject(word: str) -> Any:
         raise ValueError(f"{word} is not JSON")
 
     def number(digits: str) -> float:
@@ -192,7 +192,7 @@ def strict_json(text: str) -> Any:
         return value
 
     try:
-        value = json.loads(text, object_pairs_hook=once, parse_constant=refuse, parse_float=number)
+        value = json.loads(text, object_pairs_hook=once, parse_constant=reject, parse_float=number)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if _depth(value) > _MAX_DEPTH:

@@ -177,7 +177,7 @@ def _searched(debate: DebateState) -> Iterator[tuple[str, str, str]]:
     for turn_id, answer in debate.replies.items():
         turn = debate.turns[turn_id]
         if turn.speaking and turn_id not in hidden:
-            text = one_line(speech_rules.public(debate, answer.reply.text))
+            text = one_line(speech_rules.without_private_working(debate, answer.reply.text))
             yield turn_id, debate.format.heading_of(turn), text
     for asked in debate.questions:
         yield "", "Question from the floor", one_line(asked.question)

@@ -56,7 +56,7 @@ HEADERS = {
 """On every answer; a view's own header of the same name stays."""
 
 
-class Refused(Exception):
+class HttpError(Exception):
     """A request that is not let in: its HTTP status, and a sentence for the person who sent it."""
 
     def __init__(self, status: int, sentence: str, *, retry_after: int | None = None):
@@ -92,8 +92,8 @@ class Guard:
             self._check(scope, headers)
             if scope["method"] == "POST":
                 receive = await _whole(receive, headers, self._largest)
-        except Refused as refusal:
-            await _refuse(send_with_headers, refusal)
+        except HttpError as error:
+            await _send_error(send_with_headers, error)
             return
         await self._app(scope, receive, send_with_headers)
 
@@ -101,16 +101,16 @@ class Guard:
         """Raises Refused for a request that is not for this server, or that another site sent."""
         host = headers.get("host", "").lower()
         if host not in self._origins:
-            raise Refused(421, "This server does not go by that name. Use the address that it printed at its start.")
+            raise HttpError(421, "This server does not go by that name. Use the address that it printed at its start.")
         if scope["method"] not in ("GET", "HEAD", "POST"):
-            raise Refused(405, "This server answers only GET, HEAD and POST.")
+            raise HttpError(405, "This server answers only GET, HEAD and POST.")
         if scope["method"] == "POST":
             origin = headers.get("origin", "")
             other_site = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
             if other_site or (origin and origin.lower() != self._origins[host]):
-                raise Refused(403, "This form was sent from another site.")
+                raise HttpError(403, "This form was sent from another site.")
             if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-                raise Refused(415, f"This server takes only forms ({_FORM}).")
+                raise HttpError(415, f"This server takes only forms ({_FORM}).")
         self._admit(scope, headers)
 
 
@@ -120,7 +120,7 @@ def dashboard_alone(tokens: Tokens) -> Admit:
     def admit(scope: Scope, headers: Headers) -> None:
         path = scope["path"]
         if not path.startswith(_OPEN) and not same(f"{DASHBOARD}{tokens.dashboard}", dashboard_of(path)):
-            raise Refused(401, "Open the dashboard with the link that `debate serve` printed at its start.")
+            raise HttpError(401, "Open the dashboard with the link that `debate serve` printed at its start.")
 
     return admit
 
@@ -155,7 +155,7 @@ def stated_last(scope: Scope, header: bytes) -> str:
 
 async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
     """The same request with its body read. Raises Refused where it is too large, or takes too long."""
-    too_large = Refused(413, f"A form may have {largest:,} bytes. Nothing was saved; go back to what you wrote.")
+    too_large = HttpError(413, f"A form may have {largest:,} bytes. Nothing was saved; go back to what you wrote.")
     if headers.get("content-length", "0").isdigit() and int(headers.get("content-length", "0")[:12]) > largest:
         raise too_large
     body = bytearray()
@@ -165,7 +165,7 @@ async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise Refused(400, "The request ended before all of it arrived.")
+                raise HttpError(400, "The request ended before all of it arrived.")
             body.extend(message.get("body", b""))
             if len(body) > largest:
                 raise too_large
@@ -174,7 +174,7 @@ async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
     try:
         await asyncio.wait_for(read(), BODY_SECONDS)
     except TimeoutError:
-        raise Refused(408, f"The request did not arrive within {BODY_SECONDS:.0f} s. Send it again.") from None
+        raise HttpError(408, f"The request did not arrive within {BODY_SECONDS:.0f} s. Send it again.") from None
     waiting: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
     async def again() -> Message:
@@ -183,12 +183,12 @@ async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
     return again
 
 
-async def _refuse(send: Send, refusal: Refused) -> None:
-    body = f"{refusal.sentence}\n".encode()
+async def _send_error(send: Send, error: HttpError) -> None:
+    body = f"{error.sentence}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-    if refusal.retry_after is not None:
-        headers.append((b"retry-after", str(refusal.retry_after).encode()))
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    if error.retry_after is not None:
+        headers.append((b"retry-after", str(error.retry_after).encode()))
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 

@@ -33,7 +33,7 @@ def message(kind: str, data: Any) -> bytes:
     return f"event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
 
 
-class Audience:
+class Viewers:
     """The viewers of one debate. None of them can hold up the debate, or another viewer."""
 
     def __init__(self) -> None:
@@ -75,12 +75,12 @@ class EventStream:
     """The answer to a request for a stream: first how things stand, then what happens."""
 
     def __init__(
-        self, audience: Audience | None, first: Callable[[], Iterable[bytes]], visitor: str = "", proof: str = ""
+        self, viewers: Viewers | None, first: Callable[[], Iterable[bytes]], visitor: str = "", proof: str = ""
     ):
         """`first` makes the events that tell how things stand; without an audience nothing follows them. The streams
         of a `visitor`, or of a link by its token, are limited in number. A `proof` is sent before anything else: by it
         a page knows the server that made it."""
-        self._audience, self._first, self._visitor, self._proof = audience, first, visitor, proof
+        self._audience, self._first, self._visitor, self._proof = viewers, first, visitor, proof
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visitor = self._visitor

@@ -139,7 +139,7 @@ def folder_risks(tournament: Tournament, *, begun: bool) -> list[Risk]:
         found.append(Risk(kind="pages", where=DEBATES, what="every address that its journals cite"))
     found += _price_risks(model.model_dump() for model in (*spec.models, *spec.judges.pool))
     if tournament.schedule and not is_shipped(spec):
-        found += risks.of_debate(tournament.opening(tournament.schedule[0]), {})
+        found += risks.of_debate(tournament.make_opened(tournament.schedule[0]), {})
     return found
 
 

@@ -69,16 +69,21 @@ class Worker:
     def __init__(
         self,
         database: Database,
-        refusal: Callable[[Tournament], list[str]],
+        find_problems: Callable[[Tournament], list[str]],
         *,
         at_once: int,
         permissions: Permissions = NO_PERMISSIONS,
         on_change: OnChange = lambda debate, debate_status, event: None,
         tell: Callable[[str], None] = _LOG.info,
     ):
-        """`refusal` says what speaks against a tournament here: a key that is missing, no consent. `at_once` debates of
-        each tournament run at the same time. `tell` gets sentences for people."""
-        self._database, self._refusal, self._at_once, self._permissions = database, refusal, at_once, permissions
+        """`find_problems` says what speaks against a tournament here: a key that is missing, no consent. `at_once`
+        debates of each tournament run at the same time. `tell` gets sentences for people."""
+        self._database, self._find_problems, self._at_once, self._permissions = (
+            database,
+            find_problems,
+            at_once,
+            permissions,
+        )
         self._on_change, self._tell = on_change, tell
         self._stop = asyncio.Event()
         self._rounds: dict[str, _Round] = {}
@@ -88,7 +93,7 @@ class Worker:
         self._taking: dict[str, asyncio.Task[None]] = {}
         self._ending: set[asyncio.Task[None]] = set()
         """What still ends of tournaments that have no debates left."""
-        self._refused: dict[str, int] = {}
+        self._unusable: dict[str, int] = {}
         """Tournaments that can't be run here, with the round for which that was found."""
         self._jobs: dict[asyncio.Task[Any], int] = {}
         """The debates under way, with the number of this worker under which each runs."""
@@ -148,7 +153,7 @@ class Worker:
 
     async def _begin(self, tournament: str, tag: str, latest: int, lease: float) -> list[str]:
         """Takes debates of a tournament from now on, if it may and can; what speaks against it otherwise."""
-        if tournament in self._taking or self._refused.get(tournament) == latest:
+        if tournament in self._taking or self._unusable.get(tournament) == latest:
             return []
         _, problems = await self._loaded(tournament)
         if not _may_be_lease(lease):
@@ -158,14 +163,14 @@ class Worker:
                 f"The tournament {tournament} in {self._database.where} has a lease of {lease} seconds, and {allowed}.",
             ]
         if problems:
-            self._refuse(tournament, tag, latest, problems)
+            self._skip(tournament, tag, latest, problems)
             return problems
         self._tell(f"Taking debates of {tag}, up to {self._at_once:,} at once.")
         self._taking[tournament] = asyncio.create_task(self._take(tournament))
         return []
 
-    def _refuse(self, tournament: str, tag: str, latest: int, problems: list[str]) -> None:
-        self._refused[tournament] = latest
+    def _skip(self, tournament: str, tag: str, latest: int, problems: list[str]) -> None:
+        self._unusable[tournament] = latest
         self._tell(f"No debates of {tag} are taken: {' '.join(problems)}")
         self._leave(tournament)
 
@@ -272,7 +277,7 @@ class Worker:
                 return known
             held, problems = await self._database.persistent(lambda: self._loaded(tournament))
             if held is None or problems:
-                self._refuse(tournament, f"the tournament {tournament}", latest, problems)
+                self._skip(tournament, f"the tournament {tournament}", latest, problems)
                 return None
             limiters = SharedLimiters(held.spec, self._database, tournament, worker, self._under_way[worker])
 
@@ -300,7 +305,7 @@ class Worker:
             return None, error.problems
         except ValueError as error:
             return None, [f"{name}: its spec is not JSON ({error})."]
-        return held, self._refusal(held)
+        return held, self._find_problems(held)
 
 
 def _may_be_lease(lease: object) -> bool:

@@ -13,8 +13,8 @@ from debate_orchestrator.core.phases import RoundLimits
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
 from debate_orchestrator.setup.answers import block_lines, message_line
-from debate_orchestrator.setup.questions import Questionnaire
-from debate_orchestrator.setup.session import Propose, QuestionTexts, Ready, SetupQuestion, SetupState
+from debate_orchestrator.setup.questions import SetupQuestions
+from debate_orchestrator.setup.state import Propose, QuestionTexts, Ready, SetupQuestion, SetupState
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
 
@@ -24,25 +24,25 @@ PAIR = {"kind": "technical", "a": "Tabs are better.", "b": "Tabs are no better."
 
 
 @pytest.fixture
-def interview() -> Questionnaire:
+def setup_questions() -> SetupQuestions:
     words = QuestionTexts.model_validate(resources.read_yaml("setup.yaml"))
-    return Questionnaire(words, loader.load("adversarial"), "debate-report.md")
+    return SetupQuestions(words, loader.load("adversarial"), "debate-report.md")
 
 
-def said(interview: Questionnaire, draft: SetupState, *answers: tuple[str, Any]) -> SetupState:
+def said(setup_questions: SetupQuestions, state: SetupState, *answers: tuple[str, Any]) -> SetupState:
     """The draft after these answers, each given to the question that was put; `topic` and `positions` of a
     moderator are given as dictionaries."""
     for key, value in answers:
-        now = interview.next(draft)
+        now = setup_questions.next(state)
         if isinstance(now, SetupQuestion):
-            draft = interview.mark_asked(draft, now)
-        take = interview.proposed if isinstance(value, dict) else interview.answer
-        draft = take(draft, key, value)
-    return draft
+            state = setup_questions.mark_asked(state, now)
+        take = setup_questions.proposed if isinstance(value, dict) else setup_questions.answer
+        state = take(state, key, value)
+    return state
 
 
-def question(interview: Questionnaire, draft: SetupState) -> SetupQuestion:
-    now = interview.next(draft)
+def question(setup_questions: SetupQuestions, state: SetupState) -> SetupQuestion:
+    now = setup_questions.next(state)
     assert isinstance(now, SetupQuestion)
     return now
 
@@ -53,14 +53,14 @@ TO_READY = (*TO_ROUNDS, ("rounds", "3"), ("strictness", "strict"), ("output", "d
 
 
 class TestOrder:
-    def test_the_questions_are_word_for_word(self, interview: Questionnaire) -> None:
+    def test_the_questions_are_word_for_word(self, setup_questions: SetupQuestions) -> None:
         """Each question is put word for word."""
-        draft = SetupState()
+        state = SetupState()
         texts = []
         for answer in TO_READY:
-            now = interview.next(draft)
+            now = setup_questions.next(state)
             texts += [now.text] if isinstance(now, SetupQuestion) else []
-            draft = said(interview, draft, answer)
+            state = said(setup_questions, state, answer)
 
         assert texts == [
             "What is the debate topic or question? Please state it as clearly and specifically as possible.",
@@ -72,9 +72,9 @@ class TestOrder:
             "Where should I save the debate report?",
         ]
 
-    def test_the_block_is_word_for_word(self, interview: Questionnaire) -> None:
+    def test_the_block_is_word_for_word(self, setup_questions: SetupQuestions) -> None:
         """What was settled is shown as a fixed block."""
-        ready = interview.next(said(interview, SetupState(), *TO_READY))
+        ready = setup_questions.next(said(setup_questions, SetupState(), *TO_READY))
 
         assert isinstance(ready, Ready)
         assert ready.show == (
@@ -92,143 +92,150 @@ class TestOrder:
 
 
 class TestTopic:
-    def test_an_ambiguous_topic_is_met_with_two_framings(self, interview: Questionnaire) -> None:
+    def test_an_ambiguous_topic_is_met_with_two_framings(self, setup_questions: SetupQuestions) -> None:
         """A topic without a clean pro and con is not debated before one of two framings is chosen."""
-        draft = said(interview, SetupState(), ("topic", "indentation"), ("topic", MUDDY))
+        state = said(setup_questions, SetupState(), ("topic", "indentation"), ("topic", MUDDY))
 
-        assert question(interview, draft).text == (
+        assert question(setup_questions, state).text == (
             "This topic may not have a clean pro/con split. I recommend framing it as: Tabs win. Alternatively, we can "
             "frame it as Spaces win. Which would you prefer?"
         )
-        assert said(interview, draft, ("framing", "alternative")).given["topic"] == "Spaces win."
-        assert said(interview, draft, ("framing", "1")).given["topic"] == "Tabs win."
+        assert said(setup_questions, state, ("framing", "alternative")).given["topic"] == "Spaces win."
+        assert said(setup_questions, state, ("framing", "1")).given["topic"] == "Tabs win."
 
-    def test_a_framing_of_ones_own_is_restated(self, interview: Questionnaire) -> None:
+    def test_a_framing_of_ones_own_is_restated(self, setup_questions: SetupQuestions) -> None:
         """A framing that was not offered goes to the moderator again, with all that was said."""
         own = "Elastic tabstops win."
-        now = interview.next(
-            said(interview, SetupState(), ("topic", "indentation"), ("topic", MUDDY), ("framing", own))
+        now = setup_questions.next(
+            said(setup_questions, SetupState(), ("topic", "indentation"), ("topic", MUDDY), ("framing", own))
         )
 
         assert isinstance(now, Propose)
         assert now.values["heard"] == ("indentation", own)
 
-    def test_a_correction_is_restated_and_confirmed_again(self, interview: Questionnaire) -> None:
+    def test_a_correction_is_restated_and_confirmed_again(self, setup_questions: SetupQuestions) -> None:
         """An answer other than yes or no corrects the restatement, which must then be confirmed again."""
-        draft = said(interview, SetupState(), *TO_POSITIONS[:2], ("topic_ok", "only for Python"))
+        state = said(setup_questions, SetupState(), *TO_POSITIONS[:2], ("topic_ok", "only for Python"))
 
-        assert isinstance(interview.next(draft), Propose)
-        assert "topic" not in draft.given
+        assert isinstance(setup_questions.next(state), Propose)
+        assert "topic" not in state.given
 
     @pytest.mark.parametrize(("answer", "meant"), [("yse", "yes"), ("yess", "yes"), ("noo", "no")])
-    def test_a_misspelt_yes_is_no_topic(self, interview: Questionnaire, answer: str, meant: str) -> None:
+    def test_a_misspelt_yes_is_no_topic(self, setup_questions: SetupQuestions, answer: str, meant: str) -> None:
         """What is nearly yes or no is asked back about, and the topic stays."""
-        draft = said(interview, SetupState(), *TO_POSITIONS[:1], ("topic", CLEAR))
-        asked = interview.mark_asked(draft, question(interview, draft))
+        state = said(setup_questions, SetupState(), *TO_POSITIONS[:1], ("topic", CLEAR))
+        asked = setup_questions.mark_asked(state, question(setup_questions, state))
         with pytest.raises(BadSettings, match=f"Did you mean '{meant}'"):
-            interview.answer(asked, "topic_ok", answer)
+            setup_questions.answer(asked, "topic_ok", answer)
 
-    def test_no_asks_for_the_topic_again(self, interview: Questionnaire) -> None:
+    def test_no_asks_for_the_topic_again(self, setup_questions: SetupQuestions) -> None:
         """A refused restatement begins the topic anew."""
-        assert question(interview, said(interview, SetupState(), *TO_POSITIONS[:2], ("topic_ok", "no"))).key == "topic"
+        assert (
+            question(setup_questions, said(setup_questions, SetupState(), *TO_POSITIONS[:2], ("topic_ok", "no"))).key
+            == "topic"
+        )
 
-    def test_a_new_topic_keeps_later_answers(self, interview: Questionnaire) -> None:
+    def test_a_new_topic_keeps_later_answers(self, setup_questions: SetupQuestions) -> None:
         """Giving the topic again drops the positions derived from it, and no other answer."""
-        draft = interview.answer(said(interview, SetupState(), *TO_READY), "topic", "Is Vim better than Emacs?")
+        state = setup_questions.answer(
+            said(setup_questions, SetupState(), *TO_READY), "topic", "Is Vim better than Emacs?"
+        )
 
-        assert set(draft.given) == {"rounds", "strictness", "output"}
+        assert set(state.given) == {"rounds", "strictness", "output"}
 
 
 class TestPositions:
-    def test_own_positions_are_verbatim_and_confirmed(self, interview: Questionnaire) -> None:
+    def test_own_positions_are_verbatim_and_confirmed(self, setup_questions: SetupQuestions) -> None:
         """Positions of the user's own are taken as they are, and still confirmed."""
         own = (("positions", "own"), ("position_a", "Tabs  *rule*"), ("position_b", "No!"))
-        draft = said(interview, SetupState(), *TO_POSITIONS, *own)
+        state = said(setup_questions, SetupState(), *TO_POSITIONS, *own)
 
-        assert draft.given["positions"] == {"a": "Tabs  *rule*", "b": "No!"}
-        assert question(interview, draft).key == "positions_ok"
+        assert state.given["positions"] == {"a": "Tabs  *rule*", "b": "No!"}
+        assert question(setup_questions, state).key == "positions_ok"
 
-    def test_refused_pairs_are_told_to_the_moderator(self, interview: Questionnaire) -> None:
+    def test_refused_pairs_are_told_to_the_moderator(self, setup_questions: SetupQuestions) -> None:
         """A pair that the user refused is not offered again."""
-        draft = said(interview, SetupState(), *TO_ROUNDS[:-1], ("positions_ok", "no"), ("positions", "auto"))
-        now = interview.next(draft)
+        state = said(setup_questions, SetupState(), *TO_ROUNDS[:-1], ("positions_ok", "no"), ("positions", "auto"))
+        now = setup_questions.next(state)
 
         assert isinstance(now, Propose)
         assert now.values["rejected"] == ({"a": PAIR["a"], "b": PAIR["b"]},)
 
-    def test_one_position_can_be_changed(self, interview: Questionnaire) -> None:
+    def test_one_position_can_be_changed(self, setup_questions: SetupQuestions) -> None:
         """A derived position can be replaced; the pair is then confirmed again."""
-        draft = said(interview, SetupState(), *TO_ROUNDS, ("position_b", "Spaces are better."))
+        state = said(setup_questions, SetupState(), *TO_ROUNDS, ("position_b", "Spaces are better."))
 
-        assert draft.given["positions"] == {"a": "Tabs are better.", "b": "Spaces are better."}
-        assert question(interview, draft).key == "positions_ok"
+        assert state.given["positions"] == {"a": "Tabs are better.", "b": "Spaces are better."}
+        assert question(setup_questions, state).key == "positions_ok"
 
 
 class TestRounds:
-    def test_seven_and_eight_ask_back_once(self, interview: Questionnaire) -> None:
+    def test_seven_and_eight_ask_back_once(self, setup_questions: SetupQuestions) -> None:
         """More than six rounds are explained, and taken from a user who insists."""
-        draft = said(interview, SetupState(), *TO_ROUNDS, ("rounds", "8"))
-        asked = question(interview, draft)
+        state = said(setup_questions, SetupState(), *TO_ROUNDS, ("rounds", "8"))
+        asked = question(setup_questions, state)
 
         assert asked.key == "insist"
         assert "diminishing returns" in asked.text and "4 or 5" in asked.text
-        assert question(interview, said(interview, draft, ("insist", "yes"))).key == "strictness"
-        assert question(interview, said(interview, draft, ("insist", "no"))).key == "rounds"
+        assert question(setup_questions, said(setup_questions, state, ("insist", "yes"))).key == "strictness"
+        assert question(setup_questions, said(setup_questions, state, ("insist", "no"))).key == "rounds"
 
 
 class TestRefusals:
-    def test_empty_and_automatic_answers(self, interview: Questionnaire) -> None:
+    def test_empty_and_automatic_answers(self, setup_questions: SetupQuestions) -> None:
         """An answer that was not given is refused, never assumed."""
-        draft = said(interview, SetupState(), *TO_ROUNDS)
+        state = said(setup_questions, SetupState(), *TO_ROUNDS)
         for key in ("topic", "rounds", "strictness", "output", "position_a"):
             for answer in ("", "  ", "null", "No response", "undefined", "[]", "auto-selected"):
                 with pytest.raises(BadSettings, match="not an answer that a person gave"):
-                    interview.answer(draft, key, answer)
+                    setup_questions.answer(state, key, answer)
 
     @pytest.mark.parametrize("key", ["topic_ok", "framing", "positions_ok", "insist"])
-    def test_confirmations_before_their_question(self, interview: Questionnaire, key: str) -> None:
+    def test_confirmations_before_their_question(self, setup_questions: SetupQuestions, key: str) -> None:
         """A confirmation counts only after its question was put."""
         with pytest.raises(BadSettings, match="before its question was put"):
-            interview.answer(SetupState(), key, "yes")
+            setup_questions.answer(SetupState(), key, "yes")
 
-    def test_a_confirmation_outlives_other_answers(self, interview: Questionnaire) -> None:
+    def test_a_confirmation_outlives_other_answers(self, setup_questions: SetupQuestions) -> None:
         """A question stays put while other answers come in, as long as it would be put the same."""
-        draft = said(interview, SetupState(), *TO_POSITIONS[:2])
-        put = interview.mark_asked(draft, question(interview, draft))
+        state = said(setup_questions, SetupState(), *TO_POSITIONS[:2])
+        put = setup_questions.mark_asked(state, question(setup_questions, state))
 
-        assert interview.answer(interview.answer(put, "rounds", "2"), "topic_ok", "yes").progress.topic_ok
+        assert setup_questions.answer(setup_questions.answer(put, "rounds", "2"), "topic_ok", "yes").progress.topic_ok
         with pytest.raises(BadSettings, match="before its question was put"):
-            interview.answer(interview.answer(put, "topic", "another"), "topic_ok", "yes")
+            setup_questions.answer(setup_questions.answer(put, "topic", "another"), "topic_ok", "yes")
 
-    def test_a_confirmation_is_used_up(self, interview: Questionnaire) -> None:
+    def test_a_confirmation_is_used_up(self, setup_questions: SetupQuestions) -> None:
         """A confirmation answers the question put last, and no later one."""
-        draft = said(interview, SetupState(), *TO_READY)
+        state = said(setup_questions, SetupState(), *TO_READY)
 
         with pytest.raises(BadSettings, match="before its question was put"):
-            interview.answer(draft, "topic_ok", "yes")
+            setup_questions.answer(state, "topic_ok", "yes")
 
     @pytest.mark.parametrize(
         ("key", "text"),
         [("topic", "\u200b\u200b"), ("topic", "x" * 1001), ("position_a", "\u200b"), ("position_b", "3")],
     )
-    def test_a_sentence_can_be_seen_and_is_not_too_long(self, interview: Questionnaire, key: str, text: str) -> None:
+    def test_a_sentence_can_be_seen_and_is_not_too_long(
+        self, setup_questions: SetupQuestions, key: str, text: str
+    ) -> None:
         """A topic or position without visible characters, longer than a sentence or a bare number is refused."""
         with pytest.raises(BadSettings, match=f"{key}: "):
-            interview.answer(SetupState(), key, text)
+            setup_questions.answer(SetupState(), key, text)
 
-    def test_unknown_keys(self, interview: Questionnaire) -> None:
+    def test_unknown_keys(self, setup_questions: SetupQuestions) -> None:
         """A misspelt key is told the keys there are."""
         with pytest.raises(BadSettings, match="The questions are topic, framing, topic_ok"):
-            interview.answer(SetupState(), "topik", "x")
+            setup_questions.answer(SetupState(), "topik", "x")
 
     @pytest.mark.parametrize(
         "work",
         [{}, {**CLEAR, "restated": ""}, {**CLEAR, "ambiguous": "perhaps"}, {**MUDDY, "recommended": None}, [], "x"],
     )
-    def test_the_moderators_work_is_checked(self, interview: Questionnaire, work: Any) -> None:
+    def test_the_moderators_work_is_checked(self, setup_questions: SetupQuestions, work: Any) -> None:
         """A moderator's reply that is not in its shape is refused."""
         with pytest.raises(BadSettings, match=r"setup\.topic\.moderator"):
-            interview.proposed(said(interview, SetupState(), TO_POSITIONS[0]), "topic", work)
+            setup_questions.proposed(said(setup_questions, SetupState(), TO_POSITIONS[0]), "topic", work)
 
 
 def test_issues_of_the_users_own_are_confirmed_as_text() -> None:
@@ -254,106 +261,108 @@ ORDER = [
 ]
 
 
-def interviewed(rules: Format = RULES) -> Questionnaire:
-    return Questionnaire(QuestionTexts.model_validate(resources.read_yaml("setup.yaml")), rules, "debate-report.md")
+def made_questions(rules: Format = RULES) -> SetupQuestions:
+    return SetupQuestions(QuestionTexts.model_validate(resources.read_yaml("setup.yaml")), rules, "debate-report.md")
 
 
-def again(interview: Questionnaire, draft: SetupState, key: str, answer: str) -> SetupState:
+def again(setup_questions: SetupQuestions, state: SetupState, key: str, answer: str) -> SetupState:
     """The draft once an answered question was put and answered again."""
-    return interview.answer(interview.mark_asked(draft, interview.question(draft, key)), key, answer)
+    return setup_questions.answer(setup_questions.mark_asked(state, setup_questions.question(state, key)), key, answer)
 
 
-def answered(interview: Questionnaire, draft: SetupState) -> list[str]:
+def answered(setup_questions: SetupQuestions, state: SetupState) -> list[str]:
     """The questions of a clear topic that have an answer, in the order in which they come."""
-    return [key for key in ORDER if interview.current_answer(draft, key)]
+    return [key for key in ORDER if setup_questions.current_answer(state, key)]
 
 
 class TestAnswersGivenAgain:
     def test_every_answered_question_can_be_put_again(self) -> None:
         """Each answered question is put as it was, and what stands as its answer changes nothing."""
-        interview = interviewed()
-        for draft in (said(interview, SetupState(), *OWN, *REST), said(interview, SetupState(), *TO_READY)):
-            for key in answered(interview, draft):
-                standing = interview.current_answer(draft, key)
-                after = again(interview, draft, key, standing)
-                assert (after.given, after.progress) == (draft.given, draft.progress.model_copy(update={"asked": {}}))
+        setup_questions = made_questions()
+        for state in (said(setup_questions, SetupState(), *OWN, *REST), said(setup_questions, SetupState(), *TO_READY)):
+            for key in answered(setup_questions, state):
+                standing = setup_questions.current_answer(state, key)
+                after = again(setup_questions, state, key, standing)
+                assert (after.given, after.progress) == (state.given, state.progress.model_copy(update={"asked": {}}))
 
     def test_what_stands(self) -> None:
         """What stands is told for each question, and nothing where nothing was answered."""
-        interview = interviewed()
-        draft = said(interview, SetupState(), *OWN, *REST)
-        standing = [interview.current_answer(draft, key) for key in answered(interview, draft)]
+        setup_questions = made_questions()
+        state = said(setup_questions, SetupState(), *OWN, *REST)
+        standing = [setup_questions.current_answer(state, key) for key in answered(setup_questions, state)]
 
         assert standing == [CLEAR["restated"], "yes", "own", "Tabs.", "Spaces.", "yes", "8", "yes", "strict", "o.md"]
-        assert {interview.current_answer(SetupState(), key) for key in interview.words.questions} == {""}
-        framed = said(interview, SetupState(), ("topic", "x"), ("topic", MUDDY), ("framing", "2"))
-        assert interview.current_answer(framed, "framing") == "alternative"
+        assert {setup_questions.current_answer(SetupState(), key) for key in setup_questions.words.questions} == {""}
+        framed = said(setup_questions, SetupState(), ("topic", "x"), ("topic", MUDDY), ("framing", "2"))
+        assert setup_questions.current_answer(framed, "framing") == "alternative"
 
 
 class TestGoingBack:
     def test_a_new_topic_keeps_ones_own_positions(self) -> None:
         """Positions of the user's own stay with another topic, to be confirmed again; so does every later answer."""
-        interview = interviewed()
-        draft = again(interview, said(interview, SetupState(), *OWN, *REST), "topic", "Is Vim better?")
-        draft = said(interview, draft, ("topic", {**CLEAR, "restated": "Vim is better."}), ("topic_ok", "yes"))
+        setup_questions = made_questions()
+        state = again(setup_questions, said(setup_questions, SetupState(), *OWN, *REST), "topic", "Is Vim better?")
+        state = said(setup_questions, state, ("topic", {**CLEAR, "restated": "Vim is better."}), ("topic_ok", "yes"))
 
-        assert question(interview, draft).key == "positions_ok"
-        assert draft.given["positions"] == {"a": "Tabs.", "b": "Spaces."}
-        assert isinstance(interview.next(said(interview, draft, ("positions_ok", "yes"))), Ready)
+        assert question(setup_questions, state).key == "positions_ok"
+        assert state.given["positions"] == {"a": "Tabs.", "b": "Spaces."}
+        assert isinstance(setup_questions.next(said(setup_questions, state, ("positions_ok", "yes"))), Ready)
 
     def test_a_new_topic_has_derived_positions_derived_anew(self) -> None:
         """Derived positions go with the topic; that they are to be derived is not asked again."""
-        interview = interviewed()
-        draft = again(interview, said(interview, SetupState(), *TO_READY), "topic", "Is Vim better?")
-        now = interview.next(said(interview, draft, ("topic", {**CLEAR, "restated": "Vim."}), ("topic_ok", "yes")))
+        setup_questions = made_questions()
+        state = again(setup_questions, said(setup_questions, SetupState(), *TO_READY), "topic", "Is Vim better?")
+        now = setup_questions.next(
+            said(setup_questions, state, ("topic", {**CLEAR, "restated": "Vim."}), ("topic_ok", "yes"))
+        )
 
         assert isinstance(now, Propose)
         assert now.name == "positions"
 
     def test_other_positions_and_back(self) -> None:
         """Positions of the user's own are offered again after others were derived; derived ones are, to be edited."""
-        interview = interviewed()
-        own = said(interview, SetupState(), *OWN)
-        derived = said(interview, again(interview, own, "positions", "auto"), ("positions", PAIR))
-        back = again(interview, derived, "positions", "own")
-        edited = again(interview, said(interview, SetupState(), *TO_ROUNDS), "positions", "own")
+        setup_questions = made_questions()
+        own = said(setup_questions, SetupState(), *OWN)
+        derived = said(setup_questions, again(setup_questions, own, "positions", "auto"), ("positions", PAIR))
+        back = again(setup_questions, derived, "positions", "own")
+        edited = again(setup_questions, said(setup_questions, SetupState(), *TO_ROUNDS), "positions", "own")
 
-        assert [interview.current_answer(back, f"position_{side}") for side in "ab"] == ["Tabs.", "Spaces."]
-        assert [interview.current_answer(edited, f"position_{side}") for side in "ab"] == [PAIR["a"], PAIR["b"]]
+        assert [setup_questions.current_answer(back, f"position_{side}") for side in "ab"] == ["Tabs.", "Spaces."]
+        assert [setup_questions.current_answer(edited, f"position_{side}") for side in "ab"] == [PAIR["a"], PAIR["b"]]
 
     def test_the_topic_as_stated(self) -> None:
         """Without a moderator the topic is taken as it was stated, and is then the user's own words."""
-        interview = interviewed()
-        stated = interview.as_stated(said(interview, SetupState(), ("topic", "Tabs  are fine")))
-        draft = said(interview, stated, ("topic_ok", "yes"))
+        setup_questions = made_questions()
+        stated = setup_questions.as_stated(said(setup_questions, SetupState(), ("topic", "Tabs  are fine")))
+        state = said(setup_questions, stated, ("topic_ok", "yes"))
 
-        assert draft.given == {"topic": "Tabs are fine"}
-        assert draft.sources == {"topic": "user"}
+        assert state.given == {"topic": "Tabs are fine"}
+        assert state.sources == {"topic": "user"}
 
     def test_the_topic_reworded(self) -> None:
         """Exact words replace a restatement and are confirmed again; the same words change nothing."""
-        interview = interviewed()
-        draft = said(interview, SetupState(), *TO_READY)
-        other = interview.reworded(draft, "Tabs are best.")
+        setup_questions = made_questions()
+        state = said(setup_questions, SetupState(), *TO_READY)
+        other = setup_questions.reworded(state, "Tabs are best.")
 
-        assert interview.reworded(draft, CLEAR["restated"]) == draft
-        assert question(interview, other).text == "I'll frame the debate as: 'Tabs are best'. Is this accurate?"
+        assert setup_questions.reworded(state, CLEAR["restated"]) == state
+        assert question(setup_questions, other).text == "I'll frame the debate as: 'Tabs are best'. Is this accurate?"
         with pytest.raises(BadSettings):
-            interview.reworded(draft, "\u200b")
+            setup_questions.reworded(state, "\u200b")
 
     @given(st.lists(st.tuples(st.integers(0, 20), st.sampled_from(["yes", "no", "auto", "own", "3", "8", "strict"]))))
     def test_no_way_back_leads_astray(self, steps: list[tuple[int, str]]) -> None:
         """However often one goes back, there is always something next, and strictness and output stay."""
-        interview = interviewed()
-        draft = said(interview, SetupState(), *OWN, *REST)
+        setup_questions = made_questions()
+        state = said(setup_questions, SetupState(), *OWN, *REST)
         for place, answer in steps:
-            keys = answered(interview, draft)
+            keys = answered(setup_questions, state)
             try:
-                draft = again(interview, draft, keys[place % len(keys)], answer) if keys else draft
+                state = again(setup_questions, state, keys[place % len(keys)], answer) if keys else state
             except BadSettings:
                 continue
-            assert isinstance(interview.next(draft), SetupQuestion | Propose | Ready)
-            assert {"strictness", "output"} <= set(draft.given)
+            assert isinstance(setup_questions.next(state), SetupQuestion | Propose | Ready)
+            assert {"strictness", "output"} <= set(state.given)
 
 
 class TestFormats:
@@ -365,12 +374,14 @@ class TestFormats:
 
     def test_sides_have_the_formats_names(self) -> None:
         """Questions and block call the sides as the format does."""
-        interview = interviewed(self.other())
-        ready = interview.next(said(interview, SetupState(), *TO_READY))
-        confirm = interview.question(said(interview, SetupState(), *TO_READY), "positions_ok")
+        setup_questions = made_questions(self.other())
+        ready = setup_questions.next(said(setup_questions, SetupState(), *TO_READY))
+        confirm = setup_questions.question(said(setup_questions, SetupState(), *TO_READY), "positions_ok")
 
-        assert interview.question(SetupState(), "position_a").text == "What does Advocate argue?"
-        assert interview.question(SetupState(), "position_b").text == "What does Devil's Advocate (Against) argue?"
+        assert setup_questions.question(SetupState(), "position_a").text == "What does Advocate argue?"
+        assert (
+            setup_questions.question(SetupState(), "position_b").text == "What does Devil's Advocate (Against) argue?"
+        )
         assert confirm.text == (
             "Advocate will argue: Tabs are better. Devil's Advocate will argue: Tabs are no better. Correct?"
         )
@@ -379,19 +390,21 @@ class TestFormats:
 
     def test_one_round_is_not_asked_for(self) -> None:
         """A format with a single round asks nothing about rounds; the block says one."""
-        interview = interviewed(self.other(rounds=RoundLimits(default=1, most=1, insist=1)))
-        draft = said(interview, SetupState(), *TO_ROUNDS)
+        setup_questions = made_questions(self.other(rounds=RoundLimits(default=1, most=1, insist=1)))
+        state = said(setup_questions, SetupState(), *TO_ROUNDS)
 
-        assert question(interview, draft).key == "strictness"
-        ready = interview.next(said(interview, draft, ("strictness", "strict"), ("output", "default")))
+        assert question(setup_questions, state).key == "strictness"
+        ready = setup_questions.next(said(setup_questions, state, ("strictness", "strict"), ("output", "default")))
         assert isinstance(ready, Ready) and "Rounds: 1\n" in ready.show
-        assert answers.settings_from(draft.given, interview.format, "o.md").rounds == 1
+        assert answers.make_settings(state.given, setup_questions.format, "o.md").rounds == 1
 
     def test_rounds_have_the_formats_limits(self) -> None:
         """Limits, default, cap and what a round is are the format's."""
-        interview = interviewed(self.other(rounds=RoundLimits(default=2, most=3, insist=4), round=RULES.round[:1]))
-        asked = question(interview, said(interview, SetupState(), *TO_ROUNDS))
-        insist = question(interview, said(interview, SetupState(), *TO_ROUNDS, ("rounds", "4")))
+        setup_questions = made_questions(
+            self.other(rounds=RoundLimits(default=2, most=3, insist=4), round=RULES.round[:1])
+        )
+        asked = question(setup_questions, said(setup_questions, SetupState(), *TO_ROUNDS))
+        insist = question(setup_questions, said(setup_questions, SetupState(), *TO_ROUNDS, ("rounds", "4")))
 
         assert (asked.text, asked.help) == (
             "How many debate rounds? (Default: 2)",
@@ -416,19 +429,19 @@ class TestFormats:
 class TestTheSame:
     def test_sides_that_say_the_same_are_not_confirmed(self) -> None:
         """Yes to one position for both sides is refused; what was answered stays, and one changed is enough."""
-        interview = interviewed()
-        same = said(interview, SetupState(), *OWN[:-1], ("position_b", "tabs"))
-        asked = interview.mark_asked(same, question(interview, same))
+        setup_questions = made_questions()
+        same = said(setup_questions, SetupState(), *OWN[:-1], ("position_b", "tabs"))
+        asked = setup_questions.mark_asked(same, question(setup_questions, same))
         with pytest.raises(BadSettings) as refusal:
-            interview.answer(asked, "positions_ok", "yes")
+            setup_questions.answer(asked, "positions_ok", "yes")
 
         assert refusal.value.problems[0].startswith("positions: both sides argue 'Tabs.'")
-        other = said(interview, same, ("position_b", "Spaces."), ("positions_ok", "yes"))
-        assert question(interview, other).key == "rounds"
+        other = said(setup_questions, same, ("position_b", "Spaces."), ("positions_ok", "yes"))
+        assert question(setup_questions, other).key == "rounds"
 
     def test_a_moderator_can_not_derive_one_twice(self) -> None:
         """Positions that are derived and are the same are refused, with what was expected."""
-        interview = interviewed()
-        draft = said(interview, SetupState(), *TO_POSITIONS, ("positions", "auto"))
+        setup_questions = made_questions()
+        state = said(setup_questions, SetupState(), *TO_POSITIONS, ("positions", "auto"))
         with pytest.raises(BadSettings, match="two positions that differ"):
-            interview.proposed(draft, "positions", PAIR | {"b": PAIR["a"]})
+            setup_questions.proposed(state, "positions", PAIR | {"b": PAIR["a"]})

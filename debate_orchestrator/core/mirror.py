@@ -23,7 +23,7 @@ _GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)"
 """What may stand between the words of a name: spaces, or the end of a line."""
 
 
-class SideSwap:
+class Mirror:
     """The exchange of the two sides of a format."""
 
     def __init__(self, format: Format):
@@ -76,7 +76,7 @@ class SideSwap:
             return other
         return "".join(word + gap for word, gap in zip(other_words, gaps, strict=True))
 
-    def ballot(self, shape: Shape, ballot: Mapping[str, Any]) -> dict[str, Any]:
+    def structured_reply(self, shape: Shape, ballot: Mapping[str, Any]) -> dict[str, Any]:
         """A structured reply of that shape with the sides exchanged."""
         swapped = {name: self._field(shape[name], value) if name in shape else value for name, value in ballot.items()}
         # Fields that are named like the sides, such as what each holds on a claim, change places: they are alike.
@@ -105,9 +105,11 @@ class SideSwap:
             case "scores":
                 return {name: value[self.side(name)] for name in value}
             case "record":
-                return self.ballot(field.fields, value)
+                return self.structured_reply(field.fields, value)
             case "list":
-                return [self.ballot(field.fields, item) if field.fields else self.text(item) for item in value]
+                return [
+                    self.structured_reply(field.fields, item) if field.fields else self.text(item) for item in value
+                ]
         return value
 
 

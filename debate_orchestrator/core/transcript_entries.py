@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
-from debate_orchestrator.core.events import FoundPage, Spoke, Submitted
+from debate_orchestrator.core.events import FoundPage, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.core.state import DebateState
@@ -57,25 +57,25 @@ def _mirrored(debate: DebateState, turns: Sequence[Turn]) -> list[TranscriptEntr
     left, entries = list(speaking), list[TranscriptEntry]()
     for place in turns:
         turn = left.pop() if place.speaking else place
-        after = debate.side_swap.turn_id(before[turn.id].id) if turn.id in before else None
+        after = debate.mirror.turn_id(before[turn.id].id) if turn.id in before else None
         entries.append(entry(debate, turn, mirrored=True).model_copy(update={"after": after}))
     return entries
 
 
 def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> TranscriptEntry:
     """One settled speech, or what a clerk found."""
-    answer, reply, exchange = debate.replies[turn.id], debate.reply(turn), debate.side_swap
-    if isinstance(answer, Submitted):
-        heard = _structured(debate, turn, rapporteur.as_settled(debate, turn, answer.data), mirrored=mirrored)
+    reply_event, reply, mirror = debate.replies[turn.id], debate.reply(turn), debate.mirror
+    if isinstance(reply_event, StructuredReplyGiven):
+        heard = _structured(debate, turn, rapporteur.as_settled(debate, turn, reply_event.data), mirrored=mirrored)
     else:
-        heard = speech_rules.visible(debate, turn)
-        heard = heard.model_copy(update={"text": exchange.text(heard.text)}) if mirrored else heard
+        heard = speech_rules.visible_speech(debate, turn)
+        heard = heard.model_copy(update={"text": mirror.text(heard.text)}) if mirrored else heard
     quotes = heard.quotes
     if mirrored:
-        quotes = tuple(Quote(text=exchange.text(quote.text), verified=quote.verified) for quote in quotes)
-    spoke = isinstance(answer, Spoke)
+        quotes = tuple(Quote(text=mirror.text(quote.text), verified=quote.verified) for quote in quotes)
+    spoke = isinstance(reply_event, Spoke)
     return TranscriptEntry(
-        turn=exchange.turn(turn) if mirrored else turn,
+        turn=mirror.turn(turn) if mirrored else turn,
         text=heard.text,
         declined=speech_rules.declined(debate, turn.id),
         cut=spoke and reply.ended == "cut",
@@ -90,8 +90,8 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
 def _structured(debate: DebateState, turn: Turn, ballot: Mapping[str, Any], *, mirrored: bool) -> VisibleText:
     """What is heard of a structured reply: of each of its texts what is heard of a speech; of a refusal, its reason."""
     shape = debate.shape(turn) or {}
-    fields, quotes = speech_rules.fields_heard(debate, ballot)
-    fields = debate.side_swap.ballot(shape, fields) if mirrored else fields
+    fields, quotes = speech_rules.visible_fields(debate, ballot)
+    fields = debate.mirror.structured_reply(shape, fields) if mirrored else fields
     text = str(fields.get("reason") or "") if ballot.get("refused") is True else as_text(shape, fields)
     return VisibleText(text=text, words=len(text.split()), quotes=quotes)
 
