@@ -17,7 +17,7 @@ from waiting import ended
 import debate_orchestrator
 from debate_orchestrator.cli.answers_and_flags import setup_questions
 from debate_orchestrator.core.events import ContextFile, Reassigned
-from debate_orchestrator.setup import session
+from debate_orchestrator.setup import state
 from debate_orchestrator.setup.state import SetupProgress, SetupState
 from debate_orchestrator.storage.journal import JournalWriter
 
@@ -234,7 +234,7 @@ def test_sources_in_a_file_prove_nothing(debate: Run, outside: Path) -> None:
     given = {"topic": "T", "positions": {"a": "A.", "b": "B."}, "rounds": 1, "strictness": "strict"}
     given |= {"output": str(outside / "r.md"), "cast": {"a": MARKS}}
     progress = SetupProgress(topics=("T",), topic_ok=True, positions="own", positions_ok=True)
-    session.save("a.yaml", SetupState(given=given, sources=dict.fromkeys(given, "user"), progress=progress))
+    state.save("a.yaml", SetupState(given=given, sources=dict.fromkeys(given, "user"), progress=progress))
     asked, ran = debate("ask", "a.yaml").json, debate("open", "--answers", "a.yaml")
 
     assert asked["status"] == "ready"
