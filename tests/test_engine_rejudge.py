@@ -161,7 +161,7 @@ def test_a_journal_is_known_by_how_it_begins(tmp_path: Path) -> None:
     written(tmp_path / "talk.txt", played(rounds=1))
     (tmp_path / "talk.json").write_text('{"topic": "T"}', encoding="utf-8")
 
-    assert rejudge.of_source(str(tmp_path / "talk.txt"), NEW).opening.recording is not None
+    assert rejudge.of_source(str(tmp_path / "talk.txt"), NEW).opened.recording is not None
     with pytest.raises(BadFile, match=r"talk\.json"):
         rejudge.of_source(str(tmp_path / "talk.json"), NEW)
 

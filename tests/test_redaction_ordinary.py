@@ -208,7 +208,7 @@ STRUCTURE = (
     " Reply.brief_digest Reply.by Reply.code Reply.lacked Settings.cast Settings.first Settings.format"
     " Settings.strictness"
     " Rejected.turn Spoke.turn CallFailed.by"
-    " CallFailed.turn Submitted.turn Condition.strictness Condition.option"
+    " CallFailed.turn StructuredReplyGiven.turn Condition.strictness Condition.option"
 )
 
 

@@ -293,8 +293,8 @@ def test_a_full_viewer_ends_no_other_stream(monkeypatch: pytest.MonkeyPatch) -> 
     """Each of the viewers who read gets every message, also the one with which another viewer has too many."""
     monkeypatch.setattr(live, "_MAX_WAITING", 1)
     viewers = live.Viewers()
-    viewers = [viewers.join() for _ in range(20)]
-    full, quick = viewers[7], viewers[:7] + viewers[8:]
+    queues = [viewers.join() for _ in range(20)]
+    full, quick = queues[7], queues[:7] + queues[8:]
     for number in range(3):
         viewers.tell("text", number)
         assert [viewer.get_nowait() for viewer in quick] == [live.message("text", number)] * 19
