@@ -58,7 +58,7 @@ SETUP = (TOPIC, "rehearse", "yes", "none")
 
 
 def trusting(path: str, given: Mapping[str, Any], format_name: str | None = None) -> None:
-    """Agrees to whatever a file does beyond the debate."""
+    """Agrees to whatever a file does besides the debate."""
 
 
 class Screen(DummyOutput):

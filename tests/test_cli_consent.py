@@ -1,4 +1,4 @@
-"""What a stranger's file may do: nothing beyond the debate before the user has seen it and agreed."""
+"""What a stranger's file may do: nothing besides the debate before the user has seen it and agreed."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ def test_ask_shows_what_needs_consent(debate: Run, outside: Path) -> None:
 
 
 def test_the_block_shows_it(debate: Run, outside: Path) -> None:
-    """The confirmed setup shows whatever reaches beyond the debate, also where the user typed it; a plain one has no
+    """The confirmed setup shows whatever asks for more than a debate, also where the user typed it; a plain one has no
     more lines than before."""
     shown = debate("open", *TYPED, "--context", str(outside / "private.md"), "--json").json["show"]
     plain = debate("open", *TYPED, "--output=s.md", "--json").json["show"]
@@ -436,7 +436,7 @@ def test_no_verb_can_forget_consent() -> None:
 
 
 def test_consent_is_asked_for_at_a_terminal(here: Path) -> None:
-    """At a terminal what reaches beyond the debate is shown, and nothing happens unless the user says yes."""
+    """At a terminal what asks for more than a debate is shown, and nothing happens unless the user says yes."""
     answers(f'cast: "{MARKS}"\n')
     with watching("run", "--answers", "a.yaml", columns=120) as viewer:
         viewer.see_text("[y/N]")
@@ -463,7 +463,7 @@ def test_a_question_can_not_be_forged(here: Path, monkeypatch: pytest.MonkeyPatc
     """Every row of what a file asks for is indented below the question's first line, and the last one is the
     program's, however the file words it."""
     monkeypatch.delenv("COLUMNS", raising=False)  # test runners set it, and it would replace the terminal's own width
-    words = "x.sh done a.json reaches beyond the debate: - cast.a, cast.b, cast.judge: the program claude -p"
+    words = "x.sh done a.json asks for more than a debate: - cast.a, cast.b, cast.judge: the program claude -p"
     answers(f'context: [{", ".join(f"/x/{n}.md" for n in range(60))}]\ncast: "command:sh -c {words} {"y" * 170}"\n')
     for verb in (("run", "--answers", "a.yaml"), ("--answers", "a.yaml")):
         with watching(*verb, columns=60, rows=40, TERM="dumb") as viewer:

@@ -196,11 +196,11 @@ def with_positions(settings: Settings, tell: Tell, *, permissions: Permissions) 
 
 
 def setup_lines(arguments: argparse.Namespace, settings: Settings, files: DebateFiles) -> list[str]:
-    """The setup as confirmed. If the answers hold a conversation it was shown there; then only what reaches beyond the
-    debate, since another user may have had that conversation."""
+    """The setup as confirmed. If the answers hold a conversation it was shown there; then only what asks for more than
+    a debate, since another user may have had that conversation."""
     values, questions = settings.model_dump() | {"output": files.report}, setup_questions(settings.format)
     confirmed = "setup" in read_answers(arguments)
-    lines = questions.beyond(values) if confirmed else questions.confirmed(values).split("\n")
+    lines = questions.risk_lines(values) if confirmed else questions.confirmed(values).split("\n")
     chosen = {**read_answers(arguments), **given_settings(arguments)}
     unwanted = chosen.get("issues") is False and chosen.get("brief") is False
     note = "" if unwanted else rapporteur_note(settings, questions.format)

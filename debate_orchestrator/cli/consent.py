@@ -1,4 +1,4 @@
-"""The user's consent to what a file does beyond the debate: asked for at a terminal, given elsewhere by --trust.
+"""The user's consent to what a file does besides the debate: asked for at a terminal, given elsewhere by --trust.
 
 `setup.risks` says what needs consent. What was agreed to is remembered in the user's state folder, for one answers file
 or journal. A record holds digests of the risks: a file that asks for something else later is asked about again. A verb
@@ -78,7 +78,7 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: AskConse
         wants = "; ".join(risk.text for risk in risks_module.ordered(risks))
         otherwise = "leave it" if origin.key.startswith("journal") else "change it there, or give other values as flags"
         raise BadSettings(
-            f"{origin.name}: it reaches beyond the debate and needs your consent ({wants}). "
+            f"{origin.name}: it asks for more than a debate and needs your consent ({wants}). "
             f"If you trust all of it, add --trust; otherwise {otherwise}."
         )
     remember(origin, risks)
@@ -160,7 +160,7 @@ def _record(origin: Origin) -> Path | None:
 
 def _ask(name: str, risks: Sequence[Risk]) -> bool:
     items = risks_module.risk_lines(risks)
-    remark(f"{name} reaches beyond the debate:")
+    remark(f"{name} asks for more than a debate:")
     for item in items:
         remark(item)
     print("Do you trust it with that? [y/N] ", end="", file=sys.stderr, flush=True)

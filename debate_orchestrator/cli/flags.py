@@ -121,7 +121,7 @@ def permitted(arguments: argparse.Namespace) -> Permissions:
 
 
 def add_trust(parser: argparse.ArgumentParser) -> None:
-    """Consent to what a file does beyond the debate."""
+    """Consent to what a file does besides the debate."""
     about = "let the file run programs, call servers by address, and use files outside this folder, as it says"
     parser.add_argument("--trust", action="store_true", help=about)
 

@@ -65,7 +65,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
         problems = casting.missing(tournament.spec.everyone, permissions)
         if (risks := specs.folder_risks(tournament, begun=True)) and not arguments.trust:
             wants = "; ".join(risk.text for risk in risks)
-            consent = f"{tournament.spec.tag} reaches beyond the debate and needs your consent here ({wants})."
+            consent = f"{tournament.spec.tag} asks for more than a debate and needs your consent here ({wants})."
             problems.append(f"{consent} Try: --trust, if you trust all of it.")
         return problems
 

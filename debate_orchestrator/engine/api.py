@@ -104,7 +104,7 @@ async def resume(
         journal: path of the journal.
         max_cost: a new cap in US dollars; None keeps the old one.
         retry_for: seconds that a turn's calls may be silent or retried from now on; None keeps what they were.
-        trust: consent to what the journal makes this program do beyond the debate: run commands, call servers by
+        trust: consent to what the journal makes this program do besides the debate: run commands, call servers by
             address, read files elsewhere, send prompts that did not ship with this package.
         on_event, on_text: as in `run`.
 
@@ -304,7 +304,7 @@ def load_format(name: str) -> Format:
 
 
 def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk, ...]:
-    """What a debate would do beyond debating: run programs, call servers by address, use files elsewhere, send prompts
+    """What a debate would do besides debates: run programs, call servers by address, use files elsewhere, send prompts
     that did not ship with this package. Nothing is done. For settings or a journal from others, show it to the user.
 
     Args:
@@ -334,7 +334,7 @@ def trusting(trust: bool) -> RequireConsent:
 def _must_be_trusted(path: str, found: Sequence[risks.Risk], trust: bool) -> None:
     if found and not trust:
         listed = "; ".join(risk.text for risk in risks.ordered(found))
-        raise BadSettings(f"{path}: this journal reaches beyond the debate ({listed}). Pass trust=True to agree.")
+        raise BadSettings(f"{path}: this journal asks for more than a debate ({listed}). Pass trust=True to agree.")
 
 
 async def _create(settings: Settings, *, rehearse: bool = False, people: bool = False) -> OpenDebate:

@@ -91,7 +91,7 @@ def step(
     Args:
         journal: path of a journal, as `open_debate` returns it.
         replies: turn id to text (for a structured reply, JSON). Replies in the folder of turns are taken too.
-        trust: consent to what the journal makes this program do beyond the debate, as in `resume`.
+        trust: consent to what the journal makes this program do besides the debate, as in `resume`.
 
     Returns:
         What was `accepted`, the `problems` about other replies, and the `turns` now due, each with the path of its

@@ -195,12 +195,12 @@ class SetupQuestions:
         if shown_values["rounds"] == answers.AUTO:
             shown_values["rounds"] = f"{answers.AUTO}, at most {format.rounds.most}"
         flat = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
-        beyond = "".join(f"\n{line}" for line in (*answers.block_lines(settled, format), *self.beyond(settled)))
-        return self.words.confirmed.format(positions="\n".join(lines), beyond=beyond, **flat)
+        more = "".join(f"\n{line}" for line in (*answers.block_lines(settled, format), *self.risk_lines(settled)))
+        return self.words.confirmed.format(positions="\n".join(lines), more=more, **flat)
 
-    def beyond(self, settled: dict[str, Any]) -> list[str]:
-        """A line for each thing in a setup that reaches beyond the debate."""
-        return [self.words.beyond.format(what=risk.text) for risk in risks.of_settings(settled)]
+    def risk_lines(self, settled: dict[str, Any]) -> list[str]:
+        """A line for each thing in a setup that asks for more than a debate."""
+        return [self.words.risk.format(what=risk.text) for risk in risks.of_settings(settled)]
 
     def who(self, side: str) -> str:
         """What a side is called, with what it stands for: `Researcher A (Pro)`."""

@@ -1,4 +1,4 @@
-"""What a setup does beyond the debate itself: programs, servers, other files, prompts from elsewhere.
+"""What a setup does besides the debate: programs, servers, other files, prompts from elsewhere.
 
 A value that the user typed is the user's own. A value from an answers file or a journal may be a stranger's: what is
 listed here of it needs the user's consent, for which `cli.consent` asks.
@@ -92,7 +92,7 @@ _EARLIER = frozenset(
 
 
 class Risk(FrozenModel):
-    """One thing that reaches beyond the debate."""
+    """One thing that asks for more than a debate."""
 
     kind: Kind
     where: str

@@ -91,8 +91,8 @@ class QuestionTexts(FrozenModel):
     """Who argues what, in a sentence."""
     automatic: tuple[str, ...]
     confirmed: str
-    beyond: str
-    """A line of the confirmed block for what reaches beyond the debate."""
+    risk: str
+    """A line of the confirmed block for what asks for more than a debate."""
     side: str
     """A side's line of the confirmed block."""
     shapes: dict[str, Shape]

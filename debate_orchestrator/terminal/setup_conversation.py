@@ -87,7 +87,7 @@ class SetupConversation(SetupBase):
         return found if answer == "yes" else None
 
     def agrees(self, name: str, risks: Sequence[Risk]) -> bool:
-        """Shows what a file does beyond the debate, and asks whether that is wanted. Enter alone means no."""
+        """Shows what a file does besides the debate, and asks whether that is wanted. Enter alone means no."""
         try:
             return self.choice("trust", "no", file=one_line(name), what="\n".join(risk_lines(risks))) == "yes"
         except Back:

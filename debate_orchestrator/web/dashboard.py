@@ -263,7 +263,7 @@ class Dashboard:
     def _consent(
         self, address: str, risks: tuple[Risk, ...], sent: Mapping[str, str], kept: Mapping[str, str] | None = None
     ) -> Response:
-        """The page that asks for consent to what a journal does beyond the debate, and sends the form again."""
+        """The page that asks for consent to what a journal does besides the debate, and sends the form again."""
         lines = [line.strip().removeprefix("- ") for line in risks_module.risk_lines(risks)]
         digests = [risk.digest for risk in risks]
         return self._page(

@@ -72,7 +72,7 @@ def error_sentences(error: Exception) -> list[str]:
 def must_be_among(shown: Iterable[Risk], found: Iterable[Risk]) -> None:
     """BadSettings if any of the risks of a journal, as it is when it is opened, was not shown to the user."""
     if not {risk.digest for risk in found} <= {risk.digest for risk in shown}:
-        problem = "The journal has changed since you agreed to what it does beyond the debate."
+        problem = "The journal has changed since you agreed to what it does besides the debate."
         raise BadSettings(problem, hint="do it again: the page then shows what the journal does now")
 
 

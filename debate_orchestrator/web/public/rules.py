@@ -199,7 +199,7 @@ def _money(settings: Settings, *, free: bool) -> list[str]:
 
 
 def risks_of(rules: Rules) -> tuple[Risk, ...]:
-    """What the debates of these rules do beyond debating, and the program or function that moderates."""
+    """What the debates of these rules do besides debates, and the program or function that moderates."""
     found: dict[str, Risk] = {}
     for cast in rules.casts.values():
         found |= {risk.digest: risk for risk in of_settings({**cast.answers, "topic": ""})}
