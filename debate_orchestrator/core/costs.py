@@ -53,8 +53,8 @@ class Costs(FrozenModel):
 
 
 def costs_of(debate: DebateState) -> Costs:
-    """The costs of every call that was or may have been billed: answers, rejected replies, answers that broke off, and
-    calls without any answer. The price of a call whose tokens are not fully known is unknown."""
+    """The costs of every call that was or may have been billed: replies that count, rejected ones, those that broke
+    off, and calls without any reply. The price of a call whose tokens are not fully known is unknown."""
     lines: dict[tuple[str, str], CostLine] = {}
     for call in _calls(debate):
         key = call.seat, call.phase
@@ -78,6 +78,6 @@ def _calls(debate: DebateState) -> Iterator[CostLine]:
 
 
 def _line(seat: str, phase: str, reply: Reply | None) -> CostLine:
-    """One call; None for one without any answer."""
+    """One call; None for one without any reply."""
     usage, cost = (Usage(), None) if reply is None else (reply.usage or Usage(), reply.cost)
     return CostLine(seat=seat, phase=phase, calls=1, usage=usage, cost=cost or 0.0, unknown=int(cost is None))

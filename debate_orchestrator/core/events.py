@@ -129,13 +129,13 @@ class Reply(_Journaled):
     """The model that the provider says answered; None if it does not say."""
     usage: Usage | None = None
     stop: Annotated[str | None, FREE_TEXT] = None
-    """How the answer ended, in the provider's own word."""
+    """How the reply ended, in the provider's own word."""
     ended: Literal["whole", "cut", "refused"] = "whole"
     """What that word means: cut is cut short by a limit of tokens."""
     cost: float | None = Field(default=None, ge=0, le=MAX_COST)
     """US dollars, by the prices known when it was given; None if they are unknown."""
     called: bool = False
-    """Whether it is the answer to a call of ours, which may be paid for."""
+    """Whether it came back from a call of ours, which may be paid for."""
     found: tuple[FoundPage, ...] = ()
     lacked: tuple[str, ...] = ()
     """What was asked of the provider that it could not do: `structured output`, `search`."""
@@ -158,7 +158,7 @@ class RecordedRound(FrozenModel):
 
 
 class Recording(_Journaled):
-    """The recorded debate that is judged again: who spoke in it is settled, whatever the new judges find."""
+    """The recorded debate that is judged again: who spoke in it stays as it was, whatever the new judges find."""
 
     source: Text
     """The journal or transcript it comes from."""
@@ -185,7 +185,8 @@ class Recording(_Journaled):
     totals: dict[str, Points] = {}
 
     def unknown_field(self, sides: tuple[str, ...], rounds: int) -> str | None:
-        """The field that names a side or a round that such a debate has not; None if all fit."""
+        """The first field that names a side or a round which a debate of these sides and rounds does not have; None if
+        all fit."""
         winners, numbers = {*sides, *OUTCOMES}, range(1, rounds + 1)
         results = self.rounds.values()
         named: dict[str, tuple[Iterable[object], Container[object]]] = {
@@ -202,7 +203,7 @@ class Recording(_Journaled):
 
     @property
     def speeches_digest(self) -> str:
-        """The digest that identifies the speeches: judgings that share it judge the same ones."""
+        """The digest that identifies the speeches: all judgings of the same speeches share it."""
         return self.root or self.digest
 
 
@@ -316,14 +317,14 @@ class Opened(_Journaled):
 
 
 class BriefSent(_Journaled):
-    """A brief was put before a seat: the intent, written before the answer can cost anything."""
+    """A brief was sent: the intent, written before the reply can cost anything."""
 
     kind: Literal["asked"] = "asked"
     turn: str
     brief_digest: str = Field(alias="brief")
     by: str
     called: bool = False
-    """Whether it was put by a call of ours, which may be paid for."""
+    """Whether a call of ours sent it, which may be paid for."""
 
 
 class Spoke(FrozenModel):
@@ -350,7 +351,7 @@ class StructuredReplyGiven(_Journaled):
     data: Annotated[dict[str, Any], FREE_TEXT] = Field(alias="ballot")
     reply: Reply
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
-    """How the ballot differs from the reply as it was written, a short line each; empty if it does not."""
+    """How `data` differs from the reply as it was written, a short line each; empty if it does not."""
 
 
 class Rejected(_Journaled):
@@ -366,7 +367,7 @@ class Rejected(_Journaled):
 
 
 class CallFailed(_Journaled):
-    """A brief that was put got no answer that counts: what went wrong, and what came before it did."""
+    """A brief that was sent got no usable reply: what went wrong, and what came before it did."""
 
     kind: Literal["unanswered"] = "unanswered"
     turn: str
@@ -375,9 +376,9 @@ class CallFailed(_Journaled):
     wait: float | None = Field(default=None, ge=0)
     """Seconds until it is asked again; None if the debate stops instead."""
     maybe_billed: bool = Field(default=False, alias="unsure")
-    """Whether it may have been billed all the same: the line broke after the question was put."""
+    """Whether it may have been billed all the same: the connection broke after the brief was sent."""
     reply: Reply | None = None
-    """The part of the answer that had come; None if nothing had."""
+    """The part of the reply that had come; None if nothing had."""
 
 
 class Reassigned(FrozenModel):
@@ -433,7 +434,7 @@ class EndedEarly(FrozenModel):
     kind: Literal["closed"] = "closed"
     after: str | None = None
     """The place of that phase among the slots. None, as in journals that do not say: the last phase in which a brief
-    was put, though nothing may have been said in its round."""
+    was sent, though nothing may have been said in its round."""
 
 
 class Reopened(FrozenModel):

@@ -114,7 +114,7 @@ class Format(FrozenModel):
     tells_rounds: bool = True
     """Whether debaters know how many rounds there are."""
     mirror: bool = False
-    """Whether judges see the debate twice, the second time with sides exchanged, unless the setup says otherwise."""
+    """Whether judges see the debate twice, the second time mirrored, unless the setup says otherwise."""
     each_round: bool = False
     """Whether phases with the option `each round` take place, unless the setup says otherwise."""
     private: str = Default(default="", pattern=rf"{TAG_PATTERN}|^$")
@@ -178,7 +178,7 @@ class Format(FrozenModel):
 
     @property
     def can_be_mirrored(self) -> bool:
-        """Whether judges can be shown the debate with its sides exchanged: both sides speak, or neither does."""
+        """Whether judges can be shown the debate mirrored: both sides speak, or neither does."""
         speaking = {seat for phase in self.phases() for seat in phase.seats} & {*self.sides}
         return len(self.sides) > 1 and len(speaking) != 1 and any(map(self.is_vote, self.phases()))
 

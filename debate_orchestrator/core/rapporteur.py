@@ -28,8 +28,10 @@ _NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
 """A number that was written before a question."""
 
 
-_ONCE = "A reply is sent back for this once only. What stays as it is stands in the report."
+ONCE = "This is asked for once. If your next reply does not change it, the report shows it as it is."
 """The last problem of a reply that has its shape and could be better: by it such a reply is recognised."""
+FORMER_ONCE = "A reply is sent back for this once only. What stays as it is stands in the report."
+"""The same in journals of earlier versions."""
 
 
 class IssueList(FrozenModel):
@@ -197,12 +199,12 @@ def left_standing(debate: DebateState) -> list[str]:
 
 def resend_problems(turn: Turn, found: Sequence[str]) -> list[str]:
     """The problems with which a reply is sent back for its quality."""
-    return [*(f"{turn.id}: {problem}" for problem in found), _ONCE]
+    return [*(f"{turn.id}: {problem}" for problem in found), ONCE]
 
 
 def was_sent_back(debate: DebateState, turn: Turn) -> bool:
     """Whether a reply to the turn was sent back for its quality, not because it could not be used."""
-    return any(_ONCE in reply.problems for reply in debate.rejected.get(turn.id, ()))
+    return any({ONCE, FORMER_ONCE} & set(reply.problems) for reply in debate.rejected.get(turn.id, ()))
 
 
 def sent_back(debate: DebateState) -> list[str]:

@@ -27,7 +27,7 @@ from debate_orchestrator.util.numbers import plural
 Source = Literal["user", "file", "flag", "default", "derived"]
 """Where an answer came from; `derived` is a moderator's work that the user confirmed or asked for."""
 MODERATOR = "moderator"
-"""The part of a cast that derives positions where none are given. It is no seat of the debate itself."""
+"""The seat that derives the positions where none are given, before the debate. It has no turn in the debate."""
 DEFAULT_FORMAT = "adversarial"
 MAX_JUDGES = 9
 MAX_ISSUES = 20
@@ -55,7 +55,7 @@ class Setting:
     wanted: str | Callable[[Format], str] = "true or false"
     """What its value has to be, for an error message."""
     limits: tuple[float, float] | None = None
-    """The least and the most that a user may choose."""
+    """The smallest and the largest value that a user may choose."""
     format_default: Callable[[Format], Any] | None = None
     """Its default, where that depends on the format."""
     rejudge_group: Literal["", "votes", "calls"] = ""
@@ -70,7 +70,8 @@ _Switch = Annotated[bool, Strict()]
 
 
 class Settings(FrozenModel):
-    """A settled setup: what flags, an answers file, the wizard and an agent host fill, and what a journal begins with.
+    """What a setup ends with: flags, an answers file, the setup conversation and an agent host fill it, and a journal
+    begins with it.
 
     In a journal `output` and `context` hold bare names, and `format` is `./NAME` for a format that was not shipped.
     """
@@ -132,7 +133,7 @@ class Settings(FrozenModel):
         Field(ge=0),
         Setting("a number of seconds from 1 to 86,400", limits=(1, 86_400), rejudge_group="calls"),
     ] = 600.0
-    """Seconds that a turn's calls may be silent, refused for load or retried before the debate is paused."""
+    """Seconds that a turn's calls may be silent, throttled or retried before the debate is paused."""
     share_cache: Annotated[_Switch, Setting(rejudge_group="calls", in_estimate=True)] = False
     """Whether calls that share a cached beginning wait until the first of them has begun to answer."""
     mirror: Annotated[
@@ -193,7 +194,8 @@ class Settings(FrozenModel):
 
     @property
     def shape_options(self) -> tuple[str, ...]:
-        """The options as the conditions in shapes name them: also a list of issues that the user brought."""
+        """The options by the names that the conditions (`when`) of fields in shapes use: also `issues` where the user
+        gave the list, and `until dry`."""
         own = (ISSUES,) if isinstance(self.issues, tuple) else ()
         return (*self.options, *own, *(("until dry",) if self.until_dry else ()))
 
@@ -321,7 +323,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
             yield from _decision_problems(name, value, format)
         case "until_dry":
             if value and not format.can_run_dry:
-                yield f"until_dry: judges of the format {format.name} do not say when a debate is dry; give the rounds."
+                yield f"until_dry: judges of {format.name} do not say when nothing new is left; give the rounds."
 
 
 def _position_problems(positions: Mapping[str, str], format: Format) -> Iterator[str]:

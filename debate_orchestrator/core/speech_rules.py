@@ -18,7 +18,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def visible_speech(debate: DebateState, turn: Turn) -> VisibleText:
-    """What others hear of the speech that settled a turn."""
+    """What others hear of the speech of a turn."""
     found = debate.speeches.get(turn.id)
     return visible_text(debate, debate.reply(turn).text, turn.phase) if found is None else found
 
@@ -61,7 +61,7 @@ def _texts(value: Any) -> int:
 
 
 def visible_as_quoted(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
-    """The same with quotes as the speaker marks them."""
+    """What others hear of a text, with quotes as the speaker marks them: none is looked up."""
     return make_visible(text, phase, private=debate.format.private, known=debate.knows_thinking_tags)
 
 

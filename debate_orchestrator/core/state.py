@@ -69,7 +69,7 @@ class DebateLayout:
     labels: Mapping[str, str]
     """The winner that each label stands for, where votes are labels; empty where judges name winners or score."""
     mirror: Mirror
-    """The exchange of the sides, for what a mirrored judge sees."""
+    """Makes what a judge of the mirrored debate sees."""
 
 
 class SlotPosition(NamedTuple):
@@ -108,13 +108,13 @@ class DebateState:
     ended_after: str | None = None
     """The id of the slot after which only the last turns follow, where the debate was ended early."""
     replies: Mapping[str, ReplyEvent] = field(default_factory=_empty)
-    """Turn id to the reply that settled it."""
+    """Turn id to its last reply: the one that counts, or the one with which its judge is absent."""
     rejected: Mapping[str, Sequence[Rejected]] = field(default_factory=_empty)
     briefs_sent: Mapping[str, Sequence[BriefSent]] = field(default_factory=_empty)
     failed: Mapping[str, Sequence[CallFailed]] = field(default_factory=_empty)
-    """Turn id to its replies that were rejected, its briefs that were put, and its calls that failed."""
+    """Turn id to its replies that were rejected, its briefs that were sent, and its calls that failed."""
     rejected_since: Mapping[str, Set[Rejected]] = field(default_factory=_empty, compare=False)
-    """Turn id to its replies that were rejected since its brief was last put, by which a repeated one is known."""
+    """Turn id to its replies that were rejected since its brief was last sent, by which a repeated one is known."""
     notes: Sequence[Noted] = ()
     questions: Sequence[QuestionAsked] = ()
     """The questions from the floor."""
@@ -125,16 +125,16 @@ class DebateState:
     same time hear the same. Each has two counts of questions from the floor: those that came before the seat's
     previous turn began, and those before this one began."""
     last_begun: Mapping[tuple[str, bool], int] = field(default_factory=_empty)
-    """Seat and presentation to the number of questions that were put before its latest turn had begun."""
+    """Seat, and whether its turn is mirrored, to the number of questions asked before its latest turn began."""
     speeches: Mapping[str, VisibleText] = field(default_factory=_empty)
-    """Turn id to what others hear of the speech that settled it."""
+    """Turn id to what others hear of its speech."""
     conceding: frozenset[str] = frozenset()
     """The turns whose speech concedes the debate by the reserved line."""
     votes: Mapping[str, Sequence[Vote]] = field(default_factory=_empty)
     """Slot id to its votes, absent ones among them, once the whole panel has voted there."""
     judged: Mapping[int, JudgedRound] = field(default_factory=_empty)
     stages: Sequence[Stage] = ()
-    """Every settled stage, in order, and the one that is due."""
+    """Every stage whose turns are all taken, in order, and the one that is due."""
     turns: Mapping[str, Turn] = field(default_factory=_empty)
     """The turns of those stages, by id."""
     position: SlotPosition = field(default_factory=SlotPosition)
@@ -193,7 +193,7 @@ class DebateState:
         return self.layout.mirror
 
     def reply(self, turn: Turn) -> Reply:
-        """The reply that settled a turn."""
+        """The reply of a turn that is taken."""
         return self.replies[turn.id].reply
 
     def shape(self, turn: Turn) -> Shape | None:
@@ -201,7 +201,7 @@ class DebateState:
         return None if turn.phase.reply == "text" else self.format.shapes[turn.phase.reply]
 
     def structured_reply(self, turn_id: str) -> StructuredReplyGiven | None:
-        """The ballot cast in that turn; None if none counts."""
+        """The structured reply given in that turn; None if there is none that counts."""
         reply_event = self.replies.get(turn_id)
         return reply_event if isinstance(reply_event, StructuredReplyGiven) else None
 

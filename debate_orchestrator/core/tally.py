@@ -92,7 +92,7 @@ def _reading(debate: DebateState, shape: Shape, turn_id: str) -> BallotReading |
 
 
 def unmirrored(debate: DebateState, shape: Shape, ballot: StructuredReplyGiven) -> dict[str, Any]:
-    """A ballot with the sides as they are: one on the mirrored debate has them exchanged back."""
+    """A ballot with the sides as they are: one on the mirrored debate is mirrored back."""
     return debate.mirror.structured_reply(shape, ballot.data) if ballot.turn.endswith(MIRRORED) else ballot.data
 
 
@@ -216,7 +216,7 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
 
 
 def flips(debate: DebateState) -> tuple[int, int]:
-    """How many of the votes that were cast in both presentations changed with it, and how many there are."""
+    """How many of the votes by judges who also saw the mirrored debate changed there, and how many there are."""
     pairs = [
         vote for slot_votes in debate.votes.values() for vote in slot_votes if vote.shown_mirrored and not vote.absent
     ]
@@ -224,8 +224,8 @@ def flips(debate: DebateState) -> tuple[int, int]:
 
 
 def results_of(debate: DebateState, judge: str, *, mirrored: bool = False) -> list[RoundResult]:
-    """The rounds as one judge of the panel saw them in one presentation: by those ballots alone, in the terms of the
-    sides as they are."""
+    """The rounds as one judge of the panel saw them, in the original or the mirrored debate: by those ballots
+    alone, in the terms of the sides as they are."""
     found: list[RoundResult] = []
     for n in range(1, debate.rounds + 1):
         own = [vote for vote in votes(debate, n) if vote.judge == judge]

@@ -1,4 +1,4 @@
-"""What of a debate is put before others: each settled speech as it is heard, in the order in which it is shown.
+"""The transcript of a debate as one seat reads it: an entry for each speech, as others hear it, in the order shown.
 
 A judge may be shown the debate mirrored. Then the sides change names, and within a phase the one who was shown
 first is shown last; which speech was given after which is said where the order no longer tells it.
@@ -20,7 +20,7 @@ from debate_orchestrator.core.visible_text import Quote, VisibleText
 
 
 class TranscriptEntry(FrozenModel):
-    """A settled speech, or what a clerk found, as it is put before others."""
+    """A speech, or what a clerk found, as others read it."""
 
     turn: Turn
     """As it is called there: a mirrored judge sees A's turns as B's."""
@@ -41,7 +41,7 @@ class TranscriptEntry(FrozenModel):
 
 
 def entries_for(debate: DebateState, listener: Turn) -> list[TranscriptEntry]:
-    """What the taker of a turn has heard, in the order in which it is shown."""
+    """What the seat of a turn has heard before it, in the order in which it is shown."""
     turns = schedule.heard(debate, listener)
     if not listener.mirrored:
         return [entry(debate, turn) for turn in turns]
@@ -63,7 +63,7 @@ def _mirrored(debate: DebateState, turns: Sequence[Turn]) -> list[TranscriptEntr
 
 
 def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> TranscriptEntry:
-    """One settled speech, or what a clerk found."""
+    """One speech, or what a clerk found."""
     reply_event, reply, mirror = debate.replies[turn.id], debate.reply(turn), debate.mirror
     if isinstance(reply_event, StructuredReplyGiven):
         heard = _structured(debate, turn, rapporteur.as_settled(debate, turn, reply_event.data), mirrored=mirrored)

@@ -4,7 +4,7 @@ A judge's vote          what the ballot declares; where it declares no winner, t
                         has no scores either, the winner that the format names for its label.
 Mirrored                a judge who saw the debate twice votes only if both ballots say the same; otherwise the vote is
                         unstable, and an abstention. Its scores are the mean of both.
-Absent                  a judge without a ballot that counts, in either presentation. No vote, no scores.
+Absent                  a judge whose ballot, or one of whose two, does not count. No vote, no scores.
 Score of a side         the mean of its criteria on a ballot, by their weights; in a panel, the mean over the judges.
 Total                   the sum of its round scores, unrounded (fractions, so that totals add up).
 Round winner            the side that more judges vote for; equal, a tie. Votes for a tie count for no side.

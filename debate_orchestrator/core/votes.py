@@ -27,16 +27,16 @@ class BallotReading(FrozenModel):
 
 
 class Vote(FrozenModel):
-    """What one judge makes of a round or of the debate, in one presentation or in both."""
+    """What one judge makes of a round or of the debate, from one ballot or also from one on the mirrored debate."""
 
     judge: str
     turn: str
     original: BallotReading | None
-    """What the ballot says; None if none counts."""
+    """What the ballot on the debate as it was says; None if none counts."""
     mirrored: BallotReading | None = None
     """The same of the ballot on the mirrored debate."""
     shown_mirrored: bool = False
-    """Whether the judge was shown both."""
+    """Whether the judge was shown the mirrored debate too."""
 
     @property
     def readings(self) -> list[BallotReading]:
@@ -63,7 +63,7 @@ class Vote(FrozenModel):
 
     @property
     def scores(self) -> dict[str, Fraction]:
-        """Side to the mean of its scores in both presentations; empty if there are none, or the judge is absent."""
+        """Side to the mean of its scores on all ballots; empty if there are none, or the judge is absent."""
         if self.absent or not all(reading.scores for reading in self.readings):
             return {}
         return {side: mean([reading.scores[side] for reading in self.readings]) for side in self.readings[0].scores}
@@ -90,17 +90,17 @@ def score(marks: Mapping[str, float], weights: Mapping[str, Fraction]) -> Fracti
 def read_ballot(
     ballot: Mapping[str, Any], sides: Sequence[str], weights: Mapping[str, Fraction], winner_of: Mapping[str, str]
 ) -> BallotReading:
-    """What a vote says, whatever its shape is."""
+    """What a ballot says, whatever its shape is."""
     scores = {side: score(ballot["scores"][side], weights) for side in sides} if "scores" in ballot else {}
     label = ballot.get("label")
     winner = ballot.get("winner") or (leader(scores) if scores else winner_of.get(str(label), NO_DECISION))
-    number, share = ballot.get("score"), ballot.get("probability")
+    number, probability = ballot.get("score"), ballot.get("probability")
     return BallotReading(
         winner=winner,
         scores=scores,
         label=label,
         score=None if number is None else Fraction(str(number)),
-        probability=None if share is None else Fraction(str(share)),
+        probability=None if probability is None else Fraction(str(probability)),
     )
 
 

@@ -112,7 +112,7 @@ def test_the_same_answer_twice_is_harmless(data: st.DataObject) -> None:
     before = state(debate)
     settled = data.draw(st.sampled_from(sorted(debate.replies)))
     assert apply(debate, debate.replies[settled]) is debate
-    with pytest.raises(OutOfTurn, match="has an answer already"):
+    with pytest.raises(OutOfTurn, match="has a reply already"):
         debate = apply(debate, spoke(settled, "On second thoughts."))
     assert before == state(debate)
 

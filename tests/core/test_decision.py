@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from core.folding import ADVERSARIAL, Script, absent, apply, events, fold, heard, opened, play, voted
+from core.folding import ADVERSARIAL, Script, absent, apply, events, fold, heard, opened, play, spoiled, voted
 from dealing import for_each
 
 from debate_orchestrator.core import rapporteur, schedule, tally, transcript_entries
@@ -241,6 +241,15 @@ def test_headline_and_table_say_the_same(row: tuple[dict[str, Any], str]) -> Non
     debate = at("final.brief.rapporteur")
     found = rapporteur.quality_problems(debate, debate.due[0], brief(**changes))
     assert (problem in " ".join(found)) if problem else found == []
+
+
+@for_each([rapporteur.FORMER_ONCE, rapporteur.ONCE, ""])
+def test_a_brief_that_was_sent_back_is_known_in_journals_of_all_versions(last: str) -> None:
+    """The sentence of this version and that of earlier ones say so; any other problem does not."""
+    debate = at("final.brief.rapporteur")
+    (turn,) = debate.due
+    sent_back = spoiled(turn.id).model_copy(update={"problems": (f"{turn.id}: too long", last)})
+    assert rapporteur.was_sent_back(apply(debate, sent_back), turn) is bool(last)
 
 
 def test_a_brief_is_written_again_only_if_its_check_finds_a_fault() -> None:
