@@ -30,7 +30,7 @@ def setup_questions() -> SetupQuestions:
 
 
 def said(setup_questions: SetupQuestions, state: SetupState, *answers: tuple[str, Any]) -> SetupState:
-    """The draft after these answers, each given to the question that was put; `topic` and `positions` of a
+    """The state after these answers, each given to the question that was put; `topic` and `positions` of a
     moderator are given as dictionaries."""
     for key, value in answers:
         now = setup_questions.next(state)
@@ -266,7 +266,7 @@ def made_questions(rules: Format = RULES) -> SetupQuestions:
 
 
 def again(setup_questions: SetupQuestions, state: SetupState, key: str, answer: str) -> SetupState:
-    """The draft once an answered question was put and answered again."""
+    """The state once an answered question was put and answered again."""
     return setup_questions.answer(setup_questions.mark_asked(state, setup_questions.question(state, key)), key, answer)
 
 

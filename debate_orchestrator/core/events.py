@@ -1,7 +1,7 @@
 """What has happened, as frozen past-tense values. No clock and no ids are made in here.
 
-Some kinds have older names in journals than their classes have here: `asked` is BriefSent, `voted` Submitted (any
-structured reply, a ballot or the rapporteur's), `spoiled` Rejected, `unanswered` CallFailed,
+Some kinds have older names in journals than their classes have here: `asked` is BriefSent, `voted` StructuredReplyGiven
+(a ballot, or what the rapporteur or a clerk was asked for), `spoiled` Rejected, `unanswered` CallFailed,
 `recast` Reassigned, `capped` BudgetChanged, `raised` QuestionAsked, `closed` EndedEarly.
 
 An event names its turn by the turn's derived id (`2.rebuttal.a`). The union is closed: do not

@@ -128,7 +128,7 @@ def _open_debate(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) 
 
 
 def _with_free_output(state: SetupState, problems: list[str]) -> SetupState:
-    """The draft without an output at which a debate can't be opened any more, so that it is asked for again."""
+    """The state without an output at which a debate can't be opened any more, so that it is asked for again."""
     try:
         if "output" in state.given:
             DebateFiles.named_by(state.given["output"]).must_be_new()  # makes no folder: a file may name one elsewhere
@@ -141,7 +141,7 @@ def _with_free_output(state: SetupState, problems: list[str]) -> SetupState:
 def _moderated(
     folder: TurnsFolder, state: SetupState, questions: SetupQuestions, problems: list[str]
 ) -> tuple[SetupState, TurnFiles | None, tuple[str, ...]]:
-    """The draft with the moderator's replies that are there; the files of the next one, whose brief is written;
+    """The state with the moderator's replies that are there; the files of the next one, whose brief is written;
     and what is missing. What is wrong with a reply is added to `problems`."""
     while isinstance(now := questions.next(state), Propose):
         turn_files, brief = _brief(folder, now, state)

@@ -225,7 +225,7 @@ class SetupQuestions:
         return json_schema(self.words.shapes[name], _NO_CONTEXT)
 
     def checked(self, state: SetupState) -> tuple[SetupState, list[str]]:
-        """The draft without the answers, written by hand into its file, that would have been refused; and why."""
+        """The state without the answers, written by hand into its file, that would have been refused; and why."""
         problems: list[str] = []
         state = checked_state(state, self.format.sides)
         proposal = state.progress.proposal
@@ -243,11 +243,11 @@ class SetupQuestions:
     # Taking answers
 
     def mark_asked(self, state: SetupState, *questions: SetupQuestion) -> SetupState:
-        """The draft once these questions were really put to the user."""
+        """The state once these questions were really put to the user."""
         return with_progress(state, asked={question.key: question.text for question in questions})
 
     def answer(self, state: SetupState, key: str, value: str, source: Source = "user") -> SetupState:
-        """The draft with one more answer. An earlier answer may be given again: what depended on it is asked again,
+        """The state with one more answer. An earlier answer may be given again: what depended on it is asked again,
         and where it is the same, nothing is. Raises BadSettings if the answer can't be taken."""
         text = value.strip()
         if text.lower() in self.words.automatic:
@@ -268,7 +268,7 @@ class SetupQuestions:
         return with_progress(after, asked={other: put for other, put in after.progress.asked.items() if other != key})
 
     def _take(self, state: SetupState, key: str, text: str, source: Source) -> SetupState:
-        """The draft with the answer to one question. Raises BadSettings."""
+        """The state with the answer to one question. Raises BadSettings."""
         if key.startswith("position_"):
             return self._take_position(state, text, source, key.removeprefix("position_"))
         if key in self.plain_settings:
@@ -278,7 +278,7 @@ class SetupQuestions:
         return taken
 
     def proposed(self, state: SetupState, name: str, value: Any) -> SetupState:
-        """The draft with the moderator's work. Raises BadSettings if it is not in the shape asked for."""
+        """The state with the moderator's work. Raises BadSettings if it is not in the shape asked for."""
         shape = self.words.shapes[name]
         value = normalize(shape, value, _NO_CONTEXT, {}).value
         if isinstance(value, dict):
@@ -293,13 +293,13 @@ class SetupQuestions:
         return with_answers(state, "derived", positions=positions)
 
     def as_stated(self, state: SetupState) -> SetupState:
-        """The draft with the topic as the user stated it last, where no moderator restates it; it is still to be
+        """The state with the topic as the user stated it last, where no moderator restates it; it is still to be
         confirmed."""
         stated = {"ambiguous": False, "restated": sanitize.one_line(state.progress.topics[-1])}
         return with_progress(state, proposal={**stated, "recommended": None, "alternative": None})
 
     def reworded(self, state: SetupState, text: str) -> SetupState:
-        """The draft with the topic in exactly these words of the user's, still to be confirmed."""
+        """The state with the topic in exactly these words of the user's, still to be confirmed."""
         same = text.strip() == (state.progress.proposal or {}).get("restated")
         return state if same else self.as_stated(self._correct(state, text.strip()))
 
@@ -328,13 +328,13 @@ class SetupQuestions:
         return self._correct(state, text)
 
     def _settled(self, state: SetupState, topic: str, source: Source) -> SetupState:
-        """The draft with its topic confirmed."""
+        """The state with its topic confirmed."""
         if state.given.get("topic") != topic:
             state = with_answers(self._unsettled(state, state.progress.proposal), source, topic=topic)
         return with_progress(state, topic_ok=True)
 
     def _unsettled(self, state: SetupState, proposal: dict[str, Any] | None = None) -> SetupState:
-        """The draft without its topic, and without positions that were derived from it."""
+        """The state without its topic, and without positions that were derived from it."""
         derived = state.progress.positions == "auto"
         state = without_answers(state, "topic", *(["positions"] if derived else []))
         return with_progress(state, proposal=proposal, topic_ok=False, positions_ok=False, rejected=())

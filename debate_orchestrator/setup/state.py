@@ -41,7 +41,7 @@ def load(path: str) -> SetupState:
 
 
 def save(path: str, state: SetupState, tell: Tell = ignore, *, whole: bool = True) -> None:
-    """Keeps the conversation in its file. A file there that `save` did not write, or of which the draft is not the
+    """Keeps the conversation in its file. A file there that `save` did not write, or of which the state is not the
     `whole`, is moved aside, and `tell` gets a sentence."""
     data = {**state.given, "sources": dict(state.sources), "setup": state.progress.model_dump(mode="json")}
 
@@ -162,23 +162,23 @@ class Ready(FrozenModel):
 
 
 def with_progress(state: SetupState, **changes: Any) -> SetupState:
-    """The draft with changes of how far the conversation has come."""
+    """The state with changes of how far the conversation has come."""
     return state.model_copy(update={"progress": state.progress.model_copy(update=changes)})
 
 
 def with_answers(state: SetupState, source: Source, **values: Any) -> SetupState:
-    """The draft with these answers."""
+    """The state with these answers."""
     sources = state.sources | dict.fromkeys(values, source)
     return state.model_copy(update={"given": state.given | values, "sources": sources})
 
 
 def without_answers(state: SetupState, *keys: str) -> SetupState:
-    """The draft without those answers."""
+    """The state without those answers."""
     return state.model_copy(update={"given": {key: value for key, value in state.given.items() if key not in keys}})
 
 
 def checked_state(state: SetupState, sides: tuple[str, ...]) -> SetupState:
-    """The draft without what a hand has put into its file that is of no kind the conversation keeps: it is asked
+    """The state without what a hand has put into its file that is of no kind the conversation keeps: it is asked
     for again."""
     topic, positions = state.given.get("topic"), state.given.get("positions", {})
     if not isinstance(state.given.get("cast"), str | dict | None):

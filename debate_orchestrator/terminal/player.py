@@ -30,7 +30,7 @@ _AFTER_SPEECH = 0.8
 _AFTER_BALLOT = 4.0
 """Seconds to look at the scores."""
 _USER_EVENTS = QuestionAsked | IssuesChanged | EndedEarly
-"""Events of the audience, which keep their place: they decide who speaks and who hears what."""
+"""What a user did during the debate. These events keep their place: they decide who speaks and who hears what."""
 _WORD = re.compile(r"\s*\S{1,16}\s*")
 """What counts as a word: so many characters, in scripts that set no blanks between words."""
 

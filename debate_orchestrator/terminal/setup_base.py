@@ -175,7 +175,7 @@ class SetupBase:
         self.take_up(KeptAnswers("", own=True), SetupState())
 
     def take_up(self, kept: KeptAnswers, state: SetupState) -> list[str]:
-        """Continues with a draft. Returns what was wrong in it."""
+        """Continues from a state. Returns what was wrong in it."""
         self.kept = kept
         named = format_of(state.given, "")
         self.setup_questions = self._make_questions(named) if named else self._make_questions()
@@ -333,7 +333,7 @@ def moderating_model(given: Mapping[str, Any]) -> str | None:
 
 
 def _cast_by_seat(state: SetupState, format: Format) -> SetupState:
-    """The draft with its cast seat by seat, without seats that the format does not have."""
+    """The state with its cast seat by seat, without seats that the format does not have."""
     cast = state.given.get(_CAST)
     if isinstance(cast, str):
         cast = dict.fromkeys(seats(format), cast)

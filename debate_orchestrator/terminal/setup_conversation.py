@@ -203,7 +203,7 @@ class SetupConversation(SetupBase):
             self._ask(key)
 
     def _ask(self, key: str) -> None:
-        """Puts a question of the questionnaire and takes its answer. Raises BadSettings or BadFile."""
+        """Puts a question of the setup and takes its answer. Raises BadSettings or BadFile."""
         ask = self.setup_questions.question(self.state, key)
         self.state = self.setup_questions.mark_asked(self.state, ask)
         question = self._question(ask)

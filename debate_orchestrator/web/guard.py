@@ -70,8 +70,8 @@ class Guard:
     """Lets requests through to the app that are for this server, and that `admit` does not refuse."""
 
     def __init__(self, app: App, *, hosts: Iterable[str], admit: Admit, largest_body: int = MAX_BODY_SIZE):
-        """`hosts` are the values of the Host header that are this server's; `admit` raises Refused for a request whose
-        sender may not open its path; `largest_body` is in bytes."""
+        """`hosts` are the values of the Host header that are this server's; `admit` raises HttpError for a request
+        whose sender may not open its path; `largest_body` is in bytes."""
         self._app, self._admit, self._largest = app, admit, largest_body
         self._origins = {host: _origin(host) for host in map(str.lower, hosts)}
 
@@ -98,7 +98,7 @@ class Guard:
         await self._app(scope, receive, send_with_headers)
 
     def _check(self, scope: Scope, headers: dict[str, str]) -> None:
-        """Raises Refused for a request that is not for this server, or that another site sent."""
+        """Raises HttpError for a request that is not for this server, or that another site sent."""
         host = headers.get("host", "").lower()
         if host not in self._origins:
             raise HttpError(421, "This server does not go by that name. Use the address that it printed at its start.")
@@ -154,7 +154,7 @@ def stated_last(scope: Scope, header: bytes) -> str:
 
 
 async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
-    """The same request with its body read. Raises Refused where it is too large, or takes too long."""
+    """The same request with its body read. Raises HttpError where it is too large, or takes too long."""
     too_large = HttpError(413, f"A form may have {largest:,} bytes. Nothing was saved; go back to what you wrote.")
     if headers.get("content-length", "0").isdigit() and int(headers.get("content-length", "0")[:12]) > largest:
         raise too_large

@@ -69,7 +69,7 @@ class Site:
 
     async def start(self, sent: Mapping[str, str], address: str) -> str:
         """Opens the debate of a form that was sent from an address, and has it run. Returns its name.
-        Raises Refusal."""
+        Raises FormError."""
         cast, answers = self._answers(sent)
         if self.queue.full:
             raise visitors.queue_full(self.rules.queue, self.queue.wait_seconds(1))
@@ -104,7 +104,7 @@ class Site:
         return day, visitors.mark(await self.limits.day_key(day), address)
 
     async def _moderate(self, name: str, day: str, visitor: str, cast: Cast, answers: dict[str, Any]) -> None:
-        """Raises Refusal for a topic that the moderator refuses, and for a visitor who tries too many."""
+        """Raises FormError for a topic that the moderator refuses, and for a visitor who tries too many."""
         if not self.rules.moderation:
             return
         tries = {f"{TRIES}{visitor}": _TRIES * self.rules.debates_per_visitor}
@@ -125,7 +125,7 @@ class Site:
             raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
 
     def _answers(self, sent: Mapping[str, str]) -> tuple[Cast, dict[str, Any]]:
-        """The cast that a form chooses, and the answers that it makes. Raises Refusal with what is invalid, by field;
+        """The cast that a form chooses, and the answers that it makes. Raises FormError with what is invalid, by field;
         nothing but the visitor's own fields is taken from it."""
         problems: dict[str, list[str]] = {}
         if unknown := sent.keys() - _FIELDS:
@@ -237,7 +237,7 @@ def spent_before() -> dict[str, tuple[str, float]]:
 
 
 def _settings(answers: Mapping[str, Any], output: str) -> Settings:
-    """The settings of a debate. Raises Refusal with what is wrong in the visitor's words."""
+    """The settings of a debate. Raises FormError with what is wrong in the visitor's words."""
     given = {key: value for key, value in answers.items() if value not in (None, {})}
     rules = format_check.load(given["format"])
     try:

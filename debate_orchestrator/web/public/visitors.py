@@ -80,7 +80,7 @@ class Requests:
         return mark(self._key, address(scope))
 
     def admit(self, scope: Scope, headers: Headers) -> None:
-        """Raises Refused for a visitor who asks too often, and for a form that no page of this site has sent."""
+        """Raises HttpError for a visitor who asks too often, and for a form that no page of this site has sent."""
         if scope["method"] == "POST" and not (headers.get("origin") or headers.get("sec-fetch-site")):
             raise HttpError(403, "This form does not say which page it was sent from. Send it with a browser.")
         visitor, now = self.mark(scope), time.monotonic()
