@@ -19,6 +19,7 @@ from debate_orchestrator.tournament.limits import (
     LimitedProvider,
     Limiter,
     Limiters,
+    LimiterState,
     read_rates,
 )
 from debate_orchestrator.tournament.spec import Limits
@@ -192,3 +193,10 @@ def test_a_long_pause_pauses_the_debate(after: str, waits: bool) -> None:
     else:
         with pytest.raises(Paused, match="allows no call for another 60"):
             asyncio.run(admit())
+
+
+def test_the_state_of_a_limit_keeps_its_keys() -> None:
+    """What workers of another version have kept in the database is read, and they read what is kept here."""
+    state = Limiter(Limits()).state()
+    kept = state.model_dump(mode="json")
+    assert kept["refusals"] == 0 and LimiterState.model_validate(kept | {"refusals": 3}).throttled_in_a_row == 3

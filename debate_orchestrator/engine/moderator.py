@@ -82,7 +82,7 @@ def run_moderator(
 async def propose(
     state: SetupState, provider: Provider, setup_questions: SetupQuestions, limits: ModeratorLimits, paid: list[Reply]
 ) -> SetupState:
-    """The state with the proposal that its conversation needs now.
+    """The state with the proposal that the setup needs now.
 
     Every reply is added to `paid`, those that can't be used too. ProviderFailed if no reply can be used; Paused if
     none came in time or the call would exceed the cap.

@@ -11,7 +11,7 @@ Each speech stands below a heading that names its speaker and side:
 
 Where no heading does, bold labels do: `**Alice (Pro):** They clean themselves.` JSON is a list of objects with
 `speaker`, `side`, `round`, `phase` and `text`. Reports and transcripts that this package wrote are read back. The
-reader never guesses who speaks: a line that may be another speaker's label is refused with its number.
+reader never guesses who speaks: a line that may be another speaker's label is an error, with its number.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ class _Reader:
             self.add_problem(line, problem)
 
     def find_look_alikes(self, blocks: list[markup.MarkdownBlock]) -> None:
-        """Refuses lines in a speech that may be labels of the other side, and code that is never closed: it would
+        """Finds lines in a speech that may be labels of the other side, and code that is never closed: it would
         hide every label after it."""
         code = {number for block in blocks if block.kind in _CODE for number in range(block.first, block.end)}
         for first, end, side in self.places:

@@ -193,7 +193,7 @@ def read_reply(turn_id: str, path: str, *, found: bool = False) -> str:
 
 
 def earlier_briefs(events: Sequence[Event], turn: Turn, reply_name: str) -> Iterator[str]:
-    """Every brief file of a turn since the journal began, the newest first. They differ where a reply was refused, a
+    """Every brief file of a turn since the journal began, the newest first. They differ where a reply was rejected, a
     question was put or the list of issues was changed in between."""
     for n in range(len(events) - 1, 0, -1):
         event = events[n]

@@ -1,7 +1,7 @@
 """From a reply to an event: the other half of `briefs`, which makes what the reply answers.
 
 A speech is taken as it is. A structured reply is read in three steps: `json_object` finds the object with the turn's
-code in what was said, `normalize` reads its values and looks for the code in all its places, and `check` refuses what
+code in what was said, `normalize` reads its values and looks for the code in all its places, and `check` rejects what
 then does not have the shape asked for, with all problems at once. What the first two changed is recorded beside the
 reply.
 """

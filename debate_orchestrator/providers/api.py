@@ -204,7 +204,7 @@ class ApiModel:
         on_text: OnPiece,
     ) -> None:
         """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it. Where a
-        server refuses an option, the call is made again at once in another form."""
+        server does not support an option, the call is made again at once in another form."""
         await _imported(self.imports)
         meter = limits.Meter(
             limits.reply_length(brief, self.name), partial(speech_rules.without_private_working, self.current.state)
@@ -276,7 +276,7 @@ class ApiModel:
         return replies
 
     def _lacks_option(self, error: Exception, options: Sequence[Option]) -> bool:
-        """Whether an exception of the SDK refuses an option, and another form of it is left."""
+        """Whether an exception of the SDK says that an option is not supported, and another form of it is left."""
         sdk = self.sdk()
         error = error.reason if isinstance(error, UnreadableReply) else error
         if not isinstance(error, sdk.APIError) or isinstance(error, sdk.APIConnectionError):

@@ -114,7 +114,7 @@ class TurnReport(Part):
     other_lines: bool = False
     """Whether it writes lines for the other side, where the format forbids that."""
     floor: tuple[str, ...] = ()
-    """Questions from the floor that were put to its speaker since its turn before."""
+    """Questions from the floor that its speaker heard for the first time in this turn."""
     quotes: tuple[MaterialQuote, ...] = ()
     """What it quotes from the material, where that was looked up."""
     pages: tuple[SearchPage, ...] = ()
@@ -198,7 +198,7 @@ class VoteReport(Part):
     label: str | None
     """The label it counts as; null where it counts as none."""
     scores: dict[str, Number]
-    """Side to the mean of its points in both presentations; empty where the judge is absent or scores nothing."""
+    """Side to the mean of its points on all ballots of the vote; empty where the judge is absent or scores nothing."""
 
 
 class JudgingReport(Part):
@@ -207,11 +207,11 @@ class JudgingReport(Part):
     quorum: int = 1
     """Judges whose votes must count for there to be a decision."""
     mirrored: int = 0
-    """Votes that were cast in both presentations, as the debate was and with the sides exchanged."""
+    """Votes of judges who voted on the debate and also on the mirrored one, which shows each side as the other."""
     changed: int = 0
-    """How many of those said something else in the mirror, and so do not count."""
+    """How many of those differed on the mirrored debate, and so do not count."""
     by_swing: bool = False
-    """Whether votes gained since the first word decide, and not votes."""
+    """Whether the side that gained more votes during the debate wins, in place of the side with more votes."""
     means: dict[str, dict[str, Number]] = {}
     """Side to criterion to the mean of what judges gave it, in points; empty where nothing is scored."""
     conflicts: tuple[str, ...] = ()
@@ -444,7 +444,7 @@ class RecordingReport(Part):
     digest: str
     """The hash of that journal's last line, or the sha256 of the transcript."""
     speeches_digest: str = Field(serialization_alias="debated")
-    """The same of the debate that was really held, however often it was judged since."""
+    """The hash or sha256 that identifies the speeches: the same in every judging of them."""
     speakers: dict[str, str]
     """Side to who spoke for it, as far as it is known."""
     notes: tuple[str, ...]

@@ -225,7 +225,7 @@ class SetupQuestions:
         return json_schema(self.words.shapes[name], _NO_CONTEXT)
 
     def checked(self, state: SetupState) -> tuple[SetupState, list[str]]:
-        """The state without the answers, written by hand into its file, that would have been refused; and why."""
+        """The state without its invalid answers, such as a user may have written into its file; and their problems."""
         problems: list[str] = []
         state = checked_state(state, self.format.sides)
         proposal = state.progress.proposal
@@ -243,7 +243,7 @@ class SetupQuestions:
     # Taking answers
 
     def mark_asked(self, state: SetupState, *questions: SetupQuestion) -> SetupState:
-        """The state once these questions were really put to the user."""
+        """The state once the user was really asked these questions."""
         return with_progress(state, asked={question.key: question.text for question in questions})
 
     def answer(self, state: SetupState, key: str, value: str, source: Source = "user") -> SetupState:

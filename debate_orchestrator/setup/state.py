@@ -178,8 +178,8 @@ def without_answers(state: SetupState, *keys: str) -> SetupState:
 
 
 def checked_state(state: SetupState, sides: tuple[str, ...]) -> SetupState:
-    """The state without what a hand has put into its file that is of no kind the conversation keeps: it is asked
-    for again."""
+    """The state without values of a wrong type, such as a user may have written into its file. They are asked for
+    again."""
     topic, positions = state.given.get("topic"), state.given.get("positions", {})
     if not isinstance(state.given.get("cast"), str | dict | None):
         state = without_answers(state, "cast")

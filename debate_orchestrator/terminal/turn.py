@@ -334,8 +334,9 @@ class Person:
         self._drafts.tidy(debate)
 
     def begin_watching(self, leave: Callable[[], None], debate_view: DebateView | None, also: Watch) -> Watch:
-        """They are at a debate that runs now: `leave` is called when they want to leave it, and `debate_view` lends the
-        terminal as long as a turn of theirs is due. Returns the watch to be told of its events, which tells `also`."""
+        """The person now watches a debate that runs: `leave` is called when they want to leave it, and `debate_view`
+        lends the terminal as long as a turn of theirs is due. Returns the watch to be told of its events, which tells
+        `also`."""
         self._leave = leave
 
         def on_event(debate: DebateState, event: Event) -> None:

@@ -337,7 +337,7 @@ class _Collector:
             judge=judge,
             winner=self._winner(row, debate, scores),
             scores=scores,
-            turn=None if turn is None else int(turn),
+            round=None if turn is None else int(turn),
             mirrored=mirrored,
             label=_text(row.values.get("label")) or None,
             score=self._number(row, "score"),
@@ -454,13 +454,13 @@ def _finals(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
     """The ballots, of which the last of each debate judge the whole of it, with repeats numbered from 0."""
     last: dict[str, int] = {}
     for ballot in ballots.values():
-        last[ballot.debate] = max(last.get(ballot.debate, 0), ballot.turn or 0)
+        last[ballot.debate] = max(last.get(ballot.debate, 0), ballot.round or 0)
     numbers: dict[tuple[Any, ...], dict[str, int]] = {}
     found = []
     for (*key, repeat), ballot in ballots.items():
         known = numbers.setdefault((key[0], key[1]), {})
         number = known.setdefault(repeat, len(known))
-        final = ballot.turn is None or ballot.turn == last[ballot.debate]
+        final = ballot.round is None or ballot.round == last[ballot.debate]
         changed = number or not final
         found.append(ballot.model_copy(update={"repeat": number, "final": final}) if changed else ballot)
     return found

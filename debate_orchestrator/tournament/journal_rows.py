@@ -271,7 +271,7 @@ def _ballot_rows(debate: str, report: ReportModel, names: Mapping[str, str], rep
                     judge=seats.get(vote.judge, vote.judge),
                     winner=_WINNERS.get(result.winner),
                     scores=_scores(turns[turn_id]) if turn_id in turns else {},
-                    turn=vote.round,
+                    round=vote.round,
                     final=vote.place == "final",
                     mirrored=turn_id != vote.turns[0],
                     counted=not vote.absent and vote.stable,

@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.core.values import FrozenModel
@@ -87,6 +87,8 @@ class DebateRow(FrozenModel):
 class BallotRow(FrozenModel):
     """One ballot of one judge, with the sides as they are."""
 
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
     kind: Literal["ballot"] = "ballot"
     debate: str
     judge: str
@@ -94,7 +96,7 @@ class BallotRow(FrozenModel):
     """None where the ballot decides nothing."""
     scores: dict[str, tuple[float, float]] = {}
     """Dimension to the points of pro and con; empty where sides are not scored."""
-    turn: _Count | None = None
+    round: _Count | None = Field(default=None, alias="turn")
     """The round after which it was cast, from 1; None for a ballot on the whole debate."""
     final: bool = True
     """Whether it judges the whole debate."""
@@ -176,7 +178,7 @@ def check_sizes(ballots: Iterable[BallotRow], where: str) -> None:
         if len(ballot.scores) > MAX_DIMENSIONS or max(map(len, ballot.scores), default=0) > MAX_DIMENSION_LENGTH:
             allowed = f"{MAX_DIMENSIONS} dimensions with names of {MAX_DIMENSION_LENGTH} characters are allowed"
             raise BadFile(f"{where}: a ballot on the debate {debate} has more scores; at most {allowed}.")
-        key = (ballot.debate, ballot.judge, ballot.turn, ballot.final, ballot.mirrored, ballot.repeat)
+        key = (ballot.debate, ballot.judge, ballot.round, ballot.final, ballot.mirrored, ballot.repeat)
         if key in seen:
             raise BadFile(f"{where}: a ballot on the debate {debate} appears twice.", hint="import the data again")
         seen.add(key)
@@ -206,11 +208,11 @@ def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
 
 def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
     """How many votes changed when the sides were exchanged."""
-    mirrored = {(row.debate, row.judge, row.turn, row.repeat): row for row in ballots if row.mirrored}
+    mirrored = {(row.debate, row.judge, row.round, row.repeat): row for row in ballots if row.mirrored}
     both = [
         row
         for row in ballots
-        if not row.mirrored and row.final and (row.debate, row.judge, row.turn, row.repeat) in mirrored
+        if not row.mirrored and row.final and (row.debate, row.judge, row.round, row.repeat) in mirrored
     ]
     flipped = [row for row in both if not row.counted]
     if both:
@@ -248,9 +250,9 @@ def winner_by_scores(scores: Iterable[tuple[float | Decimal, float | Decimal]]) 
 
 
 def drop_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
-    """The same ballots, those not counted whose judge names another winner in the mirrored presentation."""
+    """The same ballots, those not counted whose judge names another winner on the mirrored debate."""
     winners: dict[tuple[object, ...], set[str | None]] = defaultdict(set)
-    keys = [(row.debate, row.judge, row.turn, row.repeat) for row in ballots]
+    keys = [(row.debate, row.judge, row.round, row.repeat) for row in ballots]
     if not any(row.mirrored for row in ballots):
         return list(ballots)
     for key, row in zip(keys, ballots, strict=True):

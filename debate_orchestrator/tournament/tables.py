@@ -153,7 +153,7 @@ def _database(rows: Rows) -> sqlite3.Connection:
         (
             (
                 *(row.debate, row.judge, row.winner, row.lead, row.score, row.label),
-                *(row.turn, row.final, row.mirrored, row.repeat, row.is_vote),
+                *(row.round, row.final, row.mirrored, row.repeat, row.is_vote),
             )
             for row in rows.ballots
         ),

@@ -35,7 +35,7 @@ MAX_BODY_SIZE = 2_000_000
 BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
 UNREAD_SECONDS = 10.0
-"""Seconds in which a browser has to read on in what was sent; then its connection is ended."""
+"""Seconds after which a connection is ended whose browser has stopped reading what is sent to it."""
 _FORM = "application/x-www-form-urlencoded"
 _OPEN = ("/static/", "/seat/", "/review/", "/tournament/")
 """Where the key of the dashboard is not needed: seats, reviews and the pages of tournaments have tokens of their
@@ -57,7 +57,7 @@ HEADERS = {
 
 
 class HttpError(Exception):
-    """A request that is not let in: its HTTP status, and a sentence for the person who sent it."""
+    """The answer to a request that is not let in: its HTTP status, and a sentence for the person who sent it."""
 
     def __init__(self, status: int, sentence: str, *, retry_after: int | None = None):
         super().__init__(sentence)
@@ -67,7 +67,7 @@ class HttpError(Exception):
 
 
 class Guard:
-    """Lets requests through to the app that are for this server, and that `admit` does not refuse."""
+    """Lets requests through to the app if they are for this server and `admit` raises no error for them."""
 
     def __init__(self, app: App, *, hosts: Iterable[str], admit: Admit, largest_body: int = MAX_BODY_SIZE):
         """`hosts` are the values of the Host header that are this server's; `admit` raises HttpError for a request

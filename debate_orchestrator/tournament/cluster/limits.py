@@ -163,7 +163,7 @@ class SharedGate(Gate):
     ) -> float:
         """The same, in a transaction. `written` gets what is written, `taken` the limits in which room is taken."""
         states, alive, now = await self._locked(connection)
-        # Both are read together: a call that ends between them would leave its room, and not the refusal that it met.
+        # Both are read together: a call that ends between them would leave its room, and not that it was throttled.
         written.add(self._unreported)
         self._unreported, own = _Unreported(), Counter(self._shared.under_way)
         limiters, in_flight = dict[str, Limiter](), dict[str, dict[str, int]]()

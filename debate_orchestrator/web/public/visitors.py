@@ -1,5 +1,6 @@
 """Visitors: who sent a request, as a mark that forgets the address, the token that their forms carry, and what they are
-told of refusals and failures: what happened, what to try, and whether to try again. Details are the owner's."""
+told of debates that are not started and of failures: what happened, what to try, and whether to try again. Details are
+the owner's."""
 
 from __future__ import annotations
 
@@ -146,7 +147,8 @@ def given_up() -> str:
 
 
 def limit_reached(name: str, per_visitor: int, seconds: float) -> FormError:
-    """The refusal of a debate because of a limit. `seconds` is how long the day still lasts in UTC."""
+    """The error for a debate that is not started because of a limit. `seconds` is how long the day still lasts in
+    UTC."""
     tomorrow = "come back tomorrow; days begin at 00:00 UTC"
     another = "choose another cast, or come back tomorrow"
     if name.startswith(VISITOR):
@@ -166,7 +168,7 @@ def limit_reached(name: str, per_visitor: int, seconds: float) -> FormError:
 
 
 def queue_full(waiting: int, seconds: float | None) -> FormError:
-    """The refusal of a debate because too many wait already."""
+    """The error for a debate that is not started because too many wait already."""
     when = f"in about {minutes(seconds)}" if seconds else "in some minutes"
     wait = "One debate waits" if waiting == 1 else f"{waiting} debates wait"
     sentence = with_hint(f"{wait} already, and no more are taken now.", f"the same again {when}")
