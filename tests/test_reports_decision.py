@@ -28,7 +28,7 @@ def points(a: float, b: float) -> dict[str, object]:
 
 
 def answer(story: ReportModel) -> str:
-    return "".join(run.text for run in first_screen(story).answer)
+    return "".join(run.text for run in first_screen(story).headline)
 
 
 def earlier(name: str) -> ReportModel:

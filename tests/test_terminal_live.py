@@ -367,7 +367,7 @@ def test_what_comes_from_the_floor() -> None:
 def sealed(upto: int | None = None, *, seal: bool = True, say: puppets.Say | None = None) -> list[str]:
     """The lines of a debate of two rounds and two judges, up to some of its events."""
     first, *events = debates.played(say, rounds=2, judges=2)
-    shown = Shown(events=[first], sealed=seal)
+    shown = Shown(events=[first], ballots_hidden=seal)
     shown.happen(*events[:upto])
     return [line for line in shown.close() if line]
 

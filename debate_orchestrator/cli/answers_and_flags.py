@@ -281,8 +281,8 @@ def _check_finished(path: str, format_name: str) -> None:
 def seconds(value: float | str) -> float:
     """The value of --retry-for in seconds, as `given_settings` found it. Raises BadSettings."""
     setting = DECLARED["retry_for"]
-    least, most = setting.limits or (0, 0)
-    if isinstance(value, int | float) and least <= value <= most:
+    minimum, maximum = setting.limits or (0, 0)
+    if isinstance(value, int | float) and minimum <= value <= maximum:
         return float(value)
     raise BadSettings(f"--retry-for must be {setting.wanted}, and not {value!r}.")
 

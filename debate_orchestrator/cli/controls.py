@@ -310,7 +310,7 @@ def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen 
     if not in_foreground(descriptor):
         return None
     display = Display(stream, os.environ)
-    live = Live(debate, display, money=money, sealed=hides_ballots(debate))
+    live = Live(debate, display, money=money, ballots_hidden=hides_ballots(debate))
     return Screen(live, lambda press: TerminalControl(live, display, press, keyboard()))
 
 

@@ -122,8 +122,8 @@ async def resume(
         result = await resume("debate-report.journal.jsonl", max_cost=5.00)
     """
 
-    least, most = DECLARED["retry_for"].limits or (0, 0)
-    if retry_for is not None and not least <= retry_for <= most:
+    minimum, maximum = DECLARED["retry_for"].limits or (0, 0)
+    if retry_for is not None and not minimum <= retry_for <= maximum:
         raise BadSettings(f"retry_for must be {DECLARED['retry_for'].wanted}, and not {retry_for!r}.")
     if max_cost is not None and not 0 < max_cost < MAX_COST:
         raise BadSettings(f"max_cost must be US dollars above 0, and not {max_cost!r}.")

@@ -318,9 +318,9 @@ def _too_many(read: Any) -> str | None:
     """What is wrong with the length of a JSON document or of its entries, before each of them is looked at."""
     if isinstance(read, list) and len(read) > MAX_SPEECHES:
         return f"it has {len(read):,} speeches. A transcript has at most {MAX_SPEECHES} speeches."
-    most = 2 * len(_Entry.model_fields)
-    if any(isinstance(entry, dict) and len(entry) > most for entry in (read if isinstance(read, list) else [read])):
-        return f"a speech has more than {most} fields. Its fields are: {', '.join(_Entry.model_fields)}."
+    maximum = 2 * len(_Entry.model_fields)
+    if any(isinstance(entry, dict) and len(entry) > maximum for entry in (read if isinstance(read, list) else [read])):
+        return f"a speech has more than {maximum} fields. Its fields are: {', '.join(_Entry.model_fields)}."
     return None
 
 

@@ -184,7 +184,7 @@ def read_reply(turn_id: str, path: str, *, found: bool = False) -> str:
     """The text of a reply file. One that was merely `found` in its place must be a regular file, and no link: a pipe
     would be waited for, and a link may lead to any file. Raises BadReply if it can't be read or is not text."""
     try:
-        return decode(turn_id, read_regular(path, follow=not found, most=MAX_SIZE))
+        return decode(turn_id, read_regular(path, follow=not found, maximum=MAX_SIZE))
     except (OSError, ValueError) as error:
         if getattr(error, "errno", 0) == errno.EFBIG:
             problem = f"{turn_id}: the reply has {error_text(error)}, and at most {MAX_SIZE:,} are allowed."

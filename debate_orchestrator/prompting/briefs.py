@@ -165,9 +165,9 @@ def _block(debate: DebateState, heard: dict[str, Any], context: dict[str, Any]) 
     """A speech as those who heard it find it in their transcript."""
     blocks = _blocks.setdefault(debate.layout, {})
     key = heard["turn"]["id"], context["mirrored"], debate.issues
-    answer = debate.replies[debate.mirror.turn_id(key[0]) if key[1] else key[0]]
-    if key not in blocks or blocks[key][0] is not answer:
-        blocks[key] = answer, _render("shared/turn.md.j2", context | heard)
+    reply_event = debate.replies[debate.mirror.turn_id(key[0]) if key[1] else key[0]]
+    if key not in blocks or blocks[key][0] is not reply_event:
+        blocks[key] = reply_event, _render("shared/turn.md.j2", context | heard)
     return blocks[key][1]
 
 
@@ -435,13 +435,13 @@ def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
     """What the sides cite in a round, for a clerk to look up: the turn, the address and the quote of each."""
     cited = []
     for earlier in schedule.heard(debate, turn):
-        answer = debate.replies[earlier.id]
+        reply_event = debate.replies[earlier.id]
         if (
             earlier.round != turn.round
-            or not isinstance(answer, StructuredReplyGiven)
+            or not isinstance(reply_event, StructuredReplyGiven)
             or speech_rules.declined(debate, earlier.id)
         ):
             continue
-        if (url := answer.data.get("url")) and (quote := answer.data.get("quote")):
+        if (url := reply_event.data.get("url")) and (quote := reply_event.data.get("quote")):
             cited.append({"turn": earlier.id, "url": url, "quote": quote})
     return cited

@@ -180,10 +180,10 @@ def options_of(brief: Brief, spec: str) -> list[Option]:
     if brief.search:
         options.append(Option(_SEARCH, ({"tools": [_SEARCH_TOOL]}, {}), ("web_search", "tool")))
     known, wanted = pricing.known(spec), limits.reply_length(brief, spec).tokens
-    most = min(known.most_output or _MAX_UNKNOWN, _MAX_TOKENS) if known else _MAX_UNKNOWN
-    most = min(most, wanted or most)
+    maximum = min(known.most_output or _MAX_UNKNOWN, _MAX_TOKENS) if known else _MAX_UNKNOWN
+    maximum = min(maximum, wanted or maximum)
     # The API wants a limit always. A server with a small context takes a lower one.
-    forms = tuple({"max_tokens": max(1, most // share)} for share in (1, 2, 4))
+    forms = tuple({"max_tokens": max(1, maximum // share)} for share in (1, 2, 4))
     options.append(Option("limit of tokens", forms, _LIMIT_SIGNS, equal=len(forms), reported=False))
     return options
 

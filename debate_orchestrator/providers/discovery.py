@@ -161,8 +161,8 @@ class FoundModels(NamedTuple):
                 found += [(way.spec.replace("MODEL", name), way.about) for name in way.models[:_MAX_LISTED_MODELS]]
         return found
 
-    def callable_models(self, most: int) -> dict[str, str]:
-        """What can be called, with what was found of it: installed programs, and the first models, `most` of them at
+    def callable_models(self, maximum: int) -> dict[str, str]:
+        """What can be called, with what was found of it: installed programs, and the first models, `maximum` of them at
         most, of every API whose key or server was found."""
         found: dict[str, str] = {}
         for way in self.ways:
@@ -170,7 +170,7 @@ class FoundModels(NamedTuple):
             if way.ready and kind == model_spec.COMMAND and "PROGRAM" not in way.spec:
                 found[way.spec] = way.about
             elif way.ready and way.spec.endswith(":MODEL"):
-                found |= {f"{kind}:{name}": kind for name in (way.models or pricing.models(kind))[:most]}
+                found |= {f"{kind}:{name}": kind for name in (way.models or pricing.models(kind))[:maximum]}
         return found
 
     def anything(self) -> bool:

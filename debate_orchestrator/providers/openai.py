@@ -136,10 +136,10 @@ class Completions(api.ApiModel):
                 {},
             )
             options.insert(0, Option(_STRUCTURED, forms, _SIGNS[_STRUCTURED]))
-        if (most := limits.reply_length(brief, self.name).tokens) is not None:
+        if (maximum := limits.reply_length(brief, self.name).tokens) is not None:
             # The vendor's newer models refuse the older field; other servers refuse the newer one, or ignore it.
             fields = _LIMIT_FIELDS if self.server.address is None else _LIMIT_FIELDS[::-1]
-            variants: tuple[dict[str, Any], ...] = ({fields[0]: most}, {fields[1]: most}, {})
+            variants: tuple[dict[str, Any], ...] = ({fields[0]: maximum}, {fields[1]: maximum}, {})
             options.append(Option(_LIMIT, variants, _SIGNS[_LIMIT], equal=2, reported=brief.tokens is not None))
         return options
 

@@ -171,9 +171,9 @@ def _value(
     items = round(max(field.least or 0, min(_ITEMS, field.most or _ITEMS)))
     match field.kind:
         case "text":
-            most = field.words or field.asked_words or words
-            text = _text(_field(about), min(most, words))
-            return text if len(text.split()) <= most else " ".join(text.split()[:most])
+            maximum = field.words or field.asked_words or words
+            text = _text(_field(about), min(maximum, words))
+            return text if len(text.split()) <= maximum else " ".join(text.split()[:maximum])
         case "url":
             return f"https://example.org/{_draw(about)}"
         case "turn":
@@ -206,10 +206,10 @@ def _value(
     }
 
 
-def _number(about: str, least: float | None, most: float | None) -> float:
+def _number(about: str, minimum: float | None, maximum: float | None) -> float:
     """A whole number from the upper half of a range, where there is one in it."""
-    low = least if least is not None else (most or 0.0) - 10 if most is not None else 0.0
-    high = most if most is not None else low + 10
+    low = minimum if minimum is not None else (maximum or 0.0) - 10 if maximum is not None else 0.0
+    high = maximum if maximum is not None else low + 10
     whole = range(math.ceil((low + high) / 2), math.floor(high) + 1) or range(math.ceil(low), math.floor(high) + 1)
     return whole[_draw(about) % len(whole)] if whole else (low + high) / 2
 

@@ -57,7 +57,7 @@ class ScoreBar(NamedTuple):
 class FirstScreen(NamedTuple):
     """The first screen, in reading order."""
 
-    answer: Phrase
+    headline: Phrase
     """A sentence about the world: the position that won, or why there is none."""
     sure: tuple[str, ...]
     """How firm that is, computed from the ballots, a sentence each."""
@@ -80,7 +80,7 @@ def first_screen(report: ReportModel) -> FirstScreen:
     still_open = [(f"C{n}", row) for n, row in enumerate(report.dissent or (), start=1) if row.status != SETTLED]
     still_open.sort(key=lambda claim: claim[1].status != "unresolved")
     return FirstScreen(
-        answer=answer(report),
+        headline=headline(report),
         sure=tuple(_sure(report)),
         behind=_behind(report),
         score_bar=_score_bar(report),
@@ -92,7 +92,7 @@ def first_screen(report: ReportModel) -> FirstScreen:
     )
 
 
-def answer(report: ReportModel) -> Phrase:
+def headline(report: ReportModel) -> Phrase:
     """What the debate comes to, as a sentence about the world. Where A argues for the motion as it stands, `Yes` or
     `No` leads, and the motion is not repeated."""
     verdict = report.verdict

@@ -128,10 +128,10 @@ class Drafts:
         folder with the last of them."""
         for path in self._all():
             draft = _named(path)
-            answer = debate.replies.get(draft.turn)
-            if answer is None or not (_half(path) or draft.ending in _ENDINGS.values()):
+            reply_event = debate.replies.get(draft.turn)
+            if reply_event is None or not (_half(path) or draft.ending in _ENDINGS.values()):
                 continue
-            if debate.complete or _half(path) or answer.reply.brief_digest.startswith(draft.brief):
+            if debate.complete or _half(path) or reply_event.reply.brief_digest.startswith(draft.brief):
                 with suppress(OSError):
                     os.unlink(path)
         with suppress(OSError):

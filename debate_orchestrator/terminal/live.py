@@ -44,12 +44,12 @@ class Live:
         *,
         now: Callable[[], float] = time.monotonic,
         money: bool = True,
-        sealed: bool = False,
+        ballots_hidden: bool = False,
     ):
-        """`money` says whether costs are shown; `sealed`, that ballots are hidden until the debate is complete,
+        """`money` says whether costs are shown; `ballots_hidden`, that ballots are hidden until the debate is complete,
         since a judge of a panel watches."""
         self._debate, self._display, self._now, self._money = debate, display, now, money
-        self._sealed = sealed and not debate.complete
+        self._ballots_hidden = ballots_hidden and not debate.complete
         self._sealed_rows: list[Row] = []
         self._began = now()
         self._rows: list[Row] = []
@@ -100,8 +100,8 @@ class Live:
             self._end_stage()
         if isinstance(event, events.ReplyEvent | events.BriefSent):
             self._announce()
-        if self._sealed and debate.complete:
-            self._sealed = False
+        if self._ballots_hidden and debate.complete:
+            self._ballots_hidden = False
             self._put(self._sealed_rows)
         if isinstance(event, events.ReplyEvent | events.CallFailed) and self._money:
             self._cost = _cost(debate)
@@ -260,10 +260,10 @@ class Live:
             return
         heading = self._debate.format.heading_of(failed.turn)
         if rapporteur.is_hidden_advice(self._debate, failed.turn):
-            why = _failure(self._debate, event, sealed=True)
-        elif self._sealed and failed.turn.judging:
+            why = _failure(self._debate, event, ballots_hidden=True)
+        elif self._ballots_hidden and failed.turn.judging:
             self._say(f"{heading}: {why}", ALARM, of_ballots=True)
-            why = _failure(self._debate, event, sealed=True)
+            why = _failure(self._debate, event, ballots_hidden=True)
         self._say(f"{heading}: {why}", ALARM)
         failed.wait(until)
         if event.turn in self._debate.replies:
@@ -298,7 +298,7 @@ class Live:
     def _put(self, rows: Sequence[Row], *, gap: bool = True, of_ballots: bool = False) -> None:
         """Adds finished rows; with `gap`, after an empty one. What tells of ballots is hidden where they are
         sealed."""
-        if of_ballots and self._sealed:
+        if of_ballots and self._ballots_hidden:
             self._sealed_rows += [*([()] if gap else []), *rows]
             return
         if gap and not self._after_blank:
@@ -394,10 +394,11 @@ def _notes(debate: DebateState, turn: Turn, event: events.Spoke | events.Decline
     return f"-- {'; '.join(found)}." if found else ""
 
 
-def _failure(debate: DebateState, event: events.Rejected | events.CallFailed, *, sealed: bool = False) -> str:
-    """Why a call failed, or a reply does not count. The problems may quote the reply; `sealed` leaves them out."""
+def _failure(debate: DebateState, event: events.Rejected | events.CallFailed, *, ballots_hidden: bool = False) -> str:
+    """Why a call failed, or a reply does not count. The problems may quote the reply; `ballots_hidden` leaves them
+    out."""
     if isinstance(event, events.CallFailed):
         return event.problem + ("" if event.wait is None else f" Asked again in {event.wait:.0f} s.")
-    if not sealed:
+    if not ballots_hidden:
         return f"a reply that can't be taken: {'; '.join(event.problems)}"
     return "a reply that can't be taken." + ("" if event.turn in debate.replies else " It is asked for again.")

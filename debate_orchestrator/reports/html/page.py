@@ -84,7 +84,7 @@ def _description(report: ReportModel) -> str:
     if report.bare:
         return shortened(one_line(" / ".join(report.positions.values())))
     first = first_screen.first_screen(report)
-    answer = "".join(run.text for run in first.answer)
+    answer = "".join(run.text for run in first.headline)
     return shortened(one_line(" ".join([answer, *first.sure])), 300)
 
 
@@ -195,25 +195,25 @@ def _argument(turn: TurnReport) -> str:
     return next((text for text in reversed(texts) if isinstance(text, str) and text.strip()), "")
 
 
-def excerpt(text: str, most: int = MAX_LENGTH) -> tuple[str, int]:
+def excerpt(text: str, maximum: int = MAX_LENGTH) -> tuple[str, int]:
     """The beginning of a text on one line, as many whole sentences as fit, and how many words follow it. A first
     sentence that does not fit by itself is cut between words."""
     line, end = sanitize.one_line(text), 0
-    if len(line) <= most + _SLACK:
+    if len(line) <= maximum + _SLACK:
         return line, 0
     for sentence in wording.sentences(line):
-        if sentence.end() > most:
+        if sentence.end() > maximum:
             break
         end = sentence.end()
     if end:
         return line[:end], sanitize.count_words(line[end:])
-    kept = shortened(line, most)
+    kept = shortened(line, maximum)
     return kept, sanitize.count_words(line[len(kept.removesuffix("…")) :]) if kept != line else 0
 
 
-def shortened(text: str, most: int = MAX_LENGTH) -> str:
+def shortened(text: str, maximum: int = MAX_LENGTH) -> str:
     """A text that is no longer than it may be, cut between words."""
-    if len(text) <= most:
+    if len(text) <= maximum:
         return text
-    whole = text[:most].rpartition(" ")[0]
-    return f"{(whole or text[:most]).rstrip(' ,;:–—-')}…"
+    whole = text[:maximum].rpartition(" ")[0]
+    return f"{(whole or text[:maximum]).rstrip(' ,;:–—-')}…"
