@@ -199,7 +199,7 @@ def test_the_database_restarts(server: Server, postgres_server: Postgres, databa
 
 
 def test_workers_that_are_told_to_end(server: Server, postgres_server: Postgres, database: str) -> None:
-    """Ctrl-C waits for the answers under way, which are kept, and puts the debates back; SIGTERM keeps what had come.
+    """Ctrl-C waits for the replies under way, which are kept, and puts the debates back; SIGTERM keeps what had come.
     The next worker goes on at once."""
     server.whole, url = 0.4, postgres_server.url(database)
     write_spec(1)

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.cli.interrupts import terminated_like_interrupted
+from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
 from debate_orchestrator.cli.output import at_terminal, remark
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.engine.debate import OpenDebate, PlanChanges, continue_debate, create_paid_debate
@@ -108,7 +108,7 @@ def remember_answers(path: str, given: Mapping[str, Any], before: str = "") -> N
 def new_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
     continue it."""
-    with terminated_like_interrupted():
+    with sigterm_as_interrupt():
         debate = asyncio.run(create_paid_debate(opened, files, following, UnsavedEvents(remark)))
     remember(of_journal(debate.journal), risks_module.of_debate(opened, opened.cast))
     return debate

@@ -45,7 +45,7 @@ class Key(NamedTuple):
 
 
 class Controls:
-    """What the keys and interrupts do to a debate that runs. A pause lets the answers under way come in and starts no
+    """What the keys and interrupts do to a debate that runs. A pause lets the replies under way come in and starts no
     call; the debate can then continue, or be left as it is: everything is in the journal either way."""
 
     def __init__(self, debate: OpenDebate, live: Live | None, on_event: OnEvent, person: Person | None = None):
@@ -211,7 +211,7 @@ class Controls:
         self.show_status()
 
     def end(self) -> None:
-        """Starts no call, and ends when the answers under way have come."""
+        """Starts no call, and ends when the replies under way have come."""
         if self.user_ended:
             return
         self.user_ended = True
@@ -252,7 +252,7 @@ class Controls:
         if self._live is None:
             return
         if self.user_ended:
-            self._live.note = "stopping when the answers under way are in"
+            self._live.note = "stopping when the replies under way are in"
         elif self._confirming:
             self._live.note = "end the debate early, and go to the verdict?"
         elif self._offering:
@@ -319,7 +319,7 @@ async def controlled(
     debate: OpenDebate, screen: Screen | None, on_event: OnEvent, person: Person | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
-    answers under way, since they are paid for; the second one, or SIGTERM, leaves them. Raises KeyboardInterrupt if
+    replies under way, since they are paid for; the second one, or SIGTERM, leaves them. Raises KeyboardInterrupt if
     work is left then."""
     controls = Controls(debate, None if screen is None else screen.live, on_event, person)
     holding: AbstractAsyncContextManager[TerminalControl | None] = (

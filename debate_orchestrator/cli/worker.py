@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.interrupts import stopped_in_order
+from debate_orchestrator.cli.interrupts import graceful_stop
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.util.numbers import plural
@@ -76,7 +76,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
         )
         tell(f"Waiting for debates from {database.where}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
-        with stopped_in_order(worker.stop, worker.abandon) as interruption:
+        with graceful_stop(worker.stop, worker.abandon) as interruption:
             await worker.work(until_done=arguments.until_done)
         if showing is not None:
             showing.cancel()

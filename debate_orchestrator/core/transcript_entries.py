@@ -66,7 +66,9 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
     """One speech, or what a clerk found."""
     reply_event, reply, mirror = debate.replies[turn.id], debate.reply(turn), debate.mirror
     if isinstance(reply_event, StructuredReplyGiven):
-        heard = _structured(debate, turn, rapporteur.as_settled(debate, turn, reply_event.data), mirrored=mirrored)
+        heard = _structured(
+            debate, turn, rapporteur.with_user_issues(debate, turn, reply_event.data), mirrored=mirrored
+        )
     else:
         heard = speech_rules.visible_speech(debate, turn)
         heard = heard.model_copy(update={"text": mirror.text(heard.text)}) if mirrored else heard

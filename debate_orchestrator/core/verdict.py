@@ -29,7 +29,7 @@ from typing import Literal
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.votes import Vote, leader, mean, panel_winner, plural_label, swing, valid_votes
+from debate_orchestrator.core.votes import Vote, leader, mean, panel_winner, plurality_label, swing, valid_votes
 
 DECISIVE = Fraction(20, 100)
 """The gap, as a share of the larger total, over which a win is decisive."""
@@ -141,7 +141,7 @@ def round_result(
         scores={side: mean([scores[side] for scores in scored]) for side in sides} if scored else {},
         winner=panel_winner(votes, sides, quorum, winner_of),
         ballots=sum(not vote.absent for vote in votes),
-        label=plural_label(votes),
+        label=plurality_label(votes),
         score=mean(numbers) if numbers else None,
     )
 
@@ -203,7 +203,7 @@ def final_verdict(
         vote_counts=dict(Counter(vote.winner for vote in decided)),
         panel=tuple(votes),
         quorum=quorum,
-        label=plural_label(votes),
+        label=plurality_label(votes),
         score=mean(numbers) if numbers else None,
         probability=mean(given) if given else None,
         blind=tuple(blind),

@@ -120,7 +120,7 @@ def panel_winner(
     judges give labels that stand for winners, the one that the panel's label stands for."""
     if winner_of:
         labelled = sum(vote.label is not None for vote in votes)
-        label = plural_label(votes)
+        label = plurality_label(votes)
         return NO_DECISION if label is None or labelled < max(1, quorum) else winner_of.get(label, NO_DECISION)
     decided = [vote.winner for vote in valid_votes(votes)]
     if len(decided) < max(1, quorum):
@@ -128,7 +128,7 @@ def panel_winner(
     return CONSENSUS if 2 * decided.count(CONSENSUS) > len(decided) else plurality(decided, sides)
 
 
-def plural_label(votes: Sequence[Vote]) -> str | None:
+def plurality_label(votes: Sequence[Vote]) -> str | None:
     """The label that more judges give than any other; None where two are given as often, or none is."""
     ranked = Counter(vote.label for vote in votes if vote.label is not None).most_common(2)
     if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):

@@ -61,11 +61,11 @@ def find_problems(given: str) -> list[str]:
         ]
         if not problems:
             found = dry_run.find_problems(format_source.format, carried, format_source.where)
-            problems += _unexplained([_with_user_path(error, homes) for error in found], in_templates)
+            problems += _independent_problems([_with_user_path(error, homes) for error in found], in_templates)
     return sorted(dict.fromkeys([*problems, *in_templates]), key=_file_and_line)
 
 
-def _unexplained(found: list[str], in_templates: list[str]) -> list[str]:
+def _independent_problems(found: list[str], in_templates: list[str]) -> list[str]:
     """The errors of a dry run, without those that follow from errors already found in the same template, or in one
     that a shared template includes."""
     files = {_file_and_line(error)[0] for error in in_templates}

@@ -153,7 +153,7 @@ class _Call:
         self._begun = begun
         self._billed = model_spec.is_called(provider.name)
         self._pieces: list[str] = []
-        """What has come of the answer under way."""
+        """What has come of the reply under way."""
 
     async def reply(self) -> Reply | None:
         """The provider's reply; None if the loop was told to stop. Paused if calls still fail after `retry_for`."""

@@ -364,7 +364,7 @@ def _turn(debate: DebateState, turn: Turn) -> dict[str, Any]:
 
 
 def _heard(debate: DebateState, listener: Turn) -> list[dict[str, Any]]:
-    """The speeches that the taker of a turn has heard, as templates see them, as plain data."""
+    """The speeches that the seat of a turn has heard, as templates see them, as plain data."""
     names = [name for name in TranscriptEntry.model_fields if name != "turn"]
     return [
         {name: rendering.plain_data(getattr(entry, name)) for name in names} | {"turn": _turn(debate, entry.turn)}

@@ -17,7 +17,7 @@ from debate_orchestrator.core.events import Declined, Reply, Spoke, StructuredRe
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.json_object import Found, PrivateAlone, find_object, find_own
+from debate_orchestrator.prompting.json_object import Found, OnlyPrivateWorking, find_object, find_with_code
 from debate_orchestrator.prompting.normalize import Reading, normalize, unwrapped
 from debate_orchestrator.prompting.reply_code import Code, needs_code, phrase
 from debate_orchestrator.util import model_spec
@@ -150,7 +150,7 @@ def _check_speech(debate: DebateState, turn: Turn, text: str) -> None:
     if not speech.text.strip() and not speech.private:
         raise BadReply(f"{turn.id}: the speech has no visible character.")
     if not speech.text.strip():
-        raise _private_alone(turn.id, debate.format.private)
+        raise _only_private_working(turn.id, debate.format.private)
     least = phase.least_words
     # Asked once only: a seat that has no more to say keeps its short speech.
     if least is not None and speech.words + speech.dropped < least and not debate.rejected.get(turn.id):
@@ -158,7 +158,7 @@ def _check_speech(debate: DebateState, turn: Turn, text: str) -> None:
         raise BadReply(problem, hint="make the argument")
 
 
-def _private_alone(where: str, tag: str = "") -> BadReply:
+def _only_private_working(where: str, tag: str = "") -> BadReply:
     """The error for a reply that is all private working; `tag` is the format's own tag for that, if it has one."""
     marks, them = (f"<{tag}> tag", "it") if tag else ("marks of the working", "them")
     hint = f"close the {marks}, and write the reply after {them}"
@@ -173,10 +173,10 @@ def parse_structured(where: str, text: str) -> Any:
 def _found(where: str, text: str, code: Code | None) -> list[Found]:
     """The objects in a reply that are its writer's own: those with the code, or the only one if no code is needed."""
     try:
-        found = {text: find_object(text)} if code is None else find_own(text, code)
-    except PrivateAlone:
+        found = {text: find_object(text)} if code is None else find_with_code(text, code)
+    except OnlyPrivateWorking:
         if code is None:
-            raise _private_alone(where) from None
+            raise _only_private_working(where) from None
         problem = f"{where}: what you reply stands in private working."
         raise BadReply(problem, hint="close the marks of the working, and write the JSON object after them") from None
     except ValueError as error:

@@ -53,7 +53,7 @@ def joined(between: str, phrases: Iterable[str | Phrase]) -> Phrase:
     return phrase(*parts)
 
 
-def resting(words: Phrase, turn_id: str | None) -> Phrase:
+def citing(words: Phrase, turn_id: str | None) -> Phrase:
     """The same with the turn that its words rest on: a number's ballot."""
     return tuple(run._replace(to=turn_id) for run in words) if turn_id else words
 

@@ -18,12 +18,12 @@ from debate_orchestrator.reports.rich_text import (
     FieldText,
     Phrase,
     PhraseTable,
+    citing,
     joined,
     literal,
     page,
     phrase,
     prose,
-    resting,
     strong,
     turn,
     without_empty,
@@ -148,7 +148,7 @@ def _votes(report: ReportModel) -> PhraseTable | None:
 def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]:
     scales = report.judging.scales
     original, mirrored = (
-        resting(prose(wording.reading_line(reading, scales)), ballot) if reading else phrase("no ballot that counts")
+        citing(prose(wording.reading_line(reading, scales)), ballot) if reading else phrase("no ballot that counts")
         for reading, ballot in ((vote.original, vote.turn), (vote.mirrored, vote.turn + MIRRORED))
     )
     stable = "yes" if vote.stable else "no"
@@ -192,7 +192,7 @@ def _held(report: ReportModel, vote: Vote | None) -> Phrase:
         return phrase("not yet")
     if vote.absent or vote.original is None:
         return phrase("absent")
-    ballot = resting(prose(wording.reading_line(vote.original, report.judging.scales)), vote.turn)
+    ballot = citing(prose(wording.reading_line(vote.original, report.judging.scales)), vote.turn)
     return ballot if vote.stable else phrase(ballot, ", changed in the mirror")
 
 

@@ -12,7 +12,7 @@ from debate_orchestrator.core.verdict import Remark
 from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import RecordingReport, VerdictReport
-from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, joined, literal, phrase, prose, resting, strong
+from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, citing, joined, literal, phrase, prose, strong
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.numbers import decimals, percent, plural
 
@@ -229,7 +229,7 @@ def summary(report: ReportModel) -> PhraseTable:
             score = judging.scales.of(round_report.score if round_report.label else None, " / ")
             cells = [literal(round_report.label) if round_report.label else phrase(NO_DECISION), phrase(score)]
         # Winners alone lead nowhere: the table would only repeat the transcript's links.
-        linked = [resting(text, ballot) for text in cells] if judging.scores_rounds or judging.labelled else cells
+        linked = [citing(text, ballot) for text in cells] if judging.scores_rounds or judging.labelled else cells
         rows.append((phrase(str(round_report.number)), *linked))
     if report.verdict and judging.scores_rounds:
         totals = [decimals(report.verdict.totals[side]) if report.scored else "none" for side in sides]

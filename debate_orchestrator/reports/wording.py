@@ -283,7 +283,7 @@ def _missing(debate: DebateState, turn: Turn) -> str:
 
 
 def new_to(debate: DebateState, turn: Turn) -> tuple[str, ...]:
-    """The questions that the taker of a turn heard for the first time before it."""
+    """The questions that the seat of a turn heard for the first time before it."""
     return tuple(question.text for question in schedule.new_questions(debate, turn))
 
 
@@ -303,7 +303,7 @@ def floor_sentences(debate: DebateState) -> Iterator[str]:
 
 
 def _unheard(debate: DebateState) -> list[QuestionAsked]:
-    """The questions from the floor that no taker of a turn on record has heard."""
+    """The questions from the floor that no seat of a turn on record has heard."""
     heard = {
         question.number for turn in schedule.turns_taken(debate) for question in schedule.new_questions(debate, turn)
     }

@@ -239,7 +239,7 @@ class Batches:
             tried = True
             return found or await api.create_batch(batch.name, bodies)
 
-        return await _patiently(create)
+        return await _with_retries(create)
 
     async def _found(self, api: BatchApi, batch: Batch) -> str | None:
         """The id of a batch whose creation was not confirmed; None if there is none.
@@ -247,14 +247,14 @@ class Batches:
         Where the provider keeps no names, batches of other programs may have the same size, and only the results tell
         whose they are. The first to end is looked at first, so that none of them holds up one that has ended."""
         since = batch.at - _CLOCKS
-        found = await _patiently(lambda: api.find_batches(batch.name, len(batch.calls), since))
+        found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since))
         candidates = [id for id in found if not self._file.is_known(id)]
         seconds, noted = self._first_look, False
         while candidates:
             for id in tuple(candidates):
                 if await self._ended(api, id):
                     candidates.remove(id)
-                    if not set(batch.calls).isdisjoint(await _patiently(partial(api.batch_results, id))):
+                    if not set(batch.calls).isdisjoint(await _with_retries(partial(api.batch_results, id))):
                         return id
             if candidates and not noted:
                 noted = True
@@ -273,10 +273,10 @@ class Batches:
         while not await self._ended(api, id):
             await asyncio.sleep(seconds)
             seconds = min(seconds * 1.5, LAST_LOOK)
-        return await _patiently(lambda: api.batch_results(id))
+        return await _with_retries(lambda: api.batch_results(id))
 
     async def _ended(self, api: BatchApi, id: str) -> bool:
-        return await _patiently(lambda: api.batch_ended(id))
+        return await _with_retries(lambda: api.batch_ended(id))
 
     def _settle(self, call: str, reply: Reply) -> None:
         waiting = self._calls.get(call)
@@ -306,7 +306,7 @@ class Batches:
         self._file.close()
 
 
-async def _patiently(call: Callable[[], Awaitable[_Result]]) -> _Result:
+async def _with_retries(call: Callable[[], Awaitable[_Result]]) -> _Result:
     """The result of a request about a batch, which is made again for a while if it fails. TransientError after that."""
 
     async def on_failure(failure: ExternalError, wait: float | None) -> None:

@@ -212,7 +212,7 @@ def load(folder: str) -> Tournament:
     data = read_json(path)
     if isinstance(data, dict) and "imported" in data:
         raise BadFile(f"{name_of(folder)} holds imported results, and no debates can be run in it.")
-    spec = thawed(data, name_of(path))
+    spec = unfrozen(data, name_of(path))
     schedule = make_schedule(spec)
     written = os.path.join(folder, SCHEDULE)
     if os.path.exists(written) and read_json(written) != _plain(schedule):
@@ -226,7 +226,7 @@ def frozen(spec: Spec) -> dict[str, Any]:
     return {"schema": SCHEMA, "version": __version__, **spec.model_dump(mode="json", by_alias=True)}
 
 
-def thawed(data: Any, name: str) -> Spec:
+def unfrozen(data: Any, name: str) -> Spec:
     """The spec that was frozen so; `name` says where it was read. BadFile with every problem if it can't be used."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         found = data.get("schema") if isinstance(data, dict) else data

@@ -113,7 +113,7 @@ def article(
 def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[str, Any]:
     """The scores of a ballot as rows with what they are out of, and its other fields with their titles."""
     shape_context, shape = schedule.shape_context(debate, turn), debate.shape(turn) or {}
-    ballot = rapporteur.as_settled(debate, turn, ballot)
+    ballot = rapporteur.with_user_issues(debate, turn, ballot)
     names = {side: debate.format.name_of(side) for side in shape_context.sides}
     fields = []
     for name in shape:

@@ -211,7 +211,7 @@ class Run:
         return self._stop.is_set()
 
     def pause(self) -> None:
-        """Starts no further call; the answers under way are awaited, since they are paid for."""
+        """Starts no further call; the replies under way are awaited, since they are paid for."""
         self._stop.set()
         self.people.leave()
         self._tell_status()
@@ -385,7 +385,7 @@ class Runs:
             record_alone(path, make)
 
     async def shutdown(self) -> None:
-        """Ends all runs as SIGTERM ends a debate at a terminal: what had come of answers under way is kept."""
+        """Ends all runs as SIGTERM ends a debate at a terminal: what had come of replies under way is kept."""
         self._leaving = True
         running = [run for run in self._runs.values() if run.running]
         for run in running:

@@ -178,7 +178,7 @@ def _written(sent: Mapping[str, str]) -> str:
 
 
 def _heard(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
-    """The speeches that the taker of a turn has heard, as they are shown to everybody who takes it."""
+    """The speeches that the seat of a turn has heard, as they are shown to everybody who takes it."""
     return [_article(debate, entry.turn, entry.text) for entry in transcript_entries.entries_for(debate, turn)]
 
 

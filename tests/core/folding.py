@@ -189,7 +189,7 @@ def agenda(rounds: int, judges: int, first: str) -> list[tuple[str, ...]]:
 
 
 def heard(debate: DebateState, turn: str) -> list[str]:
-    """The ids of the turns that the taker of a turn has heard."""
+    """The ids of the turns that the seat of a turn has heard."""
     return [one.id for one in schedule.heard(debate, schedule.turn(debate, turn))]
 
 

@@ -15,7 +15,7 @@ from debate_orchestrator.core.votes import (
     Vote,
     mean,
     panel_winner,
-    plural_label,
+    plurality_label,
     read_ballot,
     score,
     swing,
@@ -174,4 +174,4 @@ def test_swings_are_gains_and_losses(minds: list[tuple[str, str]]) -> None:
 )
 def test_the_label_that_more_judges_give(labels: list[str | None], most: str | None) -> None:
     """A panel's label is the one given more often than any other, if there is one."""
-    assert plural_label([vote(reading(label=label)) for label in labels]) == most
+    assert plurality_label([vote(reading(label=label)) for label in labels]) == most

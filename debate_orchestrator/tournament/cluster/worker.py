@@ -26,7 +26,7 @@ from debate_orchestrator.tournament.cluster.database import (
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import Requeue
-from debate_orchestrator.tournament.folder import Tournament, thawed
+from debate_orchestrator.tournament.folder import Tournament, unfrozen
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, topics_by_id
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun
 from debate_orchestrator.util.data import strict_json
@@ -102,11 +102,11 @@ class Worker:
         queue.register(database.app, self._run_job)
 
     def stop(self) -> None:
-        """Takes no more debates, and makes no more calls. Answers under way are awaited."""
+        """Takes no more debates, and makes no more calls. Replies under way are awaited."""
         self._stop.set()
 
     def abandon(self) -> None:
-        """Leaves the answers under way too."""
+        """Leaves the replies under way too."""
         self._stop.set()
         for job in self._jobs:
             job.cancel()
@@ -299,7 +299,7 @@ class Worker:
         ((text,),) = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
         name = f"The tournament {tournament} in {self._database.where}"
         try:
-            spec = thawed(strict_json(text), name).model_copy(update={"max_cost": None})
+            spec = unfrozen(strict_json(text), name).model_copy(update={"max_cost": None})
             held = Tournament(name, spec, make_schedule(spec), topics_by_id(spec.topics))
         except UserError as error:
             return None, error.problems
