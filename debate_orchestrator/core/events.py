@@ -122,11 +122,11 @@ class Reply(_Journaled):
 
     text: Annotated[Text, AfterValidator(_short_enough)]
     brief_digest: str = Field(alias="brief")
-    """The sha256 of the brief it answers."""
+    """The sha256 of the brief that it replies to."""
     by: str
     """Who was asked: `host`, or the cast's name for a provider."""
     model: Annotated[str | None, FREE_TEXT] = None
-    """The model that the provider says answered; None if it does not say."""
+    """The model that replied, as the provider says; None if it does not say."""
     usage: Usage | None = None
     stop: Annotated[str | None, FREE_TEXT] = None
     """How the reply ended, in the provider's own word."""

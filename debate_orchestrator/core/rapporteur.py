@@ -226,10 +226,10 @@ def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
 def _rows_before_decision_brief(debate: DebateState) -> list[Mapping[str, Any]]:
     """The rows of the dissent record that the writer of the brief had read: none where the record was asked for again
     and came after the brief."""
-    written, answered = decision_brief(debate), [*debate.replies]
+    written, taken = decision_brief(debate), [*debate.replies]
     if written is None:
         return dissent_rows(debate)
-    before = {*answered[: answered.index(written.turn)]}
+    before = {*taken[: taken.index(written.turn)]}
     return [row for turn_id, row in _dissent_by_turn(debate) if turn_id in before]
 
 

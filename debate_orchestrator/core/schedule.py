@@ -184,7 +184,7 @@ def early_end(debate: DebateState) -> EndedEarly:
 
 def can_change_issues(debate: DebateState) -> bool:
     """Whether the rapporteur's list of issues can be changed now: it was drawn up last, and nothing that argues to it
-    was answered or called for. In a debate that is judged again it was argued to long ago."""
+    has a reply or was called for. In a debate that is judged again it was argued to long ago."""
     if (
         debate.opened.recording is not None
         or len(debate.stages) < 2

@@ -45,8 +45,8 @@ class JudgeTurns(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DebateLayout:
-    """What the opening alone decides, and no later event changes. A slot id is the id of its turns without a seat. All
-    states of a debate share one."""
+    """What the event `Opened` alone decides, and no later event changes. A slot id is the id of its turns without a
+    seat. All states of a debate share one."""
 
     slots: tuple[Slot, ...]
     """Every phase that the debate may have, in order."""
@@ -121,8 +121,8 @@ class DebateState:
     issues: tuple[str, ...] | None = None
     """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
     begun: Mapping[str, tuple[int, int]] = field(default_factory=_empty)
-    """Turns whose briefs are fixed, because they or a turn of their stage were sent or answered: all who speak at the
-    same time hear the same. Each has two counts of questions from the floor: those that came before the seat's
+    """Turns whose briefs are fixed, because they or a turn of their stage were sent or have a reply: all who speak at
+    the same time hear the same. Each has two counts of questions from the floor: those that came before the seat's
     previous turn began, and those before this one began."""
     last_begun: Mapping[tuple[str, bool], int] = field(default_factory=_empty)
     """Seat, and whether its turn is mirrored, to the number of questions asked before its latest turn began."""
@@ -224,7 +224,7 @@ def spec_in(debate: DebateState, seat: str) -> str:
 
 
 def make_layout(opened: Opened) -> DebateLayout:
-    """What an opening decides for the whole debate."""
+    """What the event `Opened` decides for the whole debate."""
     settings, format = opened.settings, opened.format
     slots = tuple(slots_of(format, settings.rounds, settings.strictness, settings.options))
     by_round: dict[int | None, list[Slot]] = {}

@@ -68,7 +68,7 @@ async def run(
         rehearse: let stand-ins take all seats. No model is called, and nothing is paid. The files get
             `.rehearsed` into their names.
         on_event: called with the state and each event, after it is on disk.
-        on_text: called with the turn and each piece of an answer, as it arrives.
+        on_text: called with the turn and each piece of a reply, as it arrives.
 
     Returns:
         The finished debate. Its journal, report and page are on disk.
@@ -78,7 +78,7 @@ async def run(
         BadFile: the output can't be written, or there is a report already.
         Paused: the debate is saved, and `resume` can go on: a provider is overloaded, the cap is reached
             (`OverBudget`), or a seat waits for the host.
-        ProviderFailed: a provider failed for good. What was answered is saved.
+        ProviderFailed: a provider failed for good. The replies until then are saved.
 
     Example:
         result = await run({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}}, rehearse=True)
@@ -224,7 +224,7 @@ async def open_debate(
 ) -> DebateFiles:
     """Write the journal of a new debate and ask for no turn yet. This is a coroutine.
 
-    Use it with `step` when your program, and not a provider, answers the turns. A seat without a model is filled by
+    Use it with `step` when your program, and not a provider, replies to the turns. A seat without a model is filled by
     the host, which is your program.
 
     Args:
@@ -304,8 +304,9 @@ def load_format(name: str) -> Format:
 
 
 def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk, ...]:
-    """What a debate would do besides debates: run programs, call servers by address, use files elsewhere, send prompts
-    that did not ship with this package. Nothing is done. For settings or a journal from others, show it to the user.
+    """What a debate would do that needs consent: run programs, call servers by address, use files elsewhere, send
+    prompts that did not ship with this package. Nothing is done. For settings or a journal from others, show it to the
+    user.
 
     Args:
         source: settings, as in `run`, or the path of a journal with which you would go on.

@@ -213,14 +213,14 @@ async def drive(
     """Takes every turn that can be taken from here: until the debate is complete, only seats without a provider are
     due, or `stop` is set.
 
-    The turns of a stage are independent and run at once. Once `stop` is set no new call is made, and the answers under
+    The turns of a stage are independent and run at once. Once `stop` is set no new call is made, and the replies under
     way are awaited. If turns are left then, `paused` is awaited: the debate goes on if it returns true. `on_event`
-    gets each event, `on_text` each piece of an answer, `on_brief` each brief. `unsaved` holds answers while the disk is
+    gets each event, `on_text` each piece of a reply, `on_brief` each brief. `unsaved` holds replies while the disk is
     full; `budget` limits the costs (by default to the debate's own cap). Without `needs_ballots` the debate continues
     if no reply of a judge can be used, even if nothing can be decided then; with `whole_panel` it stops even if the
     other judges could decide.
 
-    Raises the first failure of a provider, after the other answers of the stage are saved; OverBudget if a call would
+    Raises the first failure of a provider, after the other replies of the stage are saved; OverBudget if a call would
     exceed the cap; Paused if no reply of a judge can be used whom the panel can't spare.
     """
     stop = stop or asyncio.Event()

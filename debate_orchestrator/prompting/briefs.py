@@ -427,7 +427,7 @@ def _for_rapporteur(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]
 
 
 def _own(debate: DebateState, turn: Turn) -> ReplyEvent:
-    """A ballot as its judge is shown it: no judge is told in which presentation it sees the debate."""
+    """A ballot as its judge is shown it: no judge is told whether it sees the debate mirrored."""
     return debate.replies[turn.id].model_copy(update={"turn": turn.id.removesuffix(MIRRORED)})
 
 

@@ -405,7 +405,7 @@ class CostRow(Part):
     calls: int
     """How many were made."""
     usd: float | None
-    """US dollars, by the prices known when each answer was given; null where the price of any call is unknown."""
+    """US dollars, by the prices known when each reply was given; null where the price of any call is unknown."""
     usd_known: float | None
     """US dollars of the calls whose price is known; null where none is."""
     calls_unknown: int

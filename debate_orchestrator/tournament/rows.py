@@ -47,7 +47,7 @@ class RoleUsage(FrozenModel):
     cost: float | None = None
     """US dollars; None where the price of any call is unknown."""
     seconds: float | None = None
-    """From each request to its answer, added up; None where it was not measured."""
+    """From each request to its reply, added up; None where it was not measured."""
     words: _Amount | None = None
     """Words of the speeches; None where they are not known."""
     refusals: _Count = 0

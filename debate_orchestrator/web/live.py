@@ -58,7 +58,7 @@ class Viewers:
             viewer.put_nowait(None if full else sent)
 
     def join(self) -> asyncio.Queue[bytes | None]:
-        """The queue of a new viewer. That of viewers whose debate is over meanwhile ends at once; the browser then asks
+        """The queue of a new viewer. Where the debate is over by then it ends at once; the browser then asks
         again, and finds how things stand by then."""
         viewer: asyncio.Queue[bytes | None] = asyncio.Queue()
         if self._closed:
