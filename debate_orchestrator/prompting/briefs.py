@@ -114,25 +114,25 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
 
     Only for a due turn: a judge's brief made later would hold results that were counted since.
     """
-    context = _context(debate, turn, code)
+    values = _template_values(debate, turn, code)
     dialogue = debate.format.history == "dialogue" and not turn.judging
-    messages: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", context))]
-    for heard in context["heard"]:
+    messages: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", values))]
+    for heard in values["heard"]:
         if dialogue and heard["turn"]["seat"] == turn.seat and heard["text"].strip() and not heard["declined"]:
             messages.append(("assistant", sanitize.fence(heard["text"], debate.opened.nonce)))
             continue
-        messages.append(("user", _block(debate, heard, context)))
+        messages.append(("user", _block(debate, heard, values)))
     own = debate.opened.templates
-    last = _render(loader.task_template(debate.format, turn.phase), context, own)
-    if context["floor"]:
-        last = f"{last}\n\n{_render('shared/floor.md.j2', context)}"
+    last = _render(loader.task_template(debate.format, turn.phase), values, own)
+    if values["floor"]:
+        last = f"{last}\n\n{_render('shared/floor.md.j2', values)}"
     if former is not None:
         text = speech_rules.without_private_working(debate, former.reply.text)
         again = {
             "complaints": former.problems,
             "former": text[:MAX_FORMER_LENGTH],
             "cut": len(text) > MAX_FORMER_LENGTH,
-            "wants": "json" if context["schema"] else "text",
+            "wants": "json" if values["schema"] else "text",
             "nonce": debate.opened.nonce,
         }
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
@@ -144,30 +144,30 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     messages.append(("user", last))
     return Brief(
         turn=turn.id,
-        system=_render(loader.system_templates(debate.format), context, own),
+        system=_render(loader.system_templates(debate.format), values, own),
         messages=_merged(messages),
-        wants="json" if context["schema"] else "text",
-        json_schema=context["schema"],
+        wants="json" if values["schema"] else "text",
+        json_schema=values["schema"],
         code=code,
         words=turn.phase.words,
         most_words=turn.phase.most_words,
         tokens=turn.phase.tokens,
-        search=context["search"],
+        search=values["search"],
     )
 
 
 _blocks: WeakKeyDictionary[DebateLayout, dict[tuple[str, bool, Hashable], tuple[ReplyEvent, str]]] = WeakKeyDictionary()
-"""A debate's layout, which all its states share, to the blocks of its settled turns, straight and mirrored, by the list
-of issues as it was changed. Each with the answer that it was made of."""
+"""A debate's layout, which all its states share, to the blocks of its turns, original and mirrored, by the list of
+issues as it was changed. Each with the reply that it was made of."""
 
 
-def _block(debate: DebateState, heard: dict[str, Any], context: dict[str, Any]) -> str:
+def _block(debate: DebateState, heard: dict[str, Any], values: dict[str, Any]) -> str:
     """A speech as those who heard it find it in their transcript."""
     blocks = _blocks.setdefault(debate.layout, {})
-    key = heard["turn"]["id"], context["mirrored"], debate.issues
+    key = heard["turn"]["id"], values["mirrored"], debate.issues
     reply_event = debate.replies[debate.mirror.turn_id(key[0]) if key[1] else key[0]]
     if key not in blocks or blocks[key][0] is not reply_event:
-        blocks[key] = reply_event, _render("shared/turn.md.j2", context | heard)
+        blocks[key] = reply_event, _render("shared/turn.md.j2", values | heard)
     return blocks[key][1]
 
 
@@ -213,7 +213,7 @@ def names(debate: DebateState) -> dict[str, templates.KnownNames]:
         if seat not in debate.format.seats:
             continue
         given = {
-            *_context(debate, first.model_copy(update={"seat": seat})),
+            *_template_values(debate, first.model_copy(update={"seat": seat})),
             *templates.functions(templates.FunctionContext()),
         }
         names_of[role] = templates.KnownNames(f"a {role}'s", frozenset(given))
@@ -238,7 +238,7 @@ def _once(owner: Format | Phase, key: Hashable, make: Callable[[], Any]) -> Any:
     return known[1][key]
 
 
-def _context(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[str, Any]:
+def _template_values(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[str, Any]:
     """Everything a template of this turn may name."""
     heard, strictness = _heard(debate, turn), debate.opened.settings.strictness
     fixed = _once(debate.format, ("seats", debate.judges, strictness), lambda: _of_format(debate))
