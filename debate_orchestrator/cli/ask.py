@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.wait or 0.0,
         agreed=lambda found: not consent.not_agreed(origin, found),
     )
-    lacking = consent.not_agreed(origin, risks.of_settings(result.settled))
+    lacking = consent.not_agreed(origin, risks.of_settings(result.given))
     if isinstance(result.now, Ready) and not lacking:
         _check_opening(result)
     print_json(_as_json(arguments, result, lacking))
@@ -62,8 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_opening(result: AskResult) -> None:
     """Raises what `debate open` would raise, so that `ready` is said only of a debate that can be opened. Not for
     answers that the user has still to agree to: checking them may read files that they name."""
-    settled = {**result.settled, "sources": result.sources}
-    settings = make_settings(settled, format_check.load(format_of(settled)), REPORT)
+    given = {**result.given, "sources": result.sources}
+    settings = make_settings(given, format_check.load(format_of(given)), REPORT)
     start.check_settings(settings, DebateFiles.of_output(settings.output))
 
 
@@ -85,7 +85,7 @@ def _as_json(arguments: argparse.Namespace, result: AskResult, lacking: Sequence
             }
     ready = isinstance(result.now, Ready)
     if not (ready or arguments.dialog):  # what is shown when it is ready holds all of it
-        fields |= {"settled": result.settled}
+        fields |= {"settled": result.given}
     if lacking or ready or not arguments.dialog:
         fields |= {"trust": [risk.model_dump() for risk in lacking]}
     fields |= {"missing": result.missing} if result.missing else {}

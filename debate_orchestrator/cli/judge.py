@@ -76,9 +76,9 @@ def _call_settings(arguments: argparse.Namespace, opened: Opened) -> dict[str, A
         given["max_cost"] = cap(arguments.max_cost)
         problems += budget.unpriced_seats(opened.cast) if given["max_cost"] is not None else []
     try:
-        settled = judging_settings(given, opened.format, 1)
+        validated = judging_settings(given, opened.format, 1)
     except BadSettings as error:
         raise BadSettings(problems + error.problems) from None
     if problems:
         raise BadSettings(problems)
-    return {name: getattr(settled, name) for name in given}
+    return {name: getattr(validated, name) for name in given}

@@ -405,8 +405,8 @@ def _mode_problems(strictness: str, format: Format) -> list[str]:
 def _voting(given: Mapping[str, Any], format: Format, judges: Sequence[str], problems: list[str]) -> dict[str, Any]:
     """How a panel votes; what is wrong with that goes into `errors`."""
     try:
-        settled = answers.judging_settings(given, format, len(judges))
-        return {name: getattr(settled, name) for name in VOTING}
+        validated = answers.judging_settings(given, format, len(judges))
+        return {name: getattr(validated, name) for name in VOTING}
     except BadSettings as error:
         problems += error.problems
         return {}

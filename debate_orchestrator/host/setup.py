@@ -48,7 +48,7 @@ class AskResult(FrozenModel):
     """The questions that can be put at once, the next one first."""
     turn_files: TurnFiles | None
     """The path of the moderator's brief, if a moderator is needed now."""
-    settled: dict[str, Any]
+    given: dict[str, Any]
     sources: dict[str, str]
     problems: tuple[str, ...]
     missing: tuple[str, ...]
@@ -91,7 +91,7 @@ def ask(
         now=questions.next(state),
         together=together,
         turn_files=turn_files,
-        settled=state.given,
+        given=state.given,
         sources=dict(state.sources),
         problems=tuple(problems),
         missing=missing,

@@ -242,8 +242,8 @@ class _Stepper:
         turn = schedule.turn(self.debate, turn_id)
         if turn.seat in self.callable:
             raise OutOfTurn(f"{turn_id}: this seat is filled by {self.callable[turn.seat].name}, not by the host.")
-        settled = self.debate.replies.get(turn_id)
-        if settled is not None and settled.reply.text == text:
+        on_record = self.debate.replies.get(turn_id)
+        if on_record is not None and on_record.reply.text == text:
             return
         asked = self._brief(turn)
         if line := _wrapper(text):

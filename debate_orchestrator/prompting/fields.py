@@ -358,7 +358,7 @@ def _record(
             filled[name] = yield from _leaf(first, shape_context, entered)
         elif conditional and not siblings.applies(field):
             filled[name] = empty_value(field)
-            complete = complete and siblings.settled(field)
+            complete = complete and siblings.is_known(field)
         else:
             must = conditional and not field.optional
             filled[name] = yield from _field(field, shape_context, entered, (*field_path, name), must=must)
@@ -474,7 +474,7 @@ class _Siblings:
         """Whether a field is to be filled in, by what was entered beside it so far."""
         return applies(field, {name: self._value(name) for name in (*field.only_if, *field.unless)})
 
-    def settled(self, field: Field) -> bool:
+    def is_known(self, field: Field) -> bool:
         """Whether all that this depends on is known."""
         return all(self._value(name) is not _MISSING for name in (*field.only_if, *field.unless))
 

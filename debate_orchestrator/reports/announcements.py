@@ -98,10 +98,10 @@ class Announcer:
             if stages[n] != self._opened:
                 self._opened = stages[n]
                 before += self._begun(debate, stages[n])
-            settled = all(turn.id in debate.replies for turn in stages[n])
-            after = _brought(debate, stages, n) if settled else ()
+            all_taken = all(turn.id in debate.replies for turn in stages[n])
+            after = _brought(debate, stages, n) if all_taken else ()
             found.append(StageAnnouncements(stages[n], tuple(before), tuple(after)))
-            if not settled:
+            if not all_taken:
                 break
             self._settled, before = n + 1, []
         return found

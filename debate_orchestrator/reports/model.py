@@ -166,17 +166,17 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
     """The report of a journal, and of the reviewers' ballots that lie beside it."""
     debate = fold(entry.event for entry in entries)
     format = debate.format
-    settled = [turn for turn in schedule.turns_taken(debate) if not rapporteur.is_hidden_advice(debate, turn)]
+    shown_turns = [turn for turn in schedule.turns_taken(debate) if not rapporteur.is_hidden_advice(debate, turn)]
     judging, votes = _judging(debate), _votes(debate)
     ballots = {turn: vote for vote in votes for turn in _ballot_turns(vote)}
-    turns = {turn.id: _turn(debate, turn, ballots.get(turn.id)) for turn in settled}
+    turns = {turn.id: _turn(debate, turn, ballots.get(turn.id)) for turn in shown_turns}
     rounds = tuple(_round(debate, n, turns) for n in _round_numbers(debate))
-    before = tuple(turns[turn.id] for turn in settled if turn.round is None and not turn.after_rounds)
-    finals = tuple(turns[turn.id] for turn in settled if turn.after_rounds and turns[turn.id].is_vote)
+    before = tuple(turns[turn.id] for turn in shown_turns if turn.round is None and not turn.after_rounds)
+    finals = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].is_vote)
     records = [turn for turn in turns.values() if turn.kind == "record"]
     briefs = [turns[turn] for turn in turns if turn in decision_brief.decision_brief_turns(debate)]
     elsewhere = (*finals, *records, *briefs)
-    after = tuple(turns[turn.id] for turn in settled if turn.after_rounds and turns[turn.id] not in elsewhere)
+    after = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id] not in elsewhere)
     record = records[0] if records and records[0].fields else None
     report = ReportModel(
         **_setup(debate),
@@ -196,7 +196,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         dissent=tuple(_disputed(record.fields or {}, format.sides)) if record else None,
         questions=tuple(_questions(finals)),
         follow_up=tuple(_follow_up(finals)),
-        links=tuple(link for turn in settled if turn.speaking for link in _links(debate, turn)),
+        links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
         turns=(*before, *_in_rounds(rounds), *after, *finals, *([record] if record else []), *briefs),
         evidence=citations.evidence(debate),
         costs=costs_report(costs_of(debate)),
@@ -208,7 +208,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         finals=finals,
         dissent_turn=record.id if record else "",
         persisted=format.labels.persisted if tally.persisted(debate) else None,
-        places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in settled},
+        places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
     )
     return report.model_copy(update={"summary": summary_line(report, None)})
 

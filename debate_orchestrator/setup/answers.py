@@ -365,12 +365,12 @@ def _sample_lines(name: str, shown: SettingText) -> str:
     return f"# {name}: {shown.help}\n{line}\n"
 
 
-def block_lines(settled: Mapping[str, Any], format: Format) -> list[str]:
+def block_lines(given: Mapping[str, Any], format: Format) -> list[str]:
     """The lines of the block that confirms a setup for settings that are not the default; topic, positions, rounds,
     strictness and output are in the words of prompts/setup.yaml."""
     lines = []
     for name, shown in SETTING_TEXTS.items():
-        value = settled.get(name)
+        value = given.get(name)
         if shown.label and value not in (None, default_of(name, format)):
             items = "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             text = "yes" if value is True else "no" if value is False else sanitize.one_line(items)

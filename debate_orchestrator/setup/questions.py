@@ -91,13 +91,13 @@ class SetupQuestions:
 
     def _steps(self, state: SetupState) -> Iterator[tuple[str, bool]]:
         """Every question in its order, and the moderator's work where some is needed; and whether it is done."""
-        progress, settled = state.progress, state.given
+        progress, given = state.progress, state.given
         yield "topic", bool(progress.topics)
         if progress.proposal is None and not progress.topic_ok:
             yield _TOPIC, False
         yield "framing" if (progress.proposal or {}).get("ambiguous") else "topic_ok", progress.topic_ok
         yield "positions", progress.positions is not None
-        positions = settled.get("positions", {})
+        positions = given.get("positions", {})
         if progress.positions == "auto" and not positions:
             yield _POSITIONS, False
         if progress.positions == "own":
@@ -105,11 +105,11 @@ class SetupQuestions:
         yield "positions_ok", progress.positions_ok
         limits = self.format.rounds
         if limits.insist > 1:
-            yield "rounds", "rounds" in settled
-        number = settled.get("rounds", 1)
+            yield "rounds", "rounds" in given
+        number = given.get("rounds", 1)
         if number != answers.AUTO and number > limits.most:
-            yield "insist", bool(settled.get("insist"))
-        yield from ((key, key in settled) for key in self.plain_settings if len(self._choices(key)) != 1)
+            yield "insist", bool(given.get("insist"))
+        yield from ((key, key in given) for key in self.plain_settings if len(self._choices(key)) != 1)
 
     def question(self, state: SetupState, key: str) -> SetupQuestion:
         """A question as it is put, also once more: one that comes next, or one that was answered."""
@@ -164,43 +164,43 @@ class SetupQuestions:
 
     def current_answer(self, state: SetupState, key: str) -> str:
         """What stands as the answer to a question, or stood before others were wanted; empty if nothing does."""
-        progress, settled = state.progress, state.given
+        progress, given = state.progress, state.given
         match key:
             case "topic":
-                return str(settled.get("topic") or (progress.topics[0] if progress.topics else ""))
+                return str(given.get("topic") or (progress.topics[0] if progress.topics else ""))
             case "framing":
                 offered = progress.proposal or {}
-                return next((name for name in offered if settled.get("topic") == offered[name]), "")
+                return next((name for name in offered if given.get("topic") == offered[name]), "")
             case "topic_ok" | "positions_ok" | "insist":
-                return "yes" if settled.get(key) or getattr(progress, key, False) else ""
+                return "yes" if given.get(key) or getattr(progress, key, False) else ""
             case "positions":
                 return progress.positions or ""
             case "position_a" | "position_b":
                 side = key.removeprefix("position_")
-                return str(settled.get("positions", {}).get(side) or progress.own.get(side, ""))
-        return answers.typed(settled.get(key))
+                return str(given.get("positions", {}).get(side) or progress.own.get(side, ""))
+        return answers.typed(given.get(key))
 
-    def confirmed(self, settled: dict[str, Any]) -> str:
+    def confirmed(self, given: dict[str, Any]) -> str:
         """The block that says what was settled."""
         format, lines = self.format, []
         for side in format.sides:
-            position = sanitize.one_line(settled["positions"][side])
+            position = sanitize.one_line(given["positions"][side])
             lines.append(self.words.side.format(who=self.who(side), position=position))
         shown_values = {
-            "topic": settled["topic"],
-            "rounds": settled.get("rounds", format.rounds.default),
-            "strictness": settled.get("strictness", tuple(format.rubric.strictness)[-1]),
-            "output": settled["output"],
+            "topic": given["topic"],
+            "rounds": given.get("rounds", format.rounds.default),
+            "strictness": given.get("strictness", tuple(format.rubric.strictness)[-1]),
+            "output": given["output"],
         }
         if shown_values["rounds"] == answers.AUTO:
             shown_values["rounds"] = f"{answers.AUTO}, at most {format.rounds.most}"
         flat = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
-        more = "".join(f"\n{line}" for line in (*answers.block_lines(settled, format), *self.risk_lines(settled)))
+        more = "".join(f"\n{line}" for line in (*answers.block_lines(given, format), *self.risk_lines(given)))
         return self.words.confirmed.format(positions="\n".join(lines), more=more, **flat)
 
-    def risk_lines(self, settled: dict[str, Any]) -> list[str]:
+    def risk_lines(self, given: dict[str, Any]) -> list[str]:
         """A line for each thing in a setup that asks for more than a debate."""
-        return [self.words.risk.format(what=risk.text) for risk in risks.of_settings(settled)]
+        return [self.words.risk.format(what=risk.text) for risk in risks.of_settings(given)]
 
     def who(self, side: str) -> str:
         """What a side is called, with what it stands for: `Researcher A (Pro)`."""

@@ -96,7 +96,7 @@ class Live:
                 self._fail(event)
             case events.QuestionAsked() | events.IssuesChanged() | events.EndedEarly():
                 self._say(wording.announced(debate, event) or "", ALARM)
-        if self._stage is not None and self._stage.settled:
+        if self._stage is not None and self._stage.is_final:
             self._end_stage()
         if isinstance(event, events.ReplyEvent | events.BriefSent):
             self._announce()
@@ -155,7 +155,7 @@ class Live:
         stage = self._debate.stages[-1]
         parts = [f"Round {stage[0].round} of {self._debate.rounds}"] if stage[0].round else []
         parts.append(", ".join(dict.fromkeys(one_line(turn.phase.title) for turn in stage)))
-        writing = [speech for speech in self._speeches.values() if speech.asked and not speech.settled]
+        writing = [speech for speech in self._speeches.values() if speech.asked and not speech.is_final]
         parts += [self._activity(speech, now) for speech in writing]
         rows = packed([*parts, _clock(now - self._began), *self._cost], width, "dim")[:_STATUS_ROWS]
         asking = self.question is not None and self.question.open

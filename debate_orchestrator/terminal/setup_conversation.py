@@ -63,11 +63,9 @@ class SetupConversation(SetupBase):
             cast = state.given.get(_CAST)
             state = with_answers(state, "flag", cast={**(cast if isinstance(cast, dict) else {}), MODERATOR: moderator})
         wrong = self.take_up(kept, state)
-        settled = {key: value for key, value in self.state.given.items() if key not in ("insist", _FORMAT)}
-        if settled:
-            lines = (
-                f"  {key}: {in_words(value) if key == _CAST else _summary(value)}" for key, value in settled.items()
-            )
+        given = {key: value for key, value in self.state.given.items() if key not in ("insist", _FORMAT)}
+        if given:
+            lines = (f"  {key}: {in_words(value) if key == _CAST else _summary(value)}" for key, value in given.items())
             self.prompter.tell("", self.words.said["settled"], *lines)
         self.prompter.tell(*wrong)
         if topic:
@@ -322,15 +320,15 @@ class SetupConversation(SetupBase):
 
     def _confirm(self) -> None:
         """Shows what was settled, and has it confirmed. Raises _Change where an answer is to be changed first."""
-        settled = self.state.given
+        given = self.state.given
         while True:
             files, wrong = self._checked()
-            shown = settled | ({"output": files.report} if files else {})
+            shown = given | ({"output": files.report} if files else {})
             block, _, countdown = self.setup_questions.confirmed(shown).rpartition("\n\n")
             _, _, settings_lines = block.partition("\n")  # nothing is confirmed yet
             context = (
-                [f"Context: {', '.join(settled[_CONTEXT])}"]
-                if isinstance(settled.get(_CONTEXT), list | tuple) and settled[_CONTEXT]
+                [f"Context: {', '.join(given[_CONTEXT])}"]
+                if isinstance(given.get(_CONTEXT), list | tuple) and given[_CONTEXT]
                 else []
             )
             note = rapporteur_note(self.settings(), self.setup_questions.format) if files else ""
