@@ -108,7 +108,7 @@ class Format(FrozenModel):
     seats: dict[str, Seat]
     rounds: RoundLimits = RoundLimits()
     history: Literal["transcript", "dialogue"] = "transcript"
-    """How earlier turns are shown: one growing transcript, or one's own as an assistant's messages."""
+    """How earlier turns are shown: as one growing transcript, or the seat's own ones as an assistant's messages."""
     context_heard_by: tuple[str, ...] = DEBATING_SEATS
     """Who may read the context files."""
     tells_rounds: bool = True

@@ -231,7 +231,7 @@ class _Stepper:
         return len(self.accepted) > before
 
     def _call(self) -> bool:
-        """Runs the seats that have a provider; True if that settled a turn."""
+        """Runs the seats that have a provider; True if that brought a reply."""
         before = len(self.debate.replies)
         if self.callable:
             asyncio.run(drive(self.open, self.callable, unsaved=UnsavedEvents(self.folder.tell)))

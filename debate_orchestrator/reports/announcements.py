@@ -64,7 +64,7 @@ class Announcement(NamedTuple):
 
 
 class StageAnnouncements(NamedTuple):
-    """What a stage is announced with, and what it brings once all of its turns are settled."""
+    """What a stage is announced with, and what it brings once all of its turns are taken."""
 
     stage: Stage
     before: tuple[Announcement, ...]

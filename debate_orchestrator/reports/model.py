@@ -238,7 +238,7 @@ def _in_rounds(rounds: Sequence[RoundReport]) -> list[TurnReport]:
 
 
 def _setup(debate: DebateState) -> dict[str, Any]:
-    """The fields that were settled before the first word."""
+    """The fields that were decided before the first word."""
     format, settings, arguing = debate.format, debate.opened.settings, arguing_sides(debate)
     others = ((CLERK, CLERK in format.seats), (RAPPORTEUR, RAPPORTEUR in debate.cast))
     seats = (*format.sides, *debate.judges, *(seat for seat, taken in others if taken))
@@ -263,7 +263,7 @@ def _shown_name(name: str, side: str) -> str:
 
 
 def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
-    """One settled turn: what was said in it, as others heard it."""
+    """One turn that is taken: what was said in it, as others heard it."""
     reply_event, shape = debate.replies[turn.id], debate.shape(turn) or {}
     shown = transcript_entries.entry(debate, turn)
     fields = _fields(debate, turn, shape, reply_event) if isinstance(reply_event, StructuredReplyGiven) else None

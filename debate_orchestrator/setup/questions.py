@@ -181,7 +181,7 @@ class SetupQuestions:
         return answers.typed(given.get(key))
 
     def confirmed(self, given: dict[str, Any]) -> str:
-        """The block that says what was settled."""
+        """The block that shows the answers, to be confirmed."""
         format, lines = self.format, []
         for side in format.sides:
             position = sanitize.one_line(given["positions"][side])

@@ -283,7 +283,7 @@ class SetupBase:
             self.keep(with_progress(after, paid=(*state.progress.paid, *paid)))
 
     def _provider(self, spec: str) -> Provider:
-        """The model, for a debate of which nothing is settled yet."""
+        """The model, for a debate of which nothing is decided yet."""
         format = self.setup_questions.format
         positions = {side: f"{side}, to be settled" for side in format.sides}
         given = {"topic": "to be settled", "positions": positions, "cast": spec}

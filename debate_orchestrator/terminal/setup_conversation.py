@@ -319,7 +319,7 @@ class SetupConversation(SetupBase):
     # The last confirmation
 
     def _confirm(self) -> None:
-        """Shows what was settled, and has it confirmed. Raises _Change where an answer is to be changed first."""
+        """Shows the answers, and has them confirmed. Raises _Change where an answer is to be changed first."""
         given = self.state.given
         while True:
             files, wrong = self._checked()

@@ -241,7 +241,7 @@ def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
 
 
 def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
-    """Turn to the seconds from its first request to the answer that settled it."""
+    """Turn to the seconds from its first request to the reply that counts."""
     asked: dict[str, datetime] = {}
     found: dict[str, float] = {}
     try:

@@ -317,7 +317,7 @@ class Run:
                     self.viewers.tell("text", writing.fields(start))
 
     def _may_show(self, turn: Turn) -> bool:
-        """Whether what is written in a turn may be seen before the turns beside it are settled."""
+        """Whether what is written in a turn may be seen before the turns beside it are taken."""
         assert self.current is not None
         stage = next((stage for stage in self.current.state.stages if turn in stage), ())
         state = self.current.state
