@@ -87,7 +87,7 @@ def provider(spec: str, current: CurrentState, permissions: Permissions) -> Rehe
 
 def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> str:
     """The stand-in's reply to a turn that is due or taken. `prefer` gives the choices and flags that it makes, by the
-    names of their fields. A mirrored turn gets the same verdict on the positions as the straight one."""
+    names of their fields. A mirrored turn gets the same verdict on the positions as the original one."""
     shape = debate.shape(turn)
     if shape is None:
         name = debate.format.name_of(turn.seat)
