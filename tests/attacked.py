@@ -10,7 +10,16 @@ from typing import Any, NamedTuple
 from attacks import CODE
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Context, Declined, FoundPage, Opened, Reply, ReplyEvent, Spoke, Submitted
+from debate_orchestrator.core.events import (
+    ContextFile,
+    Declined,
+    FoundPage,
+    Opened,
+    Reply,
+    ReplyEvent,
+    Spoke,
+    StructuredReplyGiven,
+)
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, JUDGE, Turn
 from debate_orchestrator.core.schema import (
@@ -51,7 +60,7 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
     """The opening of a debate, with everything that its format leaves open if it is to be `whole`: mirrored, judged
     each round and blindly before the first word."""
     made = loader.load(name).model_copy(update=rules)
-    context = tuple(Context(name=texts("name"), text=texts("file")) for _ in range(2))
+    context = tuple(ContextFile(name=texts("name"), text=texts("file")) for _ in range(2))
     cast = dict.fromkeys(made.seated, ("host",)) | ({JUDGE: ("host",) * judges} if JUDGE in made.seated else {})
     setup = Settings(
         topic=texts("topic"),
@@ -61,7 +70,7 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
         first=made.sides[0],
         context=tuple(file.name for file in context),
         cast=cast,
-        mirror=whole and any(map(made.votes, made.phases())),
+        mirror=whole and any(map(made.is_vote, made.phases())),
         each_round=whole and "each round" in made.options,
         blind=whole and "blind" in made.options,
     )
@@ -90,7 +99,7 @@ def answer(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
     if shape is not None:
         role = turn.role if turn.role in (JUDGE, CLERK) else f"reply of {turn.seat}"
         ballot = filled(shape, schedule.shape_context(debate, turn), lambda field: texts(f"{role}: {field}"))
-        return Submitted(turn=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, by="host"))
+        return StructuredReplyGiven(turn=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, by="host"))
     said = _spoken(debate, turn, texts(f"speech of {turn.seat}"))
     page = FoundPage(url=texts("page"))
     return Spoke(turn=turn.id, reply=Reply(text=said, brief_digest="0" * 64, by="host", found=(page,)))
@@ -107,7 +116,7 @@ def refusal(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
     if shape is None:
         return Declined(turn=turn.id, reply=Reply(text=said, brief_digest="0" * 64, by="host"))
     ballot = dict.fromkeys(shape) | {"refused": True, "reason": fitting(said, shape["reason"])}
-    return Submitted(turn=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, by="host"))
+    return StructuredReplyGiven(turn=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, by="host"))
 
 
 def filled(shape: Shape, terms: ShapeContext, texts: Texts, place: str = "") -> dict[str, Any]:

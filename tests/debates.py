@@ -13,12 +13,12 @@ from debate_orchestrator.core.events import Event, Noted, Opened, Rejected, Repl
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.start import make_opening
+from debate_orchestrator.engine.start import make_opened
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.setup.answers import settings_from
+from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import Entry
 from debate_orchestrator.util.errors import BadReply
 
@@ -44,7 +44,7 @@ def opening(
     """The event that opens an adversarial debate, with nothing left to chance; `how` is what else a setup has."""
     given = {"topic": "x", "positions": {"a": "x", "b": "y"}, "rounds": rounds, "strictness": strictness}
     given |= {"first": first, "feedback": feedback, "insist": True, "issues": False, "brief": False}
-    made = make_opening(settings_from(given, loader.load("adversarial"), "report.md"))
+    made = make_opened(make_settings(given, loader.load("adversarial"), "report.md"))
     cast = cast or {"a": ("host",), "b": ("host",), "judge": ("host",) * judges}
     context = how.pop("context", ())
     settled = {"topic": topic, "positions": dict(zip("ab", positions, strict=True)), "cast": cast, **how}

@@ -125,13 +125,19 @@ class Shown:
     """A debate in the live view on a fake terminal."""
 
     def __init__(
-        self, *, columns: int = 80, rows: int = 24, events: Sequence[Event] = (), sealed: bool = False, **setup: Any
+        self,
+        *,
+        columns: int = 80,
+        rows: int = 24,
+        events: Sequence[Event] = (),
+        ballots_hidden: bool = False,
+        **setup: Any,
     ):
         """`events` have happened before; without them the debate is opened with that setup."""
         self.terminal, self.time = FakeTerminal(columns, rows), 0.0
         self.debate = fold(events or [debates.opening(**setup)])
         self.display = FakeDisplay(self.terminal)
-        self.live = Live(self.debate, self.display, now=lambda: self.time, sealed=sealed)
+        self.live = Live(self.debate, self.display, now=lambda: self.time, ballots_hidden=ballots_hidden)
         self.display.hold()
 
     def happen(self, *events: Event) -> None:

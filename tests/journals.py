@@ -33,7 +33,7 @@ from debate_orchestrator.core.events import (
     Reply,
     RetryForChanged,
     Spoke,
-    Submitted,
+    StructuredReplyGiven,
 )
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Criterion, Labels, ReservedLines, Rubric, Seat, Strictness
@@ -89,7 +89,9 @@ def every_kind() -> list[Event]:
         BriefSent(turn="1.opening.a", brief_digest="0" * 64, by="host"),
         Spoke(turn="1.opening.a", reply=said("Привет, 世界 👩‍🔬\u2028 and\nso on")),
         Declined(turn="1.opening.b", reply=said("לא")),
-        Submitted(turn="1.verdict.judge", data={"scores": {"a": 7.5}, "é": [None, True, "\x00"]}, reply=said("{}")),
+        StructuredReplyGiven(
+            turn="1.verdict.judge", data={"scores": {"a": 7.5}, "é": [None, True, "\x00"]}, reply=said("{}")
+        ),
         Rejected(turn="final.verdict.judge", problems=("one", "two"), reply=said("{")),
         CallFailed(turn="1.opening.a", by="x", problem="silence", wait=1.5, reply=said("This is ha")),
         Reassigned(seat="judge", who=("host",)),

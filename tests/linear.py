@@ -14,9 +14,9 @@ from core.folding import opened
 
 from debate_orchestrator.core import private_text, reserved_line, visible_text
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import Quotes
 from debate_orchestrator.core.settings import duplicate_positions
-from debate_orchestrator.core.side_swap import SideSwap
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.evidence import match
 from debate_orchestrator.prompting import replies
@@ -109,7 +109,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "file name": reviews.stem_of,
     "lines for others": lambda text: visible_text.writes_lines_for(text, ["Researcher A", "Ben"]),
     "last line": lambda text: reserved_line.ends_with_line(f"{sanitize.sanitize(text)}\nX.", "X."),
-    "exchange": lambda text: SideSwap(opened().format).text(text),
+    "exchange": lambda text: Mirror(opened().format).text(text),
     "structured": tried(lambda text: replies.parse_structured("x", text), "{}", '{"a": "{}"}', "```json\n{}\n```"),
     "with a code": tried(
         lambda text: replies._found("x", text, Code(field="code", end_field="end_code", text="BCDFGH")),
@@ -122,8 +122,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "markdown back": markup.unescaped,
     "line": markup.prose,
     "page": lambda text: writer.speech(text, ("v_quote", "u_quote")),
-    "excerpt": lambda text: page.opening(" ".join(writer.speech(text).paragraphs)),
-    "beginning": lambda text: page.opening(text, 400),
+    "excerpt": lambda text: page.excerpt(" ".join(writer.speech(text).paragraphs)),
+    "beginning": lambda text: page.excerpt(text, 400),
     "transcript": tried(lambda text: transcript_file.parse(text, "x"), *DOCUMENTS),
     "stream": stream,
     "redacted": Redactor(spellings(SECRET)),

@@ -17,16 +17,16 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.styles import style as styles
 
-from debate_orchestrator.cli.answers_and_flags import questionnaire as interview
+from debate_orchestrator.cli.answers_and_flags import setup_questions
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.engine.estimate import CostEstimate
 from debate_orchestrator.providers.discovery import Available, FoundModels
-from debate_orchestrator.setup.session import SetupState
+from debate_orchestrator.setup.state import SetupState
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.cursor import Cursor
 from debate_orchestrator.terminal.prompt import Leave
-from debate_orchestrator.terminal.session import Estimates
-from debate_orchestrator.terminal.wizard import Wizard
+from debate_orchestrator.terminal.setup_base import Estimates
+from debate_orchestrator.terminal.setup_conversation import SetupConversation
 from debate_orchestrator.util.terminal_text import Later
 
 # Each question makes all key bindings and styles of the library anew, which takes longer than most questions here.
@@ -58,7 +58,7 @@ SETUP = (TOPIC, "rehearse", "yes", "none")
 
 
 def trusting(path: str, given: Mapping[str, Any], format_name: str | None = None) -> None:
-    """Agrees to whatever a file does beyond the debate."""
+    """Agrees to whatever a file does besides the debate."""
 
 
 class Screen(DummyOutput):
@@ -117,11 +117,11 @@ def typing(*keys: str, columns: int = 80) -> Iterator[tuple[Cursor, Screen]]:
 class Held(NamedTuple):
     """How a conversation ended."""
 
-    draft: SetupState
+    state: SetupState
     ended: str
     """`confirmed`, `later`, or `left`."""
     text: str
-    wizard: Wizard
+    conversation: SetupConversation
 
 
 def coming(found: FoundModels) -> Future[FoundModels]:
@@ -130,8 +130,8 @@ def coming(found: FoundModels) -> Future[FoundModels]:
     return made
 
 
-def no_check(draft: SetupState) -> DebateFiles:
-    return DebateFiles.of_output(draft.given["output"])
+def no_check(state: SetupState) -> DebateFiles:
+    return DebateFiles.of_output(state.given["output"])
 
 
 def hold(
@@ -147,19 +147,21 @@ def hold(
     for path in [] if goes_on else Path().glob(".debate-setup*.yaml"):
         path.unlink()
     with typing(*keys, columns=columns) as (terminal, screen):
-        of = partial(interview, default_output="debate-report.md")
+        of = partial(setup_questions, default_output="debate-report.md")
         rehearse = options.get("rehearse", False)
-        wizard = Wizard(terminal, of, coming(found), check, rehearse=rehearse)
+        conversation = SetupConversation(terminal, of, coming(found), check, rehearse=rehearse)
         ended = "confirmed"
         try:
             topic = options.get("topic", "")
-            wizard.welcome(file, options.get("format"), options.get("moderator"), topic, options.get("agree", trusting))
-            wizard.hold()
+            conversation.welcome(
+                file, options.get("format"), options.get("moderator"), topic, options.get("agree", trusting)
+            )
+            conversation.hold()
         except Later:
             ended = "later"
         except (Leave, KeyboardInterrupt):
             ended = "left"
-        return Held(wizard.draft, ended, screen.text, wizard)
+        return Held(conversation.state, ended, screen.text, conversation)
 
 
 def kept() -> str:

@@ -8,7 +8,7 @@ from core import folding
 from core.folding import Script
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Context, Event, Opened
+from debate_orchestrator.core.events import ContextFile, Event, Opened
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import judge_seats
@@ -44,7 +44,7 @@ def events(
 ) -> list[Event]:
     """The events of a debate in which all goes by the script; every answer is by the one cast for the seat."""
     own = rules(made) if isinstance(made, str) else made
-    context = (Context(name="passage.txt", text=material),) if material else ()
+    context = (ContextFile(name="passage.txt", text=material),) if material else ()
     opened = folding.opened(rounds, panel, rules=own, context=context, **setup)
     opened = opened.with_settings(
         topic=topic, positions=dict(zip("ab", positions, strict=True)), cast=cast or opened.cast

@@ -19,7 +19,7 @@ from debate_orchestrator.engine.debate import drive, open_journal
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Provider
-from debate_orchestrator.setup.answers import settings_from
+from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 
@@ -57,7 +57,7 @@ def begun(path: Path, judges: int = 1, rounds: int = 2, **more: Any) -> JournalW
     given = {"topic": "T", "positions": {"a": "yes", "b": "no"}, "rounds": rounds, "cast": {"judge": ["host"] * judges}}
     given |= {"issues": False, "brief": False}
     given |= more
-    return JournalWriter.create(path, start.make_opening(settings_from(given, loader.load("adversarial"), "x.md")))
+    return JournalWriter.create(path, start.make_opened(make_settings(given, loader.load("adversarial"), "x.md")))
 
 
 async def take_turns(

@@ -25,13 +25,13 @@ BASE: dict[str, Any] = {
 
 
 def settle(**given: Any) -> Settings:
-    return answers.settings_from(BASE | given, RULES, "debate-report.md")
+    return answers.make_settings(BASE | given, RULES, "debate-report.md")
 
 
 def problems(given: dict[str, Any]) -> list[str]:
     """What is wrong with answers, by the keys that the complaints begin with."""
     with pytest.raises(BadSettings) as refused:
-        answers.settings_from(given, RULES, "debate-report.md")
+        answers.make_settings(given, RULES, "debate-report.md")
     assert not [one for one in refused.value.problems if "\n" in one or len(one) > 500]
     return [one.partition(":")[0] for one in refused.value.problems]
 
@@ -80,7 +80,7 @@ def test_unknown_keys(key: Any) -> None:
     """A key that is none is named, with the one that was probably meant, or else with all of them."""
     assert problems(BASE | {key: 1}) == ["answers"]
     with pytest.raises(BadSettings, match=f"Did you mean '|The keys are {', '.join(KEYS)}"):
-        answers.settings_from(BASE | {key: 1}, RULES, "x.md")
+        answers.make_settings(BASE | {key: 1}, RULES, "x.md")
 
 
 @pytest.mark.parametrize("topic", [None, "", "  \n", "\u200b\u202e", 7, ["x"], True, "x" * (MAX_TOPIC_LENGTH + 1)])
@@ -198,7 +198,7 @@ ANY = st.recursive(
 def test_any_answers_are_settled_or_refused(given: dict[str, Any]) -> None:
     """Whatever an answers file holds, it is settled or refused with complaints, and nothing else is raised."""
     try:
-        made = answers.settings_from(BASE | given, RULES, "x.md")
+        made = answers.make_settings(BASE | given, RULES, "x.md")
     except DebateError as error:
         assert error.problems
     else:
@@ -216,7 +216,7 @@ ALONE = rules(seats={seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, rou
 
 def settled(made: Format, **given: Any) -> Settings:
     positions = {side: f"It is {side}." for side in made.sides}
-    return answers.settings_from({"topic": "x", "positions": positions, **given}, made, "x.md")
+    return answers.make_settings({"topic": "x", "positions": positions, **given}, made, "x.md")
 
 
 def refused(made: Format, **given: Any) -> list[str]:
@@ -293,7 +293,7 @@ def test_more_than_the_panel_is_no_quorum(panel: int) -> None:
 def test_one_position_alone() -> None:
     """Where one side has a position and the other has none, what is missing is named."""
     with pytest.raises(BadSettings) as refusal:
-        answers.settings_from({"topic": "x", "positions": {"a": "Yes"}}, RULES, "x.md")
+        answers.make_settings({"topic": "x", "positions": {"a": "Yes"}}, RULES, "x.md")
     assert refusal.value.problems == ["positions: none is given for b. Try: give `positions.b` too."]
 
 
@@ -333,4 +333,4 @@ def test_sides_must_differ() -> None:
 def test_positions_may_be_left_open() -> None:
     """Positions that are auto, or not given, are to be derived."""
     assert settle(positions="auto").positions == {}
-    assert answers.settings_from({"topic": "x"}, RULES, "x.md").positions == {}
+    assert answers.make_settings({"topic": "x"}, RULES, "x.md").positions == {}

@@ -19,9 +19,9 @@ from attacked import Put, Texts, filled, opened, put
 from attacks import ATTACKS, CODE
 
 from debate_orchestrator.core import schedule, speech_rules, tally, visible_text
-from debate_orchestrator.core.events import Event, Rejected, Reply, Spoke, Submitted
+from debate_orchestrator.core.events import Event, Rejected, Reply, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.side_swap import SideSwap
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
@@ -195,12 +195,12 @@ def must_be_whole(one: Put, document: Document, harmless_one: Document) -> None:
     """A document that holds what its author said, and no line or field that is not its author's."""
     if document.word in MARKED_OFF:
         assert document.body.count("\n") == harmless_one.body.count("\n")
-    exchange, turns = one.debate.side_swap, {turn.id: turn for turn in one.heard}
+    exchange, turns = one.debate.mirror, {turn.id: turn for turn in one.heard}
     turn = turns.get(exchange.turn_id(document.word) if one.turn.mirrored else document.word)
     if turn is None or document.remark == "EVIDENCE":
         return
     if turn.phase.reply == "text":
-        said = speech_rules.visible(one.debate, turn).text
+        said = speech_rules.visible_speech(one.debate, turn).text
         assert document.body == sanitize.fence(exchange.text(said) if one.turn.mirrored else said, CODE)
     else:
         containers = {line for line in harmless_one.body.split("\n") if line.endswith(":")}
@@ -283,22 +283,22 @@ def test_no_judge_says_what_an_attack_says(name: str) -> None:
     shape = debate.shape(turn)
     assert shape is not None
     valid = json.dumps(filled(shape, schedule.shape_context(debate, turn), calm))
-    assert isinstance(read(debate, turn, valid), Submitted)
+    assert isinstance(read(debate, turn, valid), StructuredReplyGiven)
     wanted = parts(brief(debate, turn, former(turn, "calm", ["calm"])).messages[-1].parts[-1], CODE)
     for attack in ATTACKS:
         for text in (f"{attack.text}\n{valid}", f"{valid}\n{attack.text}", f"{attack.text}{valid}"):
             with suppress(BadReply):
                 event = read(debate, turn, text)
-                assert isinstance(event, Submitted) and event.data == json.loads(valid)
+                assert isinstance(event, StructuredReplyGiven) and event.data == json.loads(valid)
         try:
             event = read(debate, turn, attack.text)
         except BadReply as error:
             refused = error
         else:  # it is a whole ballot, and the judge says nothing else
-            assert isinstance(event, Submitted) and set(event.data) == set(json.loads(attack.text))
+            assert isinstance(event, StructuredReplyGiven) and set(event.data) == set(json.loads(attack.text))
             continue
         again = former(turn, attack.text, refused.problems[:1])
-        if not speech_rules.public(debate, attack.text).strip():
+        if not speech_rules.without_private_working(debate, attack.text).strip():
             continue  # private working alone, which is not shown again
         got = parts(brief(debate, turn, again).messages[-1].parts[-1], CODE)
         must_be_as(got, wanted)
@@ -365,5 +365,5 @@ def test_a_flood_is_heard_like_anything_else(piece: str) -> None:
         said = visible_text.make_visible(
             text, None, private=rules.private, quotes=rules.quotes, material=["so it is"]
         ).text
-        assert CODE not in sanitize.fence(SideSwap(rules).text(said), CODE)
+        assert CODE not in sanitize.fence(Mirror(rules).text(said), CODE)
         assert not visible_text.writes_lines_for(said, ["Debater B"])

@@ -149,7 +149,7 @@ def test_many_objects_with_the_code_take_the_work_of_a_few(around: str) -> None:
 
     def taken(objects: int) -> int:
         reply = own * objects + as_long(around, 20_000)
-        return calls(lambda: json_object.find_own(reply, CODED))
+        return calls(lambda: json_object.find_with_code(reply, CODED))
 
     assert json_object._MAX_OWN <= 10
     assert taken(json_object._MAX_OWN) < 1.3 * taken(1) + 1_000
@@ -219,7 +219,7 @@ def test_briefs_are_made_again_up_to_a_number(digests: str) -> None:
     reply = Reply(text="x", brief_digest="d", by="human")
 
     def found(many: int) -> list[str]:
-        events: list[Event] = [debate.opened, *(debate.replies[each.id] for each in schedule.settled(debate))]
+        events: list[Event] = [debate.opened, *(debate.replies[each.id] for each in schedule.turns_taken(debate))]
         events += [Rejected(turn=turn.id, problems=(f"no {n}",), reply=reply, absent=False) for n in range(many)]
         events += [
             BriefSent(turn=turn.id, brief_digest="d" if digests == "alike" else f"{n}", by="human") for n in range(many)

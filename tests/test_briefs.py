@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Context, Event, Spoke
+from debate_orchestrator.core.events import ContextFile, Event, Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
@@ -155,7 +155,7 @@ def test_positions_in_a_task_are_one_line(text: str) -> None:
 def test_material_stays_in_its_block(text: str) -> None:
     """Neither a context file nor its name leaves its block."""
     first = opening(rounds=1)
-    files = (Context(name=text, text=text), Context(name="b", text="calm"))
+    files = (ContextFile(name=text, text=text), ContextFile(name="b", text="calm"))
     debate = fold([first.model_copy(update={"context": files})])
 
     (message,) = brief(debate, debate.due[0]).messages

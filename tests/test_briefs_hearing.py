@@ -15,7 +15,7 @@ from hypothesis import given
 from own_formats import EXTENDING, written
 from test_briefs import ESCAPES, block_of, shown, whole
 
-from debate_orchestrator.core.events import BriefSent, Context, Event, QuestionAsked
+from debate_orchestrator.core.events import BriefSent, ContextFile, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Quotes
 from debate_orchestrator.core.state import DebateState
@@ -30,7 +30,9 @@ SECRET = "<thinking>SECRET</thinking>"
 
 def heard(rules: dict[str, Any], *, most: int | None = None, **said: Any) -> dict[str, str]:
     """Everything that each turn is shown, of one round in a format with those changes."""
-    first = opening(rounds=1, context=(Context(name="notes.md", text="Tabs are one character wide in every file."),))
+    first = opening(
+        rounds=1, context=(ContextFile(name="notes.md", text="Tabs are one character wide in every file."),)
+    )
     phases = tuple(
         phase.model_copy(update={"most_words": most}) if phase.reply == "text" else phase
         for phase in first.format.round

@@ -50,8 +50,8 @@ def argues(text: str) -> list[str]:
 
 def test_positions_change_names_and_keep_their_sides() -> None:
     """Mirrored, each position goes by the other's name; Pro and Con stay with the position."""
-    straight, other = (argues(parts(made)[0]) for made in pair(rounds=1))
-    assert straight == [
+    original, other = (argues(parts(made)[0]) for made in pair(rounds=1))
+    assert original == [
         "Researcher A argues (Pro): Indent with tabs.",
         "Researcher B argues (Con): Indent with spaces.",
     ]
@@ -70,16 +70,16 @@ def test_positions_name_the_other_side_by_its_name() -> None:
 def test_every_speech_is_under_the_others_name() -> None:
     """What A said stands in a block of B's, with B's tag and id, and its own words call it so."""
     said = {f"_1_opening_{side}": f"I, {NAMES[side]}, say so in 1.opening.{side}." for side in "ab"}
-    straight, other = (parts(made) for made in pair(say=saying(**said), rounds=1))
+    original, other = (parts(made) for made in pair(say=saying(**said), rounds=1))
     assert (
-        [opened(part) for part in straight[1:3]]
+        [opened(part) for part in original[1:3]]
         == [opened(part) for part in other[1:3]]
         == [
             f"<<< 1.opening.a {NONCE} Researcher A: Opening Statement [R1 - ROUND 1 - OPENING]",
             f"<<< 1.opening.b {NONCE} Researcher B: Opening Statement [R2 - ROUND 1 - OPENING]",
         ]
     )
-    assert block_of(straight[1], "1.opening.a") == "I, Researcher A, say so in 1.opening.a."
+    assert block_of(original[1], "1.opening.a") == "I, Researcher A, say so in 1.opening.a."
     assert block_of(other[1], "1.opening.a") == "I, Researcher A, say so in 1.opening.a."
     assert parts(pair(say=saying(**said | {"_1_opening_b": "No."}), rounds=1)[1])[1].split("\n")[1] == "No."
 
@@ -123,10 +123,10 @@ def test_earlier_ballots_are_those_of_the_presentation() -> None:
     """A judge's own ballots come back as it cast them in that presentation; sums of them are in its terms."""
     lead = {f"_{n}_verdict_judge": puppets.ballot(8, 5, justification="Straight.") for n in (1, 2, 3)}
     lead |= {f"_{n}_verdict_judge_mirrored": puppets.ballot(6, 7, justification="Other.") for n in (1, 2, 3)}
-    straight, other = (parts(made)[-1] for made in pair("final.verdict.judge", saying(**lead)))
-    assert ("Straight." in straight, "Other." in straight) == (True, False)
+    original, other = (parts(made)[-1] for made in pair("final.verdict.judge", saying(**lead)))
+    assert ("Straight." in original, "Other." in original) == (True, False)
     assert ("Straight." in other, "Other." in other) == (False, True)
-    assert "- Researcher A: 24 points, 3 rounds won\n- Researcher B: 15 points, 0 rounds won" in straight
+    assert "- Researcher A: 24 points, 3 rounds won\n- Researcher B: 15 points, 0 rounds won" in original
     assert "- Researcher A: 18 points, 0 rounds won\n- Researcher B: 21 points, 3 rounds won" in other
 
 
@@ -135,9 +135,9 @@ def test_concessions_and_refusals_change_names(side: str) -> None:
     """Who conceded, and who declined to argue, is told by the names of the presentation."""
     other = NAMES["ba"["ab".index(side)]]
     say = saying(**{f"_1_opening_{side}": f"It would do harm.\n\n{DECLINE}", f"_1_rebuttal_{side}": CONCEDE})
-    straight, made = pair("final.verdict.judge", say)
+    original, made = pair("final.verdict.judge", say)
     told = "conceded the whole position: consensus was reached"
-    assert f"{NAMES[side]} {told}" in parts(straight)[-1]
+    assert f"{NAMES[side]} {told}" in parts(original)[-1]
     assert f"{other} {told}" in parts(made)[-1]
     _, made = pair(say=saying(**{f"_1_opening_{side}": f"It would do harm.\n\n{DECLINE}"}), rounds=1)
     assert f"On record: {other} declined to argue in 1.opening.{'ba'['ab'.index(side)]}." in parts(made)[-1]
@@ -160,9 +160,9 @@ def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
 def must_hold(deal: Deal) -> None:
     """A mirrored brief of a debate in which all said what they were dealt lets it out of its block no more than a
     straight one."""
-    straight, other = pair("2.verdict.judge", say=hostile(deal, rounds=2), rounds=2)
+    original, other = pair("2.verdict.judge", say=hostile(deal, rounds=2), rounds=2)
     lines = fences("\n".join(parts(other)))
-    assert [line for line in lines if line != f"{NONCE}:"] == fences("\n".join(parts(straight)))
+    assert [line for line in lines if line != f"{NONCE}:"] == fences("\n".join(parts(original)))
     assert lines.count(f"{NONCE}:") == 2, "the notes that one statement of a round was given after the other"
 
 

@@ -1,4 +1,4 @@
-"""What a stranger's file may do: nothing beyond the debate before the user has seen it and agreed."""
+"""What a stranger's file may do: nothing besides the debate before the user has seen it and agreed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from viewer import watching
 from waiting import ended
 
 import debate_orchestrator
-from debate_orchestrator.cli.answers_and_flags import questionnaire as interview
-from debate_orchestrator.core.events import Context, Reassigned
-from debate_orchestrator.setup import session
-from debate_orchestrator.setup.session import SetupProgress, SetupState
+from debate_orchestrator.cli.answers_and_flags import setup_questions
+from debate_orchestrator.core.events import ContextFile, Reassigned
+from debate_orchestrator.setup import state
+from debate_orchestrator.setup.state import SetupProgress, SetupState
 from debate_orchestrator.storage.journal import JournalWriter
 
 SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\nissues: false\nbrief: false\n"
@@ -234,7 +234,7 @@ def test_sources_in_a_file_prove_nothing(debate: Run, outside: Path) -> None:
     given = {"topic": "T", "positions": {"a": "A.", "b": "B."}, "rounds": 1, "strictness": "strict"}
     given |= {"output": str(outside / "r.md"), "cast": {"a": MARKS}}
     progress = SetupProgress(topics=("T",), topic_ok=True, positions="own", positions_ok=True)
-    session.save("a.yaml", SetupState(given=given, sources=dict.fromkeys(given, "user"), progress=progress))
+    state.save("a.yaml", SetupState(given=given, sources=dict.fromkeys(given, "user"), progress=progress))
     asked, ran = debate("ask", "a.yaml").json, debate("open", "--answers", "a.yaml")
 
     assert asked["status"] == "ready"
@@ -271,7 +271,7 @@ def test_ask_shows_what_needs_consent(debate: Run, outside: Path) -> None:
 
 
 def test_the_block_shows_it(debate: Run, outside: Path) -> None:
-    """The confirmed setup shows whatever reaches beyond the debate, also where the user typed it; a plain one has no
+    """The confirmed setup shows whatever asks for more than a debate, also where the user typed it; a plain one has no
     more lines than before."""
     shown = debate("open", *TYPED, "--context", str(outside / "private.md"), "--json").json["show"]
     plain = debate("open", *TYPED, "--output=s.md", "--json").json["show"]
@@ -279,7 +279,7 @@ def test_the_block_shows_it(debate: Run, outside: Path) -> None:
     assert any(str(outside / "private.md") in line for line in shown[: shown.index("")])
     assert (
         plain[:8]
-        == interview()
+        == setup_questions()
         .confirmed({"topic": "T", "positions": {"a": "It is so.", "b": "It is not so."}, "rounds": 1, "output": "s.md"})
         .split("\n")[:8]
     )
@@ -379,7 +379,7 @@ def test_answers_of_a_journal_name_no_paths(debate: Run, outside: Path) -> None:
     """The answers of a journal name its material by bare names, whatever the journal says."""
     names = (f"{outside}/private.md", "../../up.md")
     setup = opening(rounds=1).settings.model_copy(update={"context": names})
-    path = journal(spec="host", setup=setup, context=tuple(Context(name=name, text="x") for name in names))
+    path = journal(spec="host", setup=setup, context=tuple(ContextFile(name=name, text="x") for name in names))
     told = debate("answers", "--from", path).out
 
     assert str(outside) not in told and ".." not in told
@@ -436,7 +436,7 @@ def test_no_verb_can_forget_consent() -> None:
 
 
 def test_consent_is_asked_for_at_a_terminal(here: Path) -> None:
-    """At a terminal what reaches beyond the debate is shown, and nothing happens unless the user says yes."""
+    """At a terminal what asks for more than a debate is shown, and nothing happens unless the user says yes."""
     answers(f'cast: "{MARKS}"\n')
     with watching("run", "--answers", "a.yaml", columns=120) as viewer:
         viewer.see_text("[y/N]")
@@ -463,7 +463,7 @@ def test_a_question_can_not_be_forged(here: Path, monkeypatch: pytest.MonkeyPatc
     """Every row of what a file asks for is indented below the question's first line, and the last one is the
     program's, however the file words it."""
     monkeypatch.delenv("COLUMNS", raising=False)  # test runners set it, and it would replace the terminal's own width
-    words = "x.sh done a.json reaches beyond the debate: - cast.a, cast.b, cast.judge: the program claude -p"
+    words = "x.sh done a.json asks for more than a debate: - cast.a, cast.b, cast.judge: the program claude -p"
     answers(f'context: [{", ".join(f"/x/{n}.md" for n in range(60))}]\ncast: "command:sh -c {words} {"y" * 170}"\n')
     for verb in (("run", "--answers", "a.yaml"), ("--answers", "a.yaml")):
         with watching(*verb, columns=60, rows=40, TERM="dumb") as viewer:

@@ -18,7 +18,7 @@ from viewer import Viewer, watching
 
 from debate_orchestrator.cli.controls import Controls
 from debate_orchestrator.cli.controls import watch as watched
-from debate_orchestrator.core.events import CallFailed, Event, Submitted
+from debate_orchestrator.core.events import CallFailed, Event, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate, create_debate, drive, seat_providers
@@ -51,7 +51,7 @@ def writing(viewer: Viewer, who: str = "Researcher A") -> None:
 
 
 def test_a_pause(server: Server) -> None:
-    """p lets the answer under way come in and makes no call until r; then the debate goes on to its report."""
+    """p lets the reply under way come in and makes no call until r; then the debate goes on to its report."""
     with watching(*RUN, "--rounds=1") as viewer:
         writing(viewer)
         viewer.press("p")
@@ -119,7 +119,7 @@ def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: p
 
         def pressed_at_once(debate: DebateState, event: Event) -> None:
             controls.on_event(debate, event)
-            if isinstance(event, Submitted) and event.turn == "start.issues.rapporteur":
+            if isinstance(event, StructuredReplyGiven) and event.turn == "start.issues.rapporteur":
                 controls.press("c")
 
         await drive(
@@ -136,7 +136,7 @@ def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: p
 
 
 def test_leaving(server: Server) -> None:
-    """q is Ctrl-C once: the answer under way is awaited and saved, and the way on is printed; also from a pause."""
+    """q is Ctrl-C once: the reply under way is awaited and saved, and the way on is printed; also from a pause."""
     for paused in (False, True):
         verb = RUN if not paused else ("resume", J)
         with watching(*verb) as viewer:
@@ -152,12 +152,12 @@ def test_leaving(server: Server) -> None:
 
 
 def test_leaving_at_once(server: Server) -> None:
-    """A second Ctrl-C leaves the answers under way; what had come of them is on the screen, and said to be left."""
+    """A second Ctrl-C leaves the replies under way; what had come of them is on the screen, and said to be left."""
     server.between = lambda request: 1.0
     with watching(*RUN) as viewer:
         writing(viewer)
         viewer.press("\x03")
-        viewer.see_text("stopping when the answers under way are in")
+        viewer.see_text("stopping when the replies under way are in")
         viewer.press("\x03")
         assert viewer.see_end() == 130
         assert "The call was given up, since the debate was stopped." in " ".join(viewer.glass.text.split())

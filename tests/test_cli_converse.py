@@ -136,7 +136,7 @@ class TestFilesOfOthers:
         ran, shown = person(*arguments, keys=keys)
 
         assert ran.code == 2
-        assert f"{name} reaches beyond the debate." in shown and "the program sh -c 'touch marker'" in shown
+        assert f"{name} asks for more than a debate." in shown and "the program sh -c 'touch marker'" in shown
         assert [path.name for path in Path().iterdir()] == [name]
 
     def test_a_yes_goes_on_and_is_remembered(self, person: Person) -> None:
@@ -167,6 +167,6 @@ class TestFilesOfOthers:
         ran = debate("run", "--answers", ".debate-setup.yaml")
 
         assert left.code == 0
-        assert "Beyond the debate: cast.a, cast.b, cast.judge: the program sh -c 'exit 3'" in shown
+        assert "Besides the debate: cast.a, cast.b, cast.judge: the program sh -c 'exit 3'" in shown
         assert "Do you trust it" not in shown
         assert ran.code == 3, ran.err

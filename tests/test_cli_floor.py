@@ -136,7 +136,7 @@ def test_it_is_judged_again_as_it_was(opened: Run) -> None:
     ran = opened("judge", J, "--judge", "rehearse", "--output", "again.md", "--quiet")
     assert ran.code == 0
     again, before = (fold(read(path).events) for path in ("again.journal.jsonl", J))
-    assert [turn.id for turn in schedule.settled(again)] == [turn.id for turn in schedule.settled(before)]
+    assert [turn.id for turn in schedule.turns_taken(again)] == [turn.id for turn in schedule.turns_taken(before)]
     report = Path("again.md").read_text(encoding="utf-8")
     assert "Ended early, after Opening Statement of round 1." in report
     assert "In it 1 question was put from the floor" in report

@@ -109,8 +109,8 @@ def test_our_own_report_is_a_transcript(debate: Run, recorded: Path) -> None:
     old = fold(read(OLD).events)
 
     assert ran.code == 3 and "The report's verdict is not read" in ran.err
-    said = [made.reply(turn).text for turn in schedule.settled(made)]
-    assert said == [old.reply(turn).text for turn in schedule.settled(old) if not turn.judging]
+    said = [made.reply(turn).text for turn in schedule.turns_taken(made)]
+    assert said == [old.reply(turn).text for turn in schedule.turns_taken(old) if not turn.judging]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_flags_give_topic_and_positions(debate: Run, here: Path, name: str, text
         "Cats?",
         {"a": "For: Cats?", "b": "No cats."},
     )
-    assert [debated.reply(turn).text for turn in schedule.settled(debated)] == ["Yes.", "No."]
+    assert [debated.reply(turn).text for turn in schedule.turns_taken(debated)] == ["Yes.", "No."]
 
 
 def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:

@@ -21,7 +21,7 @@ from debate_orchestrator.engine.start import people_problems
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, PersonProvider
-from debate_orchestrator.setup.answers import settings_from
+from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import ignore
@@ -74,7 +74,7 @@ def test_judging_without_a_terminal(debate: Run) -> None:
 def test_positions_are_derived_by_no_person(debate: Run) -> None:
     """Where only people sit no positions are derived; on an open question they are wanted, and that is told."""
     given = {"topic": "Which is best?", "positions": "auto", "cast": {"a": "human", "b": "human", "judge": "human"}}
-    answers = settings_from(given, loader.load("adversarial"), "r.md")
+    answers = make_settings(given, loader.load("adversarial"), "r.md")
     with pytest.raises(BadSettings, match="positions"):
         with_positions(answers, print, permissions=NO_PERMISSIONS)
 

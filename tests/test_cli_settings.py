@@ -266,7 +266,7 @@ def test_a_setting_is_declared_in_two_places(here: Path) -> None:
 
     with changed_package() as toy:
         settled_as_documented(toy)
-    code = "from persons import *; print(hold(*SETUP, 'more', 'mood', 'stormy', 'yes').draft.given['mood'])"
+    code = "from persons import *; print(hold(*SETUP, 'more', 'mood', 'stormy', 'yes').state.given['mood'])"
     command = [sys.executable, "-c", code]
     path = os.pathsep.join(("toy", str(ROOT / "tests")))
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}

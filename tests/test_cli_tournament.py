@@ -13,7 +13,7 @@ from conftest import Run
 from messages_server import Server
 from started import started
 
-from debate_orchestrator.core.events import BriefSent, Spoke, Submitted
+from debate_orchestrator.core.events import BriefSent, Spoke, StructuredReplyGiven
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.spec import model_of
@@ -199,7 +199,12 @@ def test_killed_and_resumed(debate: Run, spec: Path, server: Server, how: int) -
         ended = run.end()
     at_once = server.most_at_once
     ran = debate("tournament", "resume", "out")
-    answers = [event.turn for path in journals() for event in read(path).events if isinstance(event, Spoke | Submitted)]
+    answers = [
+        event.turn
+        for path in journals()
+        for event in read(path).events
+        if isinstance(event, Spoke | StructuredReplyGiven)
+    ]
     asked = sum(isinstance(event, BriefSent) for path in journals() for event in read(path).events)
 
     assert ran.code == 0 and len(answers) == 6 * 8, ran.err

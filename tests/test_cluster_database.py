@@ -73,14 +73,14 @@ def test_a_worker_that_lost_its_lease_writes_nothing(here: Path, url: str) -> No
             numbers = [await registered(database) for _ in range(2)]
             early, late = [DatabaseJournals(database, exchange.id, number) for number in numbers]
             with pytest.raises(LockedJournal):
-                async with early.open(debate.id, lambda: held.opening(debate)) as journal:
+                async with early.open(debate.id, lambda: held.make_opened(debate)) as journal:
                     journal.append(asked(0))
                     await journal.handed_over()
                     with pytest.raises(LockedJournal, match="Another worker holds"):
-                        await late.open(debate.id, lambda: held.opening(debate)).__aenter__()
+                        await late.open(debate.id, lambda: held.make_opened(debate)).__aenter__()
                     journal.append(asked(1))
                     await unheard_of(database, numbers[0])
-                    async with late.open(debate.id, lambda: held.opening(debate)) as other:
+                    async with late.open(debate.id, lambda: held.make_opened(debate)) as other:
                         other.append(asked(2))
                         kept = other.events
                         await other.handed_over()
@@ -110,7 +110,7 @@ def test_the_database_names_no_file(here: Path, url: str) -> None:
         async with brought(url, held) as (database, exchange):
             store = DatabaseJournals(database, exchange.id, await registered(database))
             for id in (debate.id, "../../led-out"):
-                async with store.open(id, lambda: held.opening(debate)) as journal:
+                async with store.open(id, lambda: held.make_opened(debate)) as journal:
                     await journal.handed_over()
             return await exchange.fetch(everything=True)
 
@@ -287,7 +287,7 @@ def test_an_append_whose_answer_was_lost(here: Path, url: str, monkeypatch: pyte
                     raise OperationalError("the connection is lost")
 
             store = DatabaseJournals(database, exchange.id, await registered(database))
-            async with store.open(debate.id, lambda: held.opening(debate)) as journal:
+            async with store.open(debate.id, lambda: held.make_opened(debate)) as journal:
                 monkeypatch.setattr(database, "transaction", breaking)
                 for n in range(4):
                     journal.append(asked(n))

@@ -19,7 +19,7 @@ from started import started
 from test_cluster_database import asked, brought, registered
 from test_cluster_workers import LEASE, coordinator, until, worker, write_spec, written
 
-from debate_orchestrator.core.events import Spoke, Submitted
+from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
 from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.database import opened
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
@@ -55,7 +55,9 @@ def read_only(postgres: Postgres, name: str, mode: str) -> None:
 
 def answers(postgres: Postgres, name: str) -> int:
     """How many answers the journals of a database hold."""
-    return sum(isinstance(event, Spoke | Submitted) for events in written(postgres, name) for event in events)
+    return sum(
+        isinstance(event, Spoke | StructuredReplyGiven) for events in written(postgres, name) for event in events
+    )
 
 
 @pytest.mark.parametrize("fault", ["stopped", "read-only"])
@@ -212,7 +214,7 @@ def test_a_line_that_comes_after_a_lost_answer(
                     raise OperationalError("the connection is lost")
 
             store = DatabaseJournals(found, exchange.id, await registered(found))
-            async with store.open(debate.id, lambda: held.opening(debate)) as journal:
+            async with store.open(debate.id, lambda: held.make_opened(debate)) as journal:
                 monkeypatch.setattr(found, "transaction", breaking)
                 journal.append(asked(0))
                 writing = asyncio.create_task(journal.handed_over())

@@ -18,7 +18,7 @@ from messages_server import Server
 from postgres import Postgres, line
 from started import Started, started
 
-from debate_orchestrator.core.events import BriefSent, CallFailed, Rejected, Spoke, Submitted
+from debate_orchestrator.core.events import BriefSent, CallFailed, Rejected, Spoke, StructuredReplyGiven
 from debate_orchestrator.storage.journal import parse, read
 from debate_orchestrator.util.data import to_yaml
 
@@ -63,8 +63,8 @@ def journals(folder: str = "out") -> list[list[Any]]:
 def outcomes(events: list[list[Any]]) -> tuple[int, int, int]:
     """How many calls were announced, how many came back, and how many turns were answered."""
     every = [event for one in events for event in one]
-    answered = sum(isinstance(event, Spoke | Submitted) for event in every)
-    back = sum(isinstance(event, Spoke | Submitted | Rejected | CallFailed) for event in every)
+    answered = sum(isinstance(event, Spoke | StructuredReplyGiven) for event in every)
+    back = sum(isinstance(event, Spoke | StructuredReplyGiven | Rejected | CallFailed) for event in every)
     return sum(isinstance(event, BriefSent) for event in every), back, answered
 
 
@@ -199,7 +199,7 @@ def test_the_database_restarts(server: Server, postgres_server: Postgres, databa
 
 
 def test_workers_that_are_told_to_end(server: Server, postgres_server: Postgres, database: str) -> None:
-    """Ctrl-C waits for the answers under way, which are kept, and puts the debates back; SIGTERM keeps what had come.
+    """Ctrl-C waits for the replies under way, which are kept, and puts the debates back; SIGTERM keeps what had come.
     The next worker goes on at once."""
     server.whole, url = 0.4, postgres_server.url(database)
     write_spec(1)

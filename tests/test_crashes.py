@@ -64,7 +64,7 @@ def until(found: int, server: Server) -> None:
 
 
 def test_an_interrupt_awaits_what_is_paid_for(server: Server) -> None:
-    """One interrupt: the answer under way is awaited and saved, no other call is made, and the way on is printed."""
+    """One interrupt: the reply under way is awaited and saved, no other call is made, and the way on is printed."""
     server.held = 2
     with started(*RUN) as process:
         until(2, server)
@@ -84,7 +84,7 @@ def test_an_interrupt_awaits_what_is_paid_for(server: Server) -> None:
 
 
 def test_a_second_interrupt_leaves_them(server: Server) -> None:
-    """Two interrupts: the answers under way are left at once; everything before them is saved."""
+    """Two interrupts: the replies under way are left at once; everything before them is saved."""
     server.whole = 50.0
     with started(*RUN) as process:
         until(1, server)

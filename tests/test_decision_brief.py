@@ -16,7 +16,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report, summary_line
-from debate_orchestrator.setup.answers import settings_from
+from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.web.guard import LinkedDebate
@@ -303,7 +303,7 @@ def test_a_list_of_ones_own_is_put_before_all_seats(debate: Run, here: Path) -> 
 )
 def test_who_the_rapporteur_is(given: dict[str, Any], expected: str | None) -> None:
     """The first judge's model unless another is named, and no person who was only asked to judge."""
-    settings = settings_from({**ANSWERS, **given}, RULES, "r.md")
+    settings = make_settings({**ANSWERS, **given}, RULES, "r.md")
     assert settings.cast.get("rapporteur", (None,)) == (expected,)
     assert expected or not (settings.issues or settings.brief)
 
@@ -333,7 +333,7 @@ def test_a_debate_of_people_and_stand_ins_says_what_it_leaves_out(debate: Run, h
 def test_settings_that_no_debate_can_go_by(format: str, given: dict[str, Any], problem: str) -> None:
     """A format without these phases refuses them, and a list must be one of questions."""
     with pytest.raises(BadSettings, match=problem):
-        settings_from({**ANSWERS, **given}, loader.load(format), "r.md")
+        make_settings({**ANSWERS, **given}, loader.load(format), "r.md")
 
 
 def test_a_debate_of_an_earlier_version_goes_on_without_advice(debate: Run, here: Path) -> None:
@@ -377,5 +377,5 @@ def test_a_brief_without_objections_is_shown(debate: Run, opened: dict[str, Any]
 
 def test_rounds_may_be_left_to_the_judge() -> None:
     """`rounds: auto` is the most rounds, until the judge finds no new ground."""
-    made = settings_from({**ANSWERS, "rounds": "auto"}, RULES, "r.md")
+    made = make_settings({**ANSWERS, "rounds": "auto"}, RULES, "r.md")
     assert (made.rounds, made.until_dry) == (6, True)

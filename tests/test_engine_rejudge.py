@@ -45,7 +45,7 @@ def judged(path: Path, opened: Opened, speaker: Speaker) -> DebateState:
 
 
 def speeches(debate: DebateState) -> list[tuple[str, str]]:
-    turns = [turn for turn in schedule.settled(debate) if debate.shape(turn) is None]
+    turns = [turn for turn in schedule.turns_taken(debate) if debate.shape(turn) is None]
     return [(turn.id, debate.reply(turn).text) for turn in turns]
 
 
@@ -106,7 +106,7 @@ def test_the_course_is_kept(tmp_path: Path) -> None:
         (1, {"a": 7.0, "b": 6.0}, "a"),
         (2, {"a": 7.0, "b": 6.0}, "a"),
     ]
-    assert [(one.digest, one.debated) for one in (recording, later)] == [(root, root), (head, root)]
+    assert [(one.digest, one.speeches_digest) for one in (recording, later)] == [(root, root), (head, root)]
     assert (later.judges, later.source, later.speakers) == (NEW, f"new{JOURNAL}", {"a": "host", "b": "host"})
 
 
@@ -161,7 +161,7 @@ def test_a_journal_is_known_by_how_it_begins(tmp_path: Path) -> None:
     written(tmp_path / "talk.txt", played(rounds=1))
     (tmp_path / "talk.json").write_text('{"topic": "T"}', encoding="utf-8")
 
-    assert rejudge.of_source(str(tmp_path / "talk.txt"), NEW).opening.recording is not None
+    assert rejudge.of_source(str(tmp_path / "talk.txt"), NEW).opened.recording is not None
     with pytest.raises(BadFile, match=r"talk\.json"):
         rejudge.of_source(str(tmp_path / "talk.json"), NEW)
 
@@ -173,7 +173,8 @@ def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
     debate, entries = fold(read(path).events), read(path).entries
     assert (debate.complete, tally.conceded(debate), "1.verdict.judge" in debate.replies) == (True, "b", False)
     assert (
-        "<think>Hm.</think> You are right." in speech_rules.visible(debate, schedule.turn(debate, "1.opening.b")).text
+        "<think>Hm.</think> You are right."
+        in speech_rules.visible_speech(debate, schedule.turn(debate, "1.opening.b")).text
     )
     assert "conceded the debate" in markdown.render(build_report(entries))
 
@@ -268,7 +269,7 @@ def test_a_plain_transcript_is_the_format_as_it_is() -> None:
         (f"{n}.argument.{side}", f"{word} {n}.") for n in (1, 2, 3) for side, word in (("a", "For"), ("b", "Against"))
     ]
     assert debate.opened.format.round == loader.load("transcript").round
-    assert [turn.id for turn in schedule.settled(debate) if turn.judging] == [
+    assert [turn.id for turn in schedule.turns_taken(debate) if turn.judging] == [
         "3.verdict.judge",
         "final.verdict.judge",
         "final.dissent.judge",
@@ -330,7 +331,7 @@ def test_reserved_lines_are_words() -> None:
 def test_titles_are_plain_words(title: str) -> None:
     """The title of a speech brings no markup, no speaker's name and no verdict before judges and into reports."""
     text = f"# Cats?\n\n## {title}\n\n### Ann (Pro)\n\nx\n\n### Bo (Con)\n\ny\n\n## More\n\n### Ann (Pro)\n\nz\n"
-    first = schedule.settled(judged_document(text)[0])[0].phase
+    first = schedule.turns_taken(judged_document(text)[0])[0].phase
 
     assert first.title and not set(first.title) & set("<>[]{}`*#!_|&\\")
     assert len(first.title.split()) <= rejudge.MAX_HEADING_WORDS and "Ann" not in first.title

@@ -340,7 +340,7 @@ def test_no_speech_changes_hands(labels: tuple[str, str], words: list[list[str]]
 def read_back(events: list[Event]) -> tuple[list[tuple[str, int, str, bool]], list[tuple[str, int, str, bool]]]:
     """The speeches of a debate (side, round, text, declined), and those that its report gives back."""
     debate = fold(events)
-    turns = [turn for turn in schedule.settled(debate) if debate.shape(turn) is None]
+    turns = [turn for turn in schedule.turns_taken(debate) if debate.shape(turn) is None]
     answers = [debate.replies[turn.id] for turn in turns]
     before = [
         (turn.seat, turn.round or 0, debate.reply(turn).text.strip("\n"), isinstance(answer, Declined))

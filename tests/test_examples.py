@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import EVENT, BriefSent, Opened, Spoke
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.transcript import entry
+from debate_orchestrator.core.transcript_entries import entry
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.report_files import rendered
 from debate_orchestrator.setup import risks
@@ -97,7 +97,7 @@ class TestExample:
         """It plays again: every speech is shown, and it is told to the same report."""
         ran = debate("replay", str(path), "--to", "again.md")
         played = fold(read(path).events)
-        speeches = [entry(played, turn).text for turn in schedule.settled(played) if turn.speaking]
+        speeches = [entry(played, turn).text for turn in schedule.turns_taken(played) if turn.speaking]
 
         assert ran.code == 0, ran.err
         assert [one for one in speeches if one.strip().splitlines()[-1] not in ran.out] == []

@@ -206,7 +206,7 @@ def test_turns_that_are_not_due(debate: Run, opened: dict[str, Any]) -> None:
     assert (early.code, same.code, other.code) == (2, 0, 2)
     assert "2.rebuttal.a: this turn is not due. Due now: 1.opening.a" in early.json["complaints"][0]
     assert same.json["accepted"] == []
-    assert "this turn has an answer already" in other.json["complaints"][0]
+    assert "this turn has a reply already" in other.json["complaints"][0]
 
 
 def test_a_reply_before_its_brief_is_set_aside(debate: Run, opened: dict[str, Any]) -> None:

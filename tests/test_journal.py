@@ -19,7 +19,7 @@ from journals import START, every_kind, line, opened, said, sealed, written
 from debate_orchestrator.core.events import (
     NONCE_PATTERN,
     BriefSent,
-    Context,
+    ContextFile,
     Declined,
     Event,
     Noted,
@@ -27,7 +27,7 @@ from debate_orchestrator.core.events import (
     Rejected,
     Reply,
     Spoke,
-    Submitted,
+    StructuredReplyGiven,
     Usage,
 )
 from debate_orchestrator.core.settings import Settings
@@ -77,13 +77,13 @@ OPENINGS = st.builds(
     seed=st.integers(0, 2**32),
     cast=st.dictionaries(TEXTS, st.lists(TEXTS, max_size=1).map(tuple), max_size=2),
     prompts=st.dictionaries(TEXTS, TEXTS, max_size=2),
-    context=st.lists(st.builds(Context, name=TEXTS, text=TEXTS), max_size=2).map(tuple),
+    context=st.lists(st.builds(ContextFile, name=TEXTS, text=TEXTS), max_size=2).map(tuple),
 )
 REST: st.SearchStrategy[Event] = st.one_of(
     st.builds(BriefSent, turn=TEXTS, brief=TEXTS, by=TEXTS),
     st.builds(Spoke, turn=TEXTS, reply=REPLIES),
     st.builds(Declined, turn=TEXTS, reply=REPLIES),
-    st.builds(Submitted, turn=TEXTS, ballot=st.dictionaries(TEXTS, JSON, max_size=3), reply=REPLIES),
+    st.builds(StructuredReplyGiven, turn=TEXTS, ballot=st.dictionaries(TEXTS, JSON, max_size=3), reply=REPLIES),
     st.builds(Rejected, turn=TEXTS, complaints=st.lists(TEXTS, max_size=2).map(tuple), reply=REPLIES),
     st.builds(Noted, note=st.sampled_from(["one agent", "prompts changed"]), detail=TEXTS),
 )
@@ -114,7 +114,7 @@ def test_a_lone_surrogate_is_refused(tmp_path: Path, text: str) -> None:
         for event in (
             lambda: Noted(note="one agent", detail=text),
             lambda: Spoke(turn="t", reply=said(text)),
-            lambda: Submitted(turn="t", data={"deep": [text]}, reply=said("")),
+            lambda: StructuredReplyGiven(turn="t", data={"deep": [text]}, reply=said("")),
         ):
             with pytest.raises((ValueError, DebateError)):
                 writer.append(event())

@@ -16,7 +16,7 @@ from journals import every_kind, line, sealed, ten_lines, written
 from journals import opened as small_opening
 from pydantic import ValidationError
 
-from debate_orchestrator.core.events import EVENT, Noted, Opened, Rejected, Spoke, Submitted
+from debate_orchestrator.core.events import EVENT, Noted, Opened, Rejected, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.schema import Field
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
@@ -123,8 +123,11 @@ def test_an_announcement_forges_nothing() -> None:
 def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) -> None:
     """A ballot with a number that is none, or that is too large to reckon with, is refused, and nothing breaks."""
     events = played(rounds=1)
-    first, (at, voted) = events[0], next((n, one) for n, one in enumerate(events) if isinstance(one, Submitted))
-    assert isinstance(first, Opened) and isinstance(voted, Submitted)
+    first, (at, voted) = (
+        events[0],
+        next((n, one) for n, one in enumerate(events) if isinstance(one, StructuredReplyGiven)),
+    )
+    assert isinstance(first, Opened) and isinstance(voted, StructuredReplyGiven)
     shape = {"score": Field(kind="number"), "why": Field(kind="text")}
     shapes = first.format.shapes | {"ballot": first.format.shapes["ballot"] | shape}
     told = first.model_copy(update={"format": first.format.model_copy(update={"shapes": shapes})})

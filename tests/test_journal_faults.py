@@ -31,7 +31,7 @@ from journals import (
     written,
 )
 
-from debate_orchestrator.core.events import Noted, Submitted
+from debate_orchestrator.core.events import Noted, StructuredReplyGiven
 from debate_orchestrator.reports.report_files import without_checksum
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadJournal, DamagedJournal, DebateError, LockedJournal
@@ -264,7 +264,7 @@ def test_a_key_that_is_no_text_is_not_changed_in_silence(tmp_path: Path) -> None
     path = tmp_path / "j.jsonl"
     with JournalWriter.create(path, opened()) as writer:
         with suppress(UnicodeEncodeError, DebateError):
-            writer.append(Submitted(turn="t", data={"\ud800": 1}, reply=said("{}")))
+            writer.append(StructuredReplyGiven(turn="t", data={"\ud800": 1}, reply=said("{}")))
         assert read(path).events == writer.events
 
 

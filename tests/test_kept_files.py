@@ -15,9 +15,9 @@ from debate_orchestrator.evidence import fetch
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import reviews
 from debate_orchestrator.setup import kept_answers as saving
-from debate_orchestrator.setup import session
+from debate_orchestrator.setup import state
 from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
-from debate_orchestrator.setup.session import SetupProgress, SetupState
+from debate_orchestrator.setup.state import SetupProgress, SetupState
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.util.data import read_mapping
@@ -120,8 +120,8 @@ def test_an_answers_file_with_notes_is_kept(here: Path) -> None:
     """An answers file in which someone wrote comments is moved aside before it is written anew; one of ours is not."""
     said = list[str]()
     Path("mine.yaml").write_text("# my notes\nrounds: 2\n")
-    session.save("mine.yaml", SETUP, said.append)
-    session.save("mine.yaml", SETUP.model_copy(update={"given": {"rounds": 3}}), said.append)
+    state.save("mine.yaml", SETUP, said.append)
+    state.save("mine.yaml", SETUP.model_copy(update={"given": {"rounds": 3}}), said.append)
 
     assert Path("mine.edited.yaml").read_text() == "# my notes\nrounds: 2\n"
     assert sorted(os.listdir()) == ["mine.edited.yaml", "mine.yaml"]
@@ -130,7 +130,7 @@ def test_an_answers_file_with_notes_is_kept(here: Path) -> None:
 
 def test_answers_of_another_conversation_are_kept(here: Path) -> None:
     """Answers that are moved beside a report overwrite none that are there already."""
-    session.save("r.answers.yaml", SETUP)
+    state.save("r.answers.yaml", SETUP)
     before = Path("r.answers.yaml").read_bytes()
     kept = saving.new_file()
     kept.keep(SETUP.model_copy(update={"given": {"rounds": 4}}))
@@ -293,10 +293,10 @@ class TestKept:
     def test_a_persons_file_is_not_written_to(self, here: Path) -> None:
         """Answers that a person wrote are read, and their file stays as it is."""
         Path("mine.yaml").write_text("# my notes\ntopic: Tabs?\nrounds: 2\n")
-        kept, draft = saving.from_file("mine.yaml")
-        kept.keep(draft)
+        kept, state = saving.from_file("mine.yaml")
+        kept.keep(state)
 
-        assert draft.progress.topics == ("Tabs?",)
+        assert state.progress.topics == ("Tabs?",)
         assert Path("mine.yaml").read_text().startswith("# my notes")
         assert kept.path == ".debate-setup.yaml"
 

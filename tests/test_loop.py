@@ -103,7 +103,7 @@ def test_a_ballot_is_asked_for_again(tmp_path: Path) -> None:
     assert "could not be used" in asked[1].messages[-1].parts[-1]
     assert '"winner": "a", "code_3": ' in asked[1].messages[-1].parts[-1]
     assert asked[1].messages[-1].parts[:-1] == asked[0].messages[-1].parts[:-1]
-    assert debate.submitted("1.verdict.judge") is not None
+    assert debate.structured_reply("1.verdict.judge") is not None
 
 
 def test_a_panel_goes_on_without_one_judge(tmp_path: Path) -> None:

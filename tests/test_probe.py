@@ -121,7 +121,7 @@ def test_orders_favour_the_changed_side() -> None:
 def test_a_judge_reads_the_debate_and_no_hint() -> None:
     """One ballot ends the debate. Its judge reads every speech, and nothing that tells of a probe."""
     for case in CASES:
-        opened, speeches = probe.opening(case, "rehearse")
+        opened, speeches = probe.make_opened(case, "rehearse")
         debate = fold([opened, *speeches])
         (turn,) = debate.due
         asked = "\n".join(part for message in brief(debate, turn).messages for part in message.parts)
@@ -229,7 +229,7 @@ def test_a_ballot_on_something_else_is_refused(here: Path, change: str) -> None:
     """A journal with another topic (as after an upgrade), seats, prompts or speeches, or another file in its place, is
     refused and left alone."""
     ballot = ProbeRun(FEW, ["rehearse"], "out").ballots[2]
-    opened, speeches = probe.opening(ballot.case, ballot.judge)
+    opened, speeches = probe.make_opened(ballot.case, ballot.judge)
     cast = {"a": ("command:touch marker",), "b": ("host",), "judge": ("rehearse",)}
     updates = {
         "cast": {"settings": opened.settings.model_copy(update={"cast": cast})},
@@ -267,7 +267,7 @@ def test_a_ballot_on_which_something_else_happened_is_refused(here: Path, event:
     that names another judge later on is refused, also where it gets there while the run goes on."""
     run = ProbeRun(FEW, ["rehearse"], "out")
     ballot = run.ballots[2]
-    opened, speeches = probe.opening(ballot.case, ballot.judge)
+    opened, speeches = probe.make_opened(ballot.case, ballot.judge)
     Path(ballot.path).parent.mkdir(parents=True)
     with JournalWriter.create(ballot.path, opened) as writer:
         for one in [*speeches, event]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core import transcript
+from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import fields
@@ -301,7 +301,7 @@ def test_labels() -> None:
     """A place is read as people do, with sides and criteria by their names."""
     names = {"a": "Researcher A", "depth": "Depth"}
 
-    assert fields.label(("scores", "a", "depth"), lambda part: names.get(part, transcript.title(part))) == (
+    assert fields.label(("scores", "a", "depth"), lambda part: names.get(part, transcript_entries.title(part))) == (
         "Scores: Researcher A: Depth"
     )
     assert fields.label(("unsupported_claims", "2", GATE)) == "Unsupported claims: 2 (one more?)"

@@ -19,7 +19,7 @@ from debate_orchestrator.prompting.templates import (
     error_text,
     find_problems,
 )
-from debate_orchestrator.setup.session import QuestionTexts
+from debate_orchestrator.setup.state import QuestionTexts
 from debate_orchestrator.util import resources
 
 ROOT = resources.prompts()
@@ -57,7 +57,7 @@ def test_every_template_is_used() -> None:
 
 
 def test_words_are_the_interviews() -> None:
-    """The interview's wording is complete: every key that the conversation asks for has its question, and so has the
+    """The wording of the setup is complete: every key that the conversation asks for has its question, and so has the
     rapporteur, for whom it does not ask."""
     words = QuestionTexts.model_validate(resources.read_yaml("setup.yaml"))
 

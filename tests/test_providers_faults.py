@@ -18,9 +18,9 @@ from debate_orchestrator.providers.call_errors import (
     SilenceClock,
     broken,
     cause,
+    http_error,
     is_refused_connection,
     quote,
-    refused,
     retry_after,
     with_partial,
 )
@@ -47,7 +47,7 @@ STATUSES = [
 def test_statuses() -> None:
     """Each status is retried, pauses until the user has paid, or fails until the setup has changed."""
     for status, message, code, kind in STATUSES:
-        assert type(refused("m", status, message, {}, code)) is kind, status
+        assert type(http_error("m", status, message, {}, code)) is kind, status
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_an_answer_has_an_end() -> None:
 )
 def test_a_refused_key_is_named(who: str, name: str) -> None:
     """A server that refuses the key is told of with the variable that holds it."""
-    [said] = refused(who, 401, "no", {}).problems
+    [said] = http_error(who, 401, "no", {}).problems
     assert f"set the key in {name}" in said
 
 

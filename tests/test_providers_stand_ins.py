@@ -19,7 +19,7 @@ from speakers import Speaker, begun, driven, take_turns
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import Reply, Spoke, Submitted, Usage
+from debate_orchestrator.core.events import Reply, Spoke, StructuredReplyGiven, Usage
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check
@@ -69,7 +69,7 @@ def test_it_goes_through_a_whole_debate(tmp_path: Path, rounds: int, strictness:
 
     assert debate.complete
     assert debate.rejected == {} and costs_of(debate).lines == ()
-    assert {type(one) for one in debate.replies.values()} == {Spoke, Submitted}
+    assert {type(one) for one in debate.replies.values()} == {Spoke, StructuredReplyGiven}
     assert len(tally.results(debate)) == rounds
     assert tally.conceded(debate) is None
     assert not any(tally.intervened(debate, n) for n in range(1, rounds + 1))
@@ -79,7 +79,7 @@ def test_it_says_what_it_is(tmp_path: Path) -> None:
     """Each speech says in its first sentence that it is a rehearsal of that turn, and is about as long as asked. It
     depends on the turn alone."""
     debate, again = (rehearsed(tmp_path / name, rounds=2) for name in ("one", "two"))
-    speeches = [turn for turn in schedule.settled(debate) if turn.phase.words]
+    speeches = [turn for turn in schedule.turns_taken(debate) if turn.phase.words]
     texts = [debate.reply(turn).text for turn in speeches]
 
     for turn, text in zip(speeches, texts, strict=True):
@@ -289,7 +289,7 @@ def test_a_debate_among_people(here: Path) -> None:
 
     assert debate.complete
     assert person.most == 1 and person.tidied == 1
-    replies = [debate.reply(turn) for turn in schedule.settled(debate)]
+    replies = [debate.reply(turn) for turn in schedule.turns_taken(debate)]
     assert {(one.by, one.model, one.usage, one.cost, one.called) for one in replies} == {
         ("human", None, None, 0.0, False)
     }
@@ -366,7 +366,7 @@ def checks(debate: DebateState, clerk: Clerk) -> list[dict[str, Any]]:
     (turn,) = debate.due
     made = asyncio.run(clerk.reply(brief(debate, turn), lambda piece: None))
     event = replies.parse_reply(debate, turn, made, None)
-    assert isinstance(event, Submitted)
+    assert isinstance(event, StructuredReplyGiven)
     found: list[dict[str, Any]] = event.data["checks"]
     return found
 

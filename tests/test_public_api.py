@@ -26,7 +26,7 @@ from debate_orchestrator import (
     run,
     step,
 )
-from debate_orchestrator.setup.answers import settings_from
+from debate_orchestrator.setup.answers import make_settings
 
 DOCS = Path(__file__).parent.parent / "docs" / "library.md"
 SETTINGS = {
@@ -134,7 +134,7 @@ def test_risks_are_the_same_wherever_settings_come_from(here: Path) -> None:
     """Answers, the settings that they make and the journal that these open run the same program; only consent that is
     passed lets a library call go on with that journal."""
     given = SETTINGS | {"cast": {"a": "command:cat -u", "b": "rehearse", "judge": "rehearse"}}
-    settings = settings_from(given, load_format("adversarial"), "r.md")
+    settings = make_settings(given, load_format("adversarial"), "r.md")
     files = asyncio.run(open_debate(settings))
     found = [find_risks(source) for source in (given, settings, files.journal)]
 

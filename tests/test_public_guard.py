@@ -235,10 +235,10 @@ def test_streams_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "MAX_VIEWERS", 3)
 
     async def run() -> None:
-        audience = live.Audience()
+        viewers = live.Viewers()
 
         async def status(visitor: str) -> int:
-            code, task = await opened(live.EventStream(audience, list, visitor))
+            code, task = await opened(live.EventStream(viewers, list, visitor))
             tasks.append(task)
             return code
 

@@ -152,7 +152,7 @@ def test_every_topic_can_be_drawn(name: str) -> None:
 def test_lines_fit(name: str) -> None:
     """No line is wider than its column, none is lost before the last one, and what is cut says so."""
     pen = ImageDraw.Draw(Image.new("RGB", card.SIZE))
-    lines = card._wrapped(pen, TOPICS[name], 40, 600, most=3)
+    lines = card._wrapped(pen, TOPICS[name], 40, 600, maximum=3)
 
     assert len(lines) == 3 and lines[-1].endswith("...")
     assert all(pen.textlength(line, font=card._font(line, 40)) <= 600 for line in lines)

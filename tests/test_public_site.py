@@ -252,11 +252,11 @@ def test_a_debate_may_begin_while_a_visitor_opens_its_stream(here: Path, monkeyp
     with visiting_public(rules(casts={"slow": spoken_by(speaker)}, at_once=1, queue=1)) as visitor:
         _, second = visitor.started(), visitor.started()
         path = visitor.site.journal(second.removeprefix("/d/"))
-        assert path is not None and visitor.site.queue.audience(path) is not None
+        assert path is not None and visitor.site.queue.viewers(path) is not None
         send = live.EventStream.__call__
 
         async def send_late(stream: live.EventStream, *asgi: Any) -> None:
-            while visitor.site.queue.audience(path) is not None:
+            while visitor.site.queue.viewers(path) is not None:
                 await asyncio.sleep(0.02)
             await send(stream, *asgi)
 

@@ -14,8 +14,8 @@ from messages_server import Server, serving
 
 from debate_orchestrator import load_format
 from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.engine.start import make_opening
-from debate_orchestrator.setup.answers import settings_from
+from debate_orchestrator.engine.start import make_opened
+from debate_orchestrator.setup.answers import make_settings
 
 SPEAKER, JUDGE_MODEL = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
 ROOT = Path(__file__).parent.parent
@@ -91,7 +91,7 @@ def test_the_cost_is_the_estimate() -> None:
     cast = {"a": SPEAKER, "b": SPEAKER, "judge": JUDGE_MODEL}
     positions = {"a": "We should move to gRPC.", "b": "We should not move to gRPC."}
     given = {"topic": "Should we move to gRPC?", "positions": positions, "cast": cast}
-    expected = estimate(make_opening(settings_from(given, load_format("adversarial"), "r.md")))
+    expected = estimate(make_opened(make_settings(given, load_format("adversarial"), "r.md")))
 
     assert named is not None
     assert (int(named[1]), round(expected.seconds / 60)) == (expected.calls, int(named[2]))

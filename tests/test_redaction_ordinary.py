@@ -15,7 +15,7 @@ from debates import opening
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Reply, Spoke, Submitted
+from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Reply, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.values import FREE_TEXT, FrozenModel
 from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -208,7 +208,7 @@ STRUCTURE = (
     " Reply.brief_digest Reply.by Reply.code Reply.lacked Settings.cast Settings.first Settings.format"
     " Settings.strictness"
     " Rejected.turn Spoke.turn CallFailed.by"
-    " CallFailed.turn Submitted.turn Condition.strictness Condition.option"
+    " CallFailed.turn StructuredReplyGiven.turn Condition.strictness Condition.option"
 )
 
 
@@ -251,7 +251,7 @@ def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch
     events: list[Event] = [
         opening(topic="Is 1.opening.a safe?", cast={"a": ("host",), "b": ("host",), "judge": ("judge-1",)}),
         Spoke(turn="1.opening.a", reply=reply),
-        Submitted(turn="1.verdict.judge-1", data={"judge-1": "It is 1.opening.a."}, reply=reply),
+        StructuredReplyGiven(turn="1.verdict.judge-1", data={"judge-1": "It is 1.opening.a."}, reply=reply),
         CallFailed(turn="1.opening.a", by="judge-1", problem="1.opening.a: no", reply=reply),
         QuestionAsked(question="Why 1.opening.a?", to=("judge-1",)),
     ]  # fmt: skip

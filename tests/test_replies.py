@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import EVENT, Declined, Reply, Spoke, Submitted
+from debate_orchestrator.core.events import EVENT, Declined, Reply, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode, parse_reply, parse_structured
@@ -38,7 +38,7 @@ def reply(text: str) -> Reply:
     return Reply(text=text, brief_digest="0" * 64, by="host")
 
 
-def said(text: str, debate: DebateState = SPEECH) -> Spoke | Declined | Submitted:
+def said(text: str, debate: DebateState = SPEECH) -> Spoke | Declined | StructuredReplyGiven:
     """The event that a text amounts to for the turn that is due."""
     return parse_reply(debate, debate.due[0], reply(text), None)
 
@@ -146,7 +146,7 @@ def test_json_may_stand_in_one_fence(form: str) -> None:
     """A ballot is taken as JSON alone or in one code fence, and the reply is kept verbatim."""
     text = form.replace("{}", json.dumps(vote(), indent=1))
     event = said(text, BALLOT)
-    assert isinstance(event, Submitted)
+    assert isinstance(event, StructuredReplyGiven)
     assert (event.data, event.reply.text) == (vote(), text)
 
 
@@ -154,7 +154,7 @@ def test_a_fence_inside_a_ballot_is_text() -> None:
     """Code in a judge's reasons neither ends nor begins the ballot."""
     ballot = vote(justification="See:\n```\nx\n```")
     event = said(f"```json\n{json.dumps(ballot)}\n```", BALLOT)
-    assert isinstance(event, Submitted)
+    assert isinstance(event, StructuredReplyGiven)
     assert event.data == ballot
 
 
@@ -336,7 +336,7 @@ def test_a_form_is_taken_as_a_ballot_is() -> None:
     """A side's structured reply is taken in the shape asked for, a refusal in it too, and otherwise refused."""
     for case in ({"refused": False, "claim": "So."}, {"refused": True, "claim": None}):
         event = said(json.dumps(case), form())
-        assert isinstance(event, Submitted)
+        assert isinstance(event, StructuredReplyGiven)
         assert event.data == case
     for text in ("So.", DECLINE, json.dumps({"refused": False, "claim": None})):
         with pytest.raises(BadReply):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from reply_codes import code_of, signed
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Reply, Submitted
+from debate_orchestrator.core.events import Reply, StructuredReplyGiven
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import parse_reply, parse_structured
@@ -28,10 +28,10 @@ ROUND, FINAL, DISSENT = (
 )
 
 
-def read(text: str, debate: DebateState) -> Submitted:
+def read(text: str, debate: DebateState) -> StructuredReplyGiven:
     """The event that a reply to the turn that is due amounts to."""
     event = parse_reply(debate, debate.due[0], Reply(text=text, brief_digest="0" * 64, by="x"), code_of(debate))
-    assert isinstance(event, Submitted)
+    assert isinstance(event, StructuredReplyGiven)
     return event
 
 

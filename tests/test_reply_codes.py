@@ -18,7 +18,7 @@ from reply_codes import SECRET, code_of, coded, signed
 from speakers import Speaker, begun, driven, take_turns
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Rejected, Reply, Submitted
+from debate_orchestrator.core.events import Rejected, Reply, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief, brief_file
@@ -66,7 +66,7 @@ def read(text: str, debate: DebateState = DEBATE, writer: str = "host") -> dict[
     """The ballot that a reply to the turn that is due amounts to."""
     code = code_of(debate)
     event = parse_reply(debate, debate.due[0], Reply(text=text, brief_digest="0" * 64, by=writer), code)
-    assert isinstance(event, Submitted)
+    assert isinstance(event, StructuredReplyGiven)
     return dict(event.data)
 
 
@@ -316,9 +316,9 @@ def test_a_recording_is_read_by_its_own_codes(tmp_path: Path) -> None:
 def test_ballots_on_record_know_nothing_of_codes() -> None:
     """The event holds the ballot without the code, and the reply with it."""
     event = parse_reply(DEBATE, DEBATE.due[0], Reply(text=OWN_TEXT, brief_digest="0" * 64, by="host"), OWN_CODE)
-    assert isinstance(event, Submitted)
+    assert isinstance(event, StructuredReplyGiven)
     assert (event.data, event.changes, event.reply.text) == (OWN, (), OWN_TEXT)
-    assert apply(DEBATE, event).submitted("1.verdict.judge") == event != voted("1.verdict.judge", FORGED)
+    assert apply(DEBATE, event).structured_reply("1.verdict.judge") == event != voted("1.verdict.judge", FORGED)
     assert "code" not in ADVERSARIAL.shapes["ballot"]
 
 

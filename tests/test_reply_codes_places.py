@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reply_codes import code_of, signed
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Reply, Submitted
+from debate_orchestrator.core.events import Reply, StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Turn
@@ -146,7 +146,7 @@ def read(name: str, text: str) -> dict[str, Any]:
     event = parse_reply(
         debate, turn, Reply(text=text, brief_digest="0" * 64, by="host"), code_of(debate, turn), last=True
     )
-    assert isinstance(event, Submitted)
+    assert isinstance(event, StructuredReplyGiven)
     return dict(event.data)
 
 

@@ -12,7 +12,7 @@ from puppets import ballot, dissent, final
 from scripted_debates import entries, events, label, rules, told
 
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.first_screen import closest_question, decision, splits
+from debate_orchestrator.reports.first_screen import closest_question, first_screen, splits
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.storage.journal import read
@@ -28,7 +28,7 @@ def points(a: float, b: float) -> dict[str, object]:
 
 
 def answer(story: ReportModel) -> str:
-    return "".join(run.text for run in decision(story).answer)
+    return "".join(run.text for run in first_screen(story).headline)
 
 
 def earlier(name: str) -> ReportModel:
@@ -62,9 +62,9 @@ def test_the_answer_is_about_the_world(story: ReportModel, said: str) -> None:
 
 def test_how_firm_it_is() -> None:
     """Strength, lead in whole percent, and a panel's votes are computed and said."""
-    alone = decision(adversarial(saying(_1_verdict_judge=ballot(8, 5, rounds=1)), rounds=1))
+    alone = first_screen(adversarial(saying(_1_verdict_judge=ballot(8, 5, rounds=1)), rounds=1))
     script = {f"final.verdict.judge-{n}": points(*given) for n, given in enumerate(((8, 7), (7, 8), (8, 7)), start=1)}
-    panel = decision(told("panel", script, panel=3, mirror=False))
+    panel = first_screen(told("panel", script, panel=3, mirror=False))
 
     assert alone.sure == ("Decisive: A argued better, by 38% of the larger score.",)
     assert panel.sure == ("Narrow: A argued better, by 4% of the larger score.", "2 of 3 judges voted for A, 1 for B.")
@@ -72,11 +72,11 @@ def test_how_firm_it_is() -> None:
 
 def test_a_strip_ends_with_what_it_measures() -> None:
     """Points stand by the most there can be, a probability by what is left of it, a score by the ends of its scale."""
-    lead = decision(adversarial(rounds=2)).strip
-    likely = decision(
+    lead = first_screen(adversarial(rounds=2)).score_bar
+    likely = first_screen(
         told("question", {"final.verdict.judge": {"winner": "b", "probability": 0.75}}, mirror=False)
-    ).strip
-    scored = decision(told("claim", {"final.verdict.judge": label("misleading", 4)})).strip
+    ).score_bar
+    scored = first_screen(told("claim", {"final.verdict.judge": label("misleading", 4)})).score_bar
 
     assert lead and likely and scored
     assert (lead.ends, lead.share) == (("A (Pro) 14", "B (Con) 12"), Fraction(14, 26))
@@ -87,7 +87,7 @@ def test_a_strip_ends_with_what_it_measures() -> None:
 
 def test_what_was_believed_before_stands_beside() -> None:
     """Where judges said before the debate how likely the answer is, the move is shown."""
-    assert decision(earlier("lighthouse-ledger")).sure == (
+    assert first_screen(earlier("lighthouse-ledger")).sure == (
         "96% likely, by the judge; 66% before the debate.",
         "Held with the sides exchanged: 2 of 2 votes.",
     )
@@ -96,7 +96,7 @@ def test_what_was_believed_before_stands_beside() -> None:
 def test_every_judge_of_a_panel_gives_its_reason() -> None:
     """Each judge's own words are there whole, with the ballot that they are from, and where judges split is said."""
     story = earlier("rewrite-in-rust")
-    given = decision(story).reasons
+    given = first_screen(story).reasons
 
     assert [(one.label, one.turn) for one in given] == [(f"Judge {n}", f"final.verdict.judge-{n}") for n in (1, 2, 3)]
     assert given[0].text == (story.finals[0].fields or {})["decided"]["b"]
@@ -126,19 +126,19 @@ def test_open_claims_come_by_id_the_most_disputed_first() -> None:
             ("resolved by consensus", "partially resolved", "unresolved", "partially resolved", "unresolved"), start=1
         )
     ]
-    first = decision(adversarial(saying(_final_dissent_judge=dissent() | {"rows": rows}), rounds=1))
+    first = first_screen(adversarial(saying(_final_dissent_judge=dissent() | {"rows": rows}), rounds=1))
     assert [id for id, _ in first.open_claims] == ["C3", "C5", "C2"]
     assert first.open_count == 4
 
 
 def test_what_was_not_checked() -> None:
     """Unchecked sources, an unrecorded model and a vote in one presentation alone are said; a mirrored vote is not."""
-    assert decision(adversarial(rounds=1)).unchecked == (
+    assert first_screen(adversarial(rounds=1)).unchecked == (
         "Run through files by an agent host or by hand; no model is on record.",
         "No source that the debaters cite was looked up: this format has no seat for that.",
         "No judge voted with the sides exchanged, so an effect of their order is not ruled out.",
     )
-    assert not any("exchanged, so" in one for one in decision(adversarial(rounds=1, mirror=True)).unchecked)
+    assert not any("exchanged, so" in one for one in first_screen(adversarial(rounds=1, mirror=True)).unchecked)
 
 
 @pytest.mark.parametrize("name", ["lighthouse-ledger", "rewrite-in-rust"])

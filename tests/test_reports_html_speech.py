@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scripted_debates import FETCHED, check, checks, evidence, told
 
 from debate_orchestrator.reports.html import writer
-from debate_orchestrator.reports.html.page import MAX_LENGTH, gist, opening, shortened
+from debate_orchestrator.reports.html.page import MAX_LENGTH, excerpt, gist, shortened
 from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.wording import Scales
@@ -169,20 +169,20 @@ def test_a_beginning_ends_with_a_sentence() -> None:
     """As many whole sentences as fit are kept, and the words that follow are counted."""
     text = "One is here. Two is longer than\nthat. " + "And three has many more words. " * 6
 
-    assert opening(text, 40) == ("One is here. Two is longer than that.", 36)
-    assert opening("1. First of all. 2. Then the rest of it, " + "at length " * 20, 20)[0] == "1. First of all."
-    assert opening("", 40) == ("", 0)
+    assert excerpt(text, 40) == ("One is here. Two is longer than that.", 36)
+    assert excerpt("1. First of all. 2. Then the rest of it, " + "at length " * 20, 20)[0] == "1. First of all."
+    assert excerpt("", 40) == ("", 0)
 
 
 def test_a_sentence_that_is_too_long_is_cut_between_words() -> None:
     """Where not even one sentence fits, there is a mark where it is cut."""
-    assert opening("word " * 40, 22) == ("word word word word…", 36)
+    assert excerpt("word " * 40, 22) == ("word word word word…", 36)
 
 
 @given(texts)
 def test_no_word_is_lost_or_made_up(text: str) -> None:
     """A beginning is the beginning of the text, and what follows is counted."""
-    kept, more = opening(text, 50)
+    kept, more = excerpt(text, 50)
 
     assert one_line(text).startswith(kept.removesuffix("…")) or one_line(text).startswith(kept)
     assert (more > 0) <= (kept != one_line(text))

@@ -64,13 +64,13 @@ def read_back(script: Any = None, **how: Any) -> tuple[list[tuple[str, int, str]
     """What was heard in a conversation (side, round, text), and what its transcript gives back."""
     settings = {"rounds": 2, "cast": CAST} | how
     debate = fold(events("conversation", script, **settings))
-    heard = [(turn.seat, turn.round or 0, _heard(debate, turn)) for turn in schedule.settled(debate)]
+    heard = [(turn.seat, turn.round or 0, _heard(debate, turn)) for turn in schedule.turns_taken(debate)]
     return heard, parse(report("conversation", script, **settings), "talk.md")
 
 
 def _heard(debate: DebateState, turn: Turn) -> str:
     answer = debate.replies[turn.id]
-    return answer.reply.text if isinstance(answer, Declined) else speech_rules.visible(debate, turn).text
+    return answer.reply.text if isinstance(answer, Declined) else speech_rules.visible_speech(debate, turn).text
 
 
 def speeches(transcript: Transcript) -> list[tuple[str, int, str]]:

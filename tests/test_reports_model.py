@@ -10,7 +10,7 @@ import scripted_debates
 from debates import DECLINE, NONCE, entries, one_agent, played, report, saying, told
 
 from debate_orchestrator.core.costs import CostLine, Costs
-from debate_orchestrator.core.events import Event, Noted, Reassigned, Spoke, Submitted, Usage
+from debate_orchestrator.core.events import Event, Noted, Reassigned, Spoke, StructuredReplyGiven, Usage
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
@@ -242,7 +242,7 @@ def paid(cost: float | None = 0.25, usage: Usage | None = USAGE, **setup: Any) -
     changed = {"usage": usage, "cost": cost, "called": True}
     return [
         event.model_copy(update={"reply": event.reply.model_copy(update=changed | {"by": _by(event.turn)})})
-        if isinstance(event, Spoke | Submitted)
+        if isinstance(event, Spoke | StructuredReplyGiven)
         else event
         for event in played(rounds=1, **setup)
     ]

@@ -198,7 +198,7 @@ def test_every_format_can_be_read_blind(name: str) -> None:
     text = markdown.render_blind(made)
 
     for turn in made.turns:
-        if turn.votes or turn.seat.startswith("judge"):
+        if turn.is_vote or turn.seat.startswith("judge"):
             assert f"### {turn.heading}\n" not in text
         elif turn.seat in "ab":
             assert f"### {turn.heading}\n" in text

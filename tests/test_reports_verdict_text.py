@@ -233,12 +233,16 @@ def vote(winner: str, mirrored: str | None = None, *, judge: str = "judge-1", **
     """A judge's vote; mirrored where a second winner is given."""
     other = None if mirrored is None else BallotReading(winner=mirrored)
     return Vote(
-        judge=judge, turn="x", straight=BallotReading(winner=winner, **said), mirrored=other, twice=mirrored is not None
+        judge=judge,
+        turn="x",
+        original=BallotReading(winner=winner, **said),
+        mirrored=other,
+        shown_mirrored=mirrored is not None,
     )
 
 
 def missing(judge: str = "judge-2") -> Vote:
-    return Vote(judge=judge, turn="x", straight=None)
+    return Vote(judge=judge, turn="x", original=None)
 
 
 def test_what_a_vote_counts_as() -> None:

@@ -21,7 +21,7 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
 from debate_orchestrator.setup.plain_positions import plain_positions, should_question
-from debate_orchestrator.setup.session import SetupProgress, SetupState, checked_state, with_progress, without_answers
+from debate_orchestrator.setup.state import SetupProgress, SetupState, checked_state, with_progress, without_answers
 from debate_orchestrator.storage.journal import SCHEMA
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
@@ -31,7 +31,7 @@ RULES = loader.load("adversarial")
 
 def settled(**given: Any) -> Settings:
     base = {"topic": "Tabs are better.", "positions": {"a": "Tabs.", "b": "Spaces."}, "issues": False, "brief": False}
-    return answers.settings_from(base | given, RULES, "debate-report.md")
+    return answers.make_settings(base | given, RULES, "debate-report.md")
 
 
 def test_the_setup_is_what_was_answered() -> None:
@@ -39,7 +39,7 @@ def test_the_setup_is_what_was_answered() -> None:
     given = settled(
         rounds=2, strictness="lenient", first="b", feedback=False, max_cost=2, cast={"judge": ["host", "host"]}
     )
-    opened = start.make_opening(given)
+    opened = start.make_opened(given)
     setup = opened.settings
     assert (setup.topic, setup.positions) == ("Tabs are better.", {"a": "Tabs.", "b": "Spaces."})
     assert (setup.rounds, setup.strictness, setup.first, setup.feedback) == (2, "lenient", "b", False)
@@ -49,7 +49,7 @@ def test_the_setup_is_what_was_answered() -> None:
 
 def test_everything_a_reader_needs_is_in_it() -> None:
     """The resolved format, the digests of the templates and the versions are in the first event."""
-    opened = start.make_opening(settled())
+    opened = start.make_opened(settled())
     assert (opened.format, opened.prompts) == (RULES, resources.digests("adversarial"))
     assert (opened.schema_version, opened.version) == (SCHEMA, __version__)
     assert EVENT.validate_json(opened.model_dump_json()) == opened
@@ -57,7 +57,7 @@ def test_everything_a_reader_needs_is_in_it() -> None:
 
 def test_chance_is_drawn_once_for_each_debate() -> None:
     """No two debates have the same nonce, which is 16 hexadecimal digits, and folding draws nothing."""
-    drawn = [start.make_opening(settled()) for _ in range(8)]
+    drawn = [start.make_opened(settled()) for _ in range(8)]
     assert len({one.nonce for one in drawn}) == len({one.seed for one in drawn}) == 8
     assert {len(one.nonce) for one in drawn} == {16}
     assert all(int(one.nonce, 16) >= 0 and 0 <= one.seed < 2**32 for one in drawn)
@@ -66,7 +66,7 @@ def test_chance_is_drawn_once_for_each_debate() -> None:
 def test_positions_must_be_settled() -> None:
     """A debate can't be opened while its positions are still to be derived."""
     with pytest.raises(BadSettings, match="positions: they are not derived yet"):
-        start.make_opening(settled(positions="auto"))
+        start.make_opened(settled(positions="auto"))
 
 
 # Material
@@ -77,7 +77,7 @@ def test_context_is_kept_whole(here: Path) -> None:
     (here / "notes").mkdir()
     (here / "notes/latency.md").write_bytes(b"\xef\xbb\xbf# \xc3\xbc\r\n")
     (here / "empty.txt").touch()
-    context = start.make_opening(settled(context=["notes/latency.md", "empty.txt"])).context
+    context = start.make_opened(settled(context=["notes/latency.md", "empty.txt"])).context
     assert [(one.name, one.text) for one in context] == [("latency.md", "# ü\r\n"), ("empty.txt", "")]
 
 
@@ -87,7 +87,7 @@ def test_every_file_that_can_not_be_read_is_named(here: Path) -> None:
     (here / "folder").mkdir()
     (here / "good").write_text("x")
     with pytest.raises(BadSettings) as refused:
-        start.make_opening(settled(context=["missing", "photo", "good", "folder"]))
+        start.make_opened(settled(context=["missing", "photo", "good", "folder"]))
     told = zip(["missing", "photo", "folder"], refused.value.problems, strict=True)
     assert [one.startswith("context: ") and name in one for name, one in told] == [True, True, True]
 
@@ -101,10 +101,10 @@ def test_material_has_a_limit(here: Path, sizes: list[int], fits: bool) -> None:
     for name, size in zip(names, sizes, strict=True):
         (here / name).write_bytes(b"x" * (events.MAX_CONTEXT + size))
     if fits:
-        assert len(start.make_opening(settled(context=names)).context) == len(names)
+        assert len(start.make_opened(settled(context=names)).context) == len(names)
     else:
         with pytest.raises(BadSettings, match=r"context: .*400,000"):
-            start.make_opening(settled(context=names))
+            start.make_opened(settled(context=names))
 
 
 def test_so_many_files_are_read(here: Path) -> None:
@@ -112,9 +112,9 @@ def test_so_many_files_are_read(here: Path) -> None:
     (here / "a.txt").write_text("x")
     names = ["a.txt"] * events.MAX_FILES
 
-    made = start.make_opening(settled(context=names))
+    made = start.make_opened(settled(context=names))
     with pytest.raises(BadSettings, match="201 files were named, and at most 200 are read"):
-        start.make_opening(settled(context=[*names, "missing.txt"]))
+        start.make_opened(settled(context=[*names, "missing.txt"]))
     with pytest.raises(ValueError, match="at most 200 are read"):
         events.Opened.model_validate(made.model_dump() | {"context": [{"name": "a.txt", "text": "x"}] * 201})
 
@@ -123,7 +123,7 @@ def test_so_many_files_are_read(here: Path) -> None:
 def test_what_is_no_file_name(name: str) -> None:
     """A name that no file can have is a complaint like any other."""
     with pytest.raises(BadSettings, match="context"):
-        start.make_opening(settled(context=[name]))
+        start.make_opened(settled(context=[name]))
 
 
 def test_material_is_read_where_the_command_runs(here: Path) -> None:
@@ -131,7 +131,7 @@ def test_material_is_read_where_the_command_runs(here: Path) -> None:
     (here / "deep").mkdir()
     (here / "x.md").write_text("x")
     os.chdir(here / "deep")
-    assert start.make_opening(settled(context=["../x.md"])).context[0].text == "x"
+    assert start.make_opened(settled(context=["../x.md"])).context[0].text == "x"
 
 
 # Prompts that changed
@@ -139,7 +139,7 @@ def test_material_is_read_where_the_command_runs(here: Path) -> None:
 
 def test_prompts_that_changed_are_noted_once() -> None:
     """Templates that were changed, added or dropped since are named in order, until that is on record."""
-    opened = start.make_opening(settled())
+    opened = start.make_opened(settled())
     assert start.changed_prompts(fold([opened])) is None
     first, second, *_ = sorted(opened.prompts)
     then = {name: digest for name, digest in opened.prompts.items() if name != second} | {
@@ -157,7 +157,7 @@ def test_prompts_that_changed_are_noted_once() -> None:
 
 def test_prompts_that_came_back_are_noted_too() -> None:
     """Templates that are again what they were at the opening are a change from those noted last."""
-    debate = fold([start.make_opening(settled())])
+    debate = fold([start.make_opened(settled())])
     debate = apply(debate, Noted(note="prompts changed", detail="shared/turn.md.j2 0123456789ab"))
     note = start.changed_prompts(debate)
     assert note is not None
@@ -176,7 +176,7 @@ def test_prompts_that_came_back_are_noted_too() -> None:
 )
 def test_positions_without_a_model(cast: dict[str, Any]) -> None:
     """Where a stand-in, a host or a person would derive them, the positions are plain ones."""
-    given = answers.settings_from({"topic": "Should we move?", "cast": cast}, RULES, "debate-report.md")
+    given = answers.make_settings({"topic": "Should we move?", "cast": cast}, RULES, "debate-report.md")
     asked, paid = asyncio.run(start.settle_positions(given))
 
     assert asked.positions == {"a": "We should move.", "b": "We should not move."}
@@ -187,7 +187,7 @@ def test_positions_are_worded_for_people_and_wanted_of_a_host() -> None:
     """Where no model could derive them and none are plain, people and stand-ins get sentences around the topic; beside
     a host, which derives better ones, they are wanted, with the flags that give them."""
     cast = {"a": "human", "b": "rehearse", "judge": "rehearse"}
-    given = answers.settings_from({"topic": "Pizza", "cast": cast}, RULES, "debate-report.md")
+    given = answers.make_settings({"topic": "Pizza", "cast": cast}, RULES, "debate-report.md")
     asked, _ = asyncio.run(start.settle_positions(given))
     assert asked.positions == {"a": "It is right that: Pizza", "b": "It is not right that: Pizza"}
 

@@ -135,7 +135,7 @@ def test_a_template_reaches_plain_data_alone(tmp_path: Path) -> None:
     count = 0
     for debate in debates(tmp_path / "mine"):
         for turn in debate.due:
-            for value in briefs._context(debate, turn).values():
+            for value in briefs._template_values(debate, turn).values():
                 for one in reached(value):
                     count += 1
                     if callable(one):

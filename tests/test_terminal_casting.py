@@ -10,7 +10,7 @@ from persons import BACK, BEST, NO_MODELS, TOPIC, Held, hold
 
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers.discovery import Available, FoundModels, find_models
-from debate_orchestrator.terminal.session import Estimates, cost_line, in_words, is_free
+from debate_orchestrator.terminal.setup_base import Estimates, cost_line, in_words, is_free
 from debate_orchestrator.util.model_spec import is_rehearsal
 
 CLAUDE = Available(spec="command:claude -p", ready=True, about="claude is installed")
@@ -30,7 +30,7 @@ def held_by(*keys: str, found: FoundModels) -> Held:
 
 def cast(*keys: str, found: FoundModels = FULL) -> Any:
     """The cast that is chosen after the topic; no model is asked for anything."""
-    return held_by(TOPIC, *keys, found=found).draft.given.get("cast")
+    return held_by(TOPIC, *keys, found=found).state.given.get("cast")
 
 
 @pytest.mark.parametrize(
@@ -52,14 +52,14 @@ def test_a_program_on_the_path_counts(here: Path) -> None:
     held = held_by(TOPIC, "", found=PROGRAM)
 
     assert "* 1 command:claude -p claude is installed" in held.text
-    assert held.draft.given["cast"]["judge"] == "command:claude -p"
+    assert held.state.given["cast"]["judge"] == "command:claude -p"
 
 
 def test_nothing_was_found(here: Path) -> None:
     """Where there is nothing to call that is said, with what would help, and Enter rehearses."""
     held = hold(TOPIC, "", found=NO_MODELS)
 
-    assert held.draft.given["cast"] == STAND_INS
+    assert held.state.given["cast"] == STAND_INS
     for way in ("rehearse now", "ANTHROPIC_API_KEY", "install a program such as claude", "ollama:MODEL", "command:"):
         assert way in held.text
 
@@ -101,7 +101,7 @@ def test_what_can_not_be_asked(here: Path, monkeypatch: pytest.MonkeyPatch, name
     held = hold(TOPIC, named, "seats", named, found=FULL)
 
     assert held.text.count(problem) >= 2
-    assert "cast" not in held.draft.given
+    assert "cast" not in held.state.given
 
 
 def test_a_host_and_a_person_share_no_debate(here: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_host_and_a_person_share_no_debate(here: Path) -> None:
 
     assert held.text.count("a is human and b is host, which can't be in one debate") == 1
     assert held.text.count("a is human and judge is host, which can't be in one debate") == 1
-    assert held.draft.given["cast"]["judge"] == "human"
+    assert held.state.given["cast"]["judge"] == "human"
     assert "a is host" in held_by(TOPIC, "seats", "host", "human", found=FULL).text
 
 
@@ -119,7 +119,7 @@ def test_a_model_that_is_not_ready_is_taken_with_a_word(here: Path) -> None:
     held = hold(TOPIC, "anthropic:claude-opus-5-5", found=NO_MODELS)
 
     assert "anthropic:claude-opus-5-5: no key." in held.text
-    assert held.draft.given["cast"]["a"] == "anthropic:claude-opus-5-5"
+    assert held.state.given["cast"]["a"] == "anthropic:claude-opus-5-5"
 
 
 def test_arguments_of_a_program_are_not_shown() -> None:

@@ -79,7 +79,7 @@ def test_the_issues_of_a_ballot_can_be_skipped(here: Path) -> None:
     after = apply(state, parse_reply(state, state.due[0], reply, None))
 
     assert json.loads(text)["issues"] is None
-    assert after.submitted("1.verdict.judge") is not None and rapporteur.issue_standings(after) == {}
+    assert after.structured_reply("1.verdict.judge") is not None and rapporteur.issue_standings(after) == {}
 
 
 def test_more(here: Path) -> None:

@@ -17,7 +17,7 @@ from fake_terminal import Shown, whole
 from hypothesis import given, settings
 from rich.cells import cell_len
 
-from debate_orchestrator.core import schedule, tally, transcript
+from debate_orchestrator.core import schedule, tally, transcript_entries
 from debate_orchestrator.core.events import (
     BriefSent,
     CallFailed,
@@ -27,7 +27,7 @@ from debate_orchestrator.core.events import (
     QuestionAsked,
     Rejected,
     Reply,
-    Submitted,
+    StructuredReplyGiven,
 )
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
@@ -48,7 +48,7 @@ def test_everything_is_shown(columns: int) -> None:
         at = text.index(line.text, at) + len(line.text)
     assert "[ANTI-CONVERGENCE INTERVENTION - ROUND 1]" in text
 
-    for turn in schedule.settled(shown.debate):
+    for turn in schedule.turns_taken(shown.debate):
         if shown.debate.shape(turn) is None:
             assert shown.debate.format.heading_of(turn) in text
             assert f"says in {turn.id}." in text
@@ -283,10 +283,10 @@ def test_other_formats(name: str) -> None:
     text, at = " ".join(" ".join(shown.close()).split()), 0
     for line in announcements(shown.debate):
         at = text.index(line.text, at) + len(line.text)
-    for turn in schedule.settled(shown.debate):
+    for turn in schedule.turns_taken(shown.debate):
         if turn.speaking:
             assert shown.debate.format.heading_of(turn) in text
-            assert " ".join(transcript.entry(shown.debate, turn).text.split()) in text
+            assert " ".join(transcript_entries.entry(shown.debate, turn).text.split()) in text
 
 
 def test_private_working() -> None:
@@ -335,7 +335,7 @@ def test_whatever_is_said_nothing_is_forged(deal: Deal) -> None:
     shown.happen(*events[1:])
     known = {
         *(line.text for line in announcements(shown.debate)),
-        *(shown.debate.format.heading_of(turn) for turn in schedule.settled(shown.debate)),
+        *(shown.debate.format.heading_of(turn) for turn in schedule.turns_taken(shown.debate)),
     }
     flush = [line for line in shown.close() if line and not line.startswith(" ")]
 
@@ -367,7 +367,7 @@ def test_what_comes_from_the_floor() -> None:
 def sealed(upto: int | None = None, *, seal: bool = True, say: puppets.Say | None = None) -> list[str]:
     """The lines of a debate of two rounds and two judges, up to some of its events."""
     first, *events = debates.played(say, rounds=2, judges=2)
-    shown = Shown(events=[first], sealed=seal)
+    shown = Shown(events=[first], ballots_hidden=seal)
     shown.happen(*events[:upto])
     return [line for line in shown.close() if line]
 
@@ -394,10 +394,10 @@ def test_a_sealed_ballot_that_does_not_count() -> None:
     assert before.count("a reply that can't be taken.") == 2
 
 
-def judged(ballot: dict[str, Any]) -> tuple[DebateState, Submitted]:
+def judged(ballot: dict[str, Any]) -> tuple[DebateState, StructuredReplyGiven]:
     """A debate whose first round was judged so."""
     debate = fold(debates.played(debates.saying(_1_verdict_judge=ballot), until="2.constructive.a"))
-    voted = debate.submitted("1.verdict.judge")
+    voted = debate.structured_reply("1.verdict.judge")
     assert voted is not None
     return debate, voted
 

@@ -13,8 +13,8 @@ from persons import BACK, BEST, ERASE, hold
 
 from debate_orchestrator.engine import moderator as moderator_module
 from debate_orchestrator.providers.discovery import FoundModels
-from debate_orchestrator.setup.session import load
-from debate_orchestrator.terminal.session import moderating_model
+from debate_orchestrator.setup.state import load
+from debate_orchestrator.terminal.setup_base import moderating_model
 
 CLEAR = {"ambiguous": False, "restated": "Tabs beat spaces.", "recommended": None, "alternative": None}
 MUDDY = {"ambiguous": True, "restated": None, "recommended": "Tabs win.", "alternative": "Spaces win."}
@@ -50,9 +50,9 @@ def test_a_topic_is_restated_and_positions_are_derived(moderator: Moderator) -> 
     """The model that is asked is named before it is, and what it says is put to be confirmed."""
     held = hold("tabs or spaces", "", "yes", "yes", found=FOUND)
 
-    assert held.draft.given["topic"] == "Tabs beat spaces."
-    assert held.draft.given["positions"] == {"a": "Tabs it is.", "b": "Spaces it is."}
-    assert held.draft.sources["topic"] == held.draft.sources["positions"] == "derived"
+    assert held.state.given["topic"] == "Tabs beat spaces."
+    assert held.state.given["positions"] == {"a": "Tabs it is.", "b": "Spaces it is."}
+    assert held.state.sources["topic"] == held.state.sources["positions"] == "derived"
     asked = held.text.index("Restating the topic: anthropic:claude-opus-5-5 (about $0.")
     assert asked < held.text.index("I'll frame the debate as: 'Tabs beat spaces'")
     assert "Deriving the two positions: anthropic:claude-opus-5-5 (about $0." in held.text
@@ -64,17 +64,17 @@ def test_what_was_paid_is_kept(moderator: Moderator) -> None:
     held = hold("tabs or spaces", "", found=FOUND)
     again = hold("", "yes", found=FOUND, goes_on=True)
 
-    assert [one.by for one in held.draft.progress.paid] == ["anthropic:claude-opus-5-5"] * 2
-    assert len(again.draft.progress.paid) == 3
-    assert all(one.called and one.cost for one in again.draft.progress.paid)
+    assert [one.by for one in held.state.progress.paid] == ["anthropic:claude-opus-5-5"] * 2
+    assert len(again.state.progress.paid) == 3
+    assert all(one.called and one.cost for one in again.state.progress.paid)
 
 
 def test_what_was_paid_is_told(moderator: Moderator) -> None:
     """What the setup's calls have cost is told in a line; nothing where there were none."""
     held = hold("tabs or spaces", "", "yes", found=FOUND)
 
-    assert held.wizard.spent().startswith("The setup took 2 calls of the moderator: $0.00")
-    assert hold("tabs").wizard.spent() == ""
+    assert held.conversation.spent().startswith("The setup took 2 calls of the moderator: $0.00")
+    assert hold("tabs").conversation.spent() == ""
 
 
 def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,9 +104,9 @@ def test_an_ambiguous_topic(moderator: Moderator) -> None:
     own = hold("indentation", "", "Elastic tabs win", "yes", found=FOUND)
 
     assert "This topic may not have a clean pro/con split. I recommend framing it as: Tabs win." in held.text
-    assert held.draft.given["topic"] == "Spaces win."
-    assert own.draft.given["topic"] == "Tabs beat spaces."
-    assert own.draft.progress.topics == ("indentation", "Elastic tabs win")
+    assert held.state.given["topic"] == "Spaces win."
+    assert own.state.given["topic"] == "Tabs beat spaces."
+    assert own.state.progress.topics == ("indentation", "Elastic tabs win")
 
 
 def test_a_correction_is_restated(moderator: Moderator) -> None:
@@ -116,10 +116,10 @@ def test_a_correction_is_restated(moderator: Moderator) -> None:
     moderator.topics = [CLEAR]
     edited = hold("tabs", "", "edit", " By far.", "yes", found=FOUND)
 
-    assert corrected.draft.given["topic"] == "In Python, tabs beat spaces."
+    assert corrected.state.given["topic"] == "In Python, tabs beat spaces."
     assert "only for Python" in json.dumps(moderator.server.requests[1])
-    assert edited.draft.given["topic"] == "Tabs beat spaces. By far."
-    assert edited.draft.sources["topic"] == "user"
+    assert edited.state.given["topic"] == "Tabs beat spaces. By far."
+    assert edited.state.sources["topic"] == "user"
 
 
 def test_refused_positions_are_derived_anew(moderator: Moderator) -> None:
@@ -127,7 +127,7 @@ def test_refused_positions_are_derived_anew(moderator: Moderator) -> None:
     moderator.pairs = [PAIR, {**PAIR, "a": "Tabs always."}]
     held = hold("tabs", "", "yes", "no", "yes", found=FOUND)
 
-    assert held.draft.given["positions"]["a"] == "Tabs always."
+    assert held.state.given["positions"]["a"] == "Tabs always."
     assert "Tabs it is." in json.dumps(moderator.server.requests[-1])
 
 
@@ -137,8 +137,8 @@ def test_a_topic_that_changes_has_its_positions_derived_anew(moderator: Moderato
     moderator.pairs = [PAIR, {**PAIR, "a": "Cats."}]
     held = hold("tabs", "", "yes", "yes", *[BACK] * 3, ERASE + "cats", "yes", "yes", found=FOUND)
 
-    assert held.draft.given["topic"] == "Cats win."
-    assert held.draft.given["positions"]["a"] == "Cats."
+    assert held.state.given["topic"] == "Cats win."
+    assert held.state.given["positions"]["a"] == "Cats."
 
 
 @pytest.mark.slow
@@ -151,10 +151,10 @@ def test_a_moderator_that_can_not_be_asked(moderator: Moderator, trouble: dict[s
     without = hold("Tabs beat spaces, I think.", "", "no", "Tabs.", "Spaces.", "yes", found=FOUND)
 
     assert "Ask the moderator again?" in again.text
-    assert again.draft.given["topic"] == "Tabs beat spaces."
-    assert without.draft.given["topic"] == "Tabs beat spaces, I think."
-    assert without.draft.given["positions"] == {"a": "Tabs.", "b": "Spaces."}
-    assert without.draft.sources["topic"] == "user"
+    assert again.state.given["topic"] == "Tabs beat spaces."
+    assert without.state.given["topic"] == "Tabs beat spaces, I think."
+    assert without.state.given["positions"] == {"a": "Tabs.", "b": "Spaces."}
+    assert without.state.sources["topic"] == "user"
 
 
 def test_a_cap_holds_for_the_setup_too(moderator: Moderator) -> None:
@@ -171,7 +171,7 @@ def test_hostile_work_is_tamed(moderator: Moderator) -> None:
     moderator.topics = [{**CLEAR, "restated": "\x1b[2J\u202eevil\nDEBATE SETUP CONFIRMED {topic}"}]
     held = hold("tabs", "", "edit", "", "yes", found=FOUND)
 
-    assert held.draft.given["topic"] == "␛[2Jevil DEBATE SETUP CONFIRMED {topic}"
+    assert held.state.given["topic"] == "␛[2Jevil DEBATE SETUP CONFIRMED {topic}"
 
 
 def test_a_rehearsal_asks_no_model(moderator: Moderator) -> None:

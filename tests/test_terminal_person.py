@@ -18,14 +18,14 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BriefSent, Event, Rejected, Reply
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.start import make_opening
+from debate_orchestrator.engine.start import make_opened
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import brief_pieces
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.providers import rehearse
-from debate_orchestrator.setup.answers import settings_from
+from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.terminal import turn as terminal_turn
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.terminal.turn import Person
@@ -119,7 +119,7 @@ def test_the_terminal_is_lent(here: Path) -> None:
     debate = fold([opening(rounds=1, cast=PEOPLE | {"a": ("host",)})])
     one, _ = person(here)
     show = Show()
-    on_event = one.attends(lambda: None, show, show.on_event)
+    on_event = one.begin_watching(lambda: None, show, show.on_event)
 
     for turn in ("1.opening.a", "1.opening.b"):
         for taken in (BriefSent(turn=turn, brief_digest="0" * 64, by="x"), event(debate, turn, "Words.")):
@@ -137,7 +137,7 @@ def test_no_person_sees_the_others_vote(here: Path) -> None:
     debate = due("1.verdict.judge-1", cast=PANEL, rounds=1)
     one, script = person(here)
     show = Show()
-    on_event = one.attends(lambda: None, show, show.on_event)
+    on_event = one.begin_watching(lambda: None, show, show.on_event)
     ballot = event(debate, "1.verdict.judge-2", json.dumps(puppets.ballot(rounds=1)))
     for n in (2, 1, 3):
         asking = BriefSent(turn=f"1.verdict.judge-{n}", brief_digest="0" * 64, by="x")
@@ -159,7 +159,7 @@ def test_leaving(here: Path) -> None:
     debate = due("1.challenge.a")
     one, script = person(here, "")
     left: list[str] = []
-    one.attends(lambda: left.append("left"), None, lambda debate, event: None)
+    one.begin_watching(lambda: left.append("left"), None, lambda debate, event: None)
 
     with pytest.raises(Paused, match=r"^1\.challenge\.a: left before it was handed in\.$"):
         asked(one, debate, "1.challenge.a")
@@ -231,7 +231,7 @@ def test_no_fence_is_left(name: str) -> None:
     """In every turn of every format, no code and no fence is left, and every word of the speeches is there."""
     rules = loader.load(name)
     given = {"topic": "T", "positions": {side: f"It is {side}." for side in rules.sides}, "rounds": 2}
-    debate = fold([make_opening(settings_from(given, rules, "r.md"))])
+    debate = fold([make_opened(make_settings(given, rules, "r.md"))])
     while turns := debate.due:
         for turn in turns:
             text = shown(debate, turn.id)

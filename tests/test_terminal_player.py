@@ -19,7 +19,7 @@ from debate_orchestrator.core.events import (
     QuestionAsked,
     Rejected,
     Reply,
-    Submitted,
+    StructuredReplyGiven,
 )
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.terminal import player
@@ -197,7 +197,7 @@ def test_what_came_out_of_order() -> None:
 def test_a_reply_that_was_asked_for_again_is_not_shown() -> None:
     """What stands in its place is shown, and how it came about is in the report."""
     before = recorded(rounds=1)
-    at = next(n for n, event in enumerate(before) if isinstance(event, Submitted))
+    at = next(n for n, event in enumerate(before) if isinstance(event, StructuredReplyGiven))
     turn = before[at].turn  # type: ignore[union-attr]
     reply = Reply(text="no ballot", brief_digest="0" * 64, by="host")
     refused = Rejected(turn=turn, problems=(f"{turn}: the reply is not JSON.",), reply=reply, absent=False)

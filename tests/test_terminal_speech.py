@@ -245,7 +245,7 @@ def test_what_is_no_form_is_set_aside(here: Path) -> None:
 def test_a_leaf(here: Path) -> None:
     """A part of a paper is a file of its own, as often as one is asked for; it is never put away by others."""
     at = taken("1.opening.a", None, here)
-    first, second = (at.drafts.leaf(at.brief, text) for text in ("Ä", "half \ud800"))
+    first, second = (at.drafts.new_part(at.brief, text) for text in ("Ä", "half \ud800"))
     at.drafts.tidy(fold(played()))
 
     assert (Path(first).read_text(encoding="utf-8"), Path(second).read_text(encoding="utf-8")) == ("Ä", "half ?")
@@ -257,7 +257,7 @@ def test_a_leaf_that_can_not_be_written(here: Path) -> None:
     at = taken("1.opening.a", None, here)
     Path("r.drafts").write_text("no folder")
     with pytest.raises(BadFile, match=r"r\.drafts"):
-        at.drafts.leaf(at.brief, "x")
+        at.drafts.new_part(at.brief, "x")
 
 
 def test_tidying(here: Path) -> None:

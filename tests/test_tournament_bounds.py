@@ -316,7 +316,7 @@ def test_scores_of_many_rounds_are_compared_in_linear_time(monkeypatch: pytest.M
     def taken(rounds: int) -> int:
         nonlocal steps
         steps = 0
-        ballots = (BallotRow(debate="d", judge="j", winner=None, turn=n, score=1.0) for n in range(rounds))
+        ballots = (BallotRow(debate="d", judge="j", winner=None, round=n, score=1.0) for n in range(rounds))
         all_tables(Rows([debate], ballots), Ratings([], None, ()))
         return steps
 

@@ -14,7 +14,7 @@ import pytest
 from contests import JUDGES, OPUS, runner, statuses
 from messages_server import Server
 
-from debate_orchestrator.core.events import BriefSent, Event, Noted, Opened, Reassigned, Spoke, Submitted
+from debate_orchestrator.core.events import BriefSent, Event, Noted, Opened, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.tally import final_votes
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -77,7 +77,7 @@ def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
     assert 0 < left < len(held.schedule) and set(statuses(second)) == {"complete"}
     for one, other in zip(held.schedule, whole.schedule, strict=True):
         answers = [
-            [event.reply.text for event in read(path).events if isinstance(event, Spoke | Submitted)]
+            [event.reply.text for event in read(path).events if isinstance(event, Spoke | StructuredReplyGiven)]
             for path in (held.journal(one), whole.journal(other))
         ]
         assert sorted(answers[0]) == sorted(answers[1]) and len(answers[0]) == 8
@@ -87,7 +87,7 @@ def test_changed_prompts_are_noted(here: Path) -> None:
     """A debate that goes on with other prompts than it began with says so in its journal; one that begins does not."""
     held = contests.tournament(topics=1)
     first = held.schedule[0]
-    opened = held.opening(first)
+    opened = held.make_opened(first)
     began = opened.model_copy(update={"prompts": opened.prompts | {"gone.j2": "0" * 64}})
     JournalWriter.create(held.journal(first), began).close()
     contests.ran(held)
@@ -109,7 +109,7 @@ def test_a_judge_who_fails_is_replaced(server: Server) -> None:
 
     assert statuses(run) == ["complete"]
     assert [event.who for event in recast] == [(held.schedule[0].reserve[0], held.schedule[0].judges[1])]
-    assert sum(isinstance(event, Submitted) for event in events) == 2
+    assert sum(isinstance(event, StructuredReplyGiven) for event in events) == 2
     assert {turn: count for turn, count in asked.items() if count > 1} == {"final.verdict.judge-1": 5}
 
 
@@ -226,7 +226,7 @@ def test_journals_that_are_not_as_they_were(here: Path) -> None:
 def test_a_strangers_seat_is_refused(here: Path) -> None:
     """A journal in which someone from outside the tournament was put into a seat is not gone on with."""
     held = contests.tournament(**{**PAIR, "rehearse": True})
-    with JournalWriter.create(held.journal(held.schedule[0]), held.opening(held.schedule[0])) as journal:
+    with JournalWriter.create(held.journal(held.schedule[0]), held.make_opened(held.schedule[0])) as journal:
         journal.append(Reassigned(seat="judge", who=("command:touch marker", "rehearse:anthropic:claude-opus-5")))
     run = contests.ran(held)
 

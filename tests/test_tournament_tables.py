@@ -15,7 +15,7 @@ from contests import imported, ratings, row, table, write_rows
 
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament.ratings import Ratings
-from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Work
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, dump, load
 from debate_orchestrator.tournament.tables import all_tables, cohen_kappa, fleiss_kappa
 
 
@@ -220,7 +220,7 @@ def test_votes_of_unfinished_debates_are_left_out() -> None:
     assert [row["total"] for row in found["judge_agreement"]] == [1]
     assert [row["matched_pairs"] for row in found["second_speaker"]] == [0]
 
-    labelled = [row.model_copy(update={"label": "true", "turn": 1, "repeat": n}) for row in ballots for n in (0, 1)]
+    labelled = [row.model_copy(update={"label": "true", "round": 1, "repeat": n}) for row in ballots for n in (0, 1)]
     found = tables_of(debates, labelled)
 
     assert [row["ballots"] for row in found["score_by_turn"]] == [1, 1]
@@ -237,7 +237,7 @@ def test_unknown_seconds_are_unknown() -> None:
             pro="x",
             con="y",
             winner="pro",
-            work={"pro": Work(seconds=seconds), "con": Work(seconds=3)},
+            work={"pro": RoleUsage(seconds=seconds), "con": RoleUsage(seconds=3)},
         )
         for name, seconds in (("d1", 10), ("d2", None))
     ]
@@ -268,3 +268,10 @@ def test_a_hundred_thousand_rows_take_seconds(debate: Run) -> None:
         begun = time.process_time()
         assert debate("tournament", *command).code == 0
         assert time.process_time() - begun < 10
+
+
+def test_rows_keep_their_keys() -> None:
+    """The round of a ballot is `turn` in the file of rows, as it was in files of earlier versions."""
+    debate = DebateRow(id="d", topic="t", pro="a", con="b", winner=None)
+    kept = dump(Rows([debate], [BallotRow(debate="d", judge="j", winner=None, round=2)]))
+    assert '"turn":2,' in kept and [ballot.round for ballot in load(kept, "rows").ballots] == [2]

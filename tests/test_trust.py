@@ -1,4 +1,4 @@
-"""What a setup does beyond the debate: told of answers and journals, through links, formats, ballots and folders."""
+"""What a setup does besides the debate: told of answers and journals, through links, formats, ballots and folders."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def forged() -> str:
     """A command line of which a terminal would make rows of its own, by blanks alone."""
     gap = " " * 200
     return f"sh -c 'touch marker'{gap}" + gap.join(
-        ["x.sh", *["."] * 40, "a.json reaches beyond the debate:", "- cast.a"]
+        ["x.sh", *["."] * 40, "a.json asks for more than a debate:", "- cast.a"]
     )
 
 

@@ -16,7 +16,7 @@ from journals import private_mount
 from messages_server import Server, serving
 from started import Started, started
 
-from debate_orchestrator.core.events import BriefSent, Submitted
+from debate_orchestrator.core.events import BriefSent, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
@@ -78,7 +78,7 @@ def test_answers_wait_for_room(server: Server) -> None:
         full(process, server, 5)
         for turn in JUDGES:
             process.hear(f"{turn}: its answer")
-        assert [one for one in read(J).events if isinstance(one, Submitted)] == []
+        assert [one for one in read(J).events if isinstance(one, StructuredReplyGiven)] == []
         assert process.look() is None
         limit(process, None)
         ended = process.end()
@@ -159,7 +159,10 @@ def test_nine_answers_of_nine(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     events = read(tmp_path / "nine.jsonl").events
 
-    assert len({one.turn for one in events if isinstance(one, Submitted) and one.turn.startswith("1.verdict")}) == 9
+    assert (
+        len({one.turn for one in events if isinstance(one, StructuredReplyGiven) and one.turn.startswith("1.verdict")})
+        == 9
+    )
     assert json.loads(ran.stdout)["waited"] >= 6
     assert fold(events).complete
 

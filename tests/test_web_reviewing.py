@@ -13,7 +13,7 @@ import pytest
 from web_visitor import TOKENS, Visitor, plain, visiting
 
 from debate_orchestrator import read_journal
-from debate_orchestrator.core.events import Submitted
+from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports.reviews import gather_reviews
@@ -87,7 +87,7 @@ def test_nothing_of_the_verdict_is_shown_before(reviewer: Visitor, link: str) ->
     """Before the vote only topic and positions are shown; before the ballot is filed no ballot, winner or report."""
     debate = fold(read_journal(JOURNAL).events)
     speech = debate.replies["1.opening.a"].reply.text[:60]
-    votes = [answer.data for answer in debate.replies.values() if isinstance(answer, Submitted)]
+    votes = [answer.data for answer in debate.replies.values() if isinstance(answer, StructuredReplyGiven)]
     said = [str(vote["justification"]) for vote in votes if "justification" in vote]
     assert said
 

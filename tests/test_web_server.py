@@ -233,7 +233,7 @@ def test_a_slow_viewer_is_dropped_alone(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(guard, "UNREAD_SECONDS", 2.0)
 
     async def run() -> None:
-        audience, heard = live.Audience(), []
+        viewers, heard = live.Viewers(), []
 
         async def receive() -> Any:
             await asyncio.sleep(3600)
@@ -246,24 +246,24 @@ def test_a_slow_viewer_is_dropped_alone(monkeypatch: pytest.MonkeyPatch) -> None
             heard.append(message.get("body", b""))
 
         def view(send: Any) -> asyncio.Task[None]:
-            return asyncio.create_task(live.EventStream(audience, list)({}, receive, send))
+            return asyncio.create_task(live.EventStream(viewers, list)({}, receive, send))
 
         slow, quick = view(deaf), view(hears)
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         for number in range(500):
-            audience.tell("text", number)
+            viewers.tell("text", number)
         async with asyncio.timeout(60):
             while sum(body.startswith(b"event: text") for body in heard) < 500:
                 await asyncio.sleep(0.01)
             assert not slow.done()
             await slow
-        audience.tell("text", "after")
+        viewers.tell("text", "after")
         await asyncio.sleep(0.05)
-        assert b'"after"' in heard[-1] and len(audience._viewers) == 1
-        audience.close()
+        assert b'"after"' in heard[-1] and len(viewers._viewers) == 1
+        viewers.close()
         await asyncio.wait_for(quick, 5)
-        assert not audience._viewers
+        assert not viewers._viewers
 
     asyncio.run(run())
 
@@ -272,19 +272,19 @@ def test_what_waits_for_a_viewer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
     """Of a debate that says more than a viewer reads, no more than a fixed number of messages waits for them; then
     their stream ends, and the browser opens another that begins with how things stand."""
     monkeypatch.setattr(live, "_MAX_WAITING", 10)
-    audience = live.Audience()
-    viewer = audience.join()
+    viewers = live.Viewers()
+    viewer = viewers.join()
     for number in range(1_000):
-        audience.tell("text", number)
+        viewers.tell("text", number)
     waiting = [viewer.get_nowait() for _ in range(viewer.qsize())]
     assert len(waiting) == 11 and waiting[-1] is None
 
 
 def test_an_audience_that_was_closed_takes_no_viewers() -> None:
     """A viewer who comes after the end is told so, and waits for nothing."""
-    audience = live.Audience()
-    audience.close()
-    viewer = audience.join()
+    viewers = live.Viewers()
+    viewers.close()
+    viewer = viewers.join()
 
     assert viewer.get_nowait() is None
 
@@ -292,11 +292,11 @@ def test_an_audience_that_was_closed_takes_no_viewers() -> None:
 def test_a_full_viewer_ends_no_other_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the viewers who read gets every message, also the one with which another viewer has too many."""
     monkeypatch.setattr(live, "_MAX_WAITING", 1)
-    audience = live.Audience()
-    viewers = [audience.join() for _ in range(20)]
-    full, quick = viewers[7], viewers[:7] + viewers[8:]
+    viewers = live.Viewers()
+    queues = [viewers.join() for _ in range(20)]
+    full, quick = queues[7], queues[:7] + queues[8:]
     for number in range(3):
-        audience.tell("text", number)
+        viewers.tell("text", number)
         assert [viewer.get_nowait() for viewer in quick] == [live.message("text", number)] * 19
     assert [full.get_nowait(), full.get_nowait()] == [live.message("text", 0), None] and full.empty()
 

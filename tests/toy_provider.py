@@ -38,7 +38,7 @@ class Toy:
                 answer = await asyncio.to_thread(self._post, brief)
         except urllib.error.HTTPError as error:
             message = call_errors.quote(error.read(LIMITS.error).decode("utf-8", "replace"))
-            raise call_errors.refused(self.name, error.code, message, dict(error.headers)) from None
+            raise call_errors.http_error(self.name, error.code, message, dict(error.headers)) from None
         except (OSError, ValueError, TimeoutError) as error:
             raise call_errors.broken(self.name, call_errors.quote(error)) from None
         text, sent, received = answer.get("text"), answer.get("input"), answer.get("output")

@@ -25,9 +25,9 @@ from debate_orchestrator.formats.source import is_path
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.answers import format_of, number, rapporteur_note, settings_from
-from debate_orchestrator.setup.questions import Questionnaire, question_texts
-from debate_orchestrator.setup.session import Propose, Ready, load
+from debate_orchestrator.setup.answers import format_of, make_settings, number, rapporteur_note
+from debate_orchestrator.setup.questions import SetupQuestions, question_texts
+from debate_orchestrator.setup.state import Propose, Ready, load
 from debate_orchestrator.storage.paths import REPORT, DebateFiles, free_report
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import (
@@ -43,7 +43,9 @@ from debate_orchestrator.util.messages import Tell, and_joined, command
 from debate_orchestrator.util.model_spec import HOST
 
 
-def read_settings(arguments: argparse.Namespace, default_model: Callable[[str], str] = lambda seat: HOST) -> Settings:
+def settings_with_consent(
+    arguments: argparse.Namespace, default_model: Callable[[str], str] = lambda seat: HOST
+) -> Settings:
     """The settings that the flags of `flags.add_answers` make. The user has consented to what comes from a file.
 
     `default_model` gives the model of a seat that has none. Raises BadSettings with every error, also if the user does
@@ -63,7 +65,7 @@ def read_settings(arguments: argparse.Namespace, default_model: Callable[[str], 
     in_file = {seat: specs for seat, specs in file_cast(given).items() if seat not in flags.get("cast", {})}
     if from_elsewhere:
         consented(in_file)
-    settings = settings_of(arguments, default_model)
+    settings = settings_from_arguments(arguments, default_model)
     if not from_elsewhere:
         consented(_taken(in_file, settings, arguments.model))
     if given.get("setup") is not None:
@@ -71,13 +73,14 @@ def read_settings(arguments: argparse.Namespace, default_model: Callable[[str], 
     return settings
 
 
-def settings_of(
+def settings_from_arguments(
     arguments: argparse.Namespace,
     default_model: Callable[[str], str],
     load_format: Callable[[str], Format] = format_check.load,
 ) -> Settings:
-    """The settings of `read_settings`, for a caller that has the consent or does nothing with them. Raises BadSettings
-    with every error. `load_format` reads the format, which is checked whole unless the caller says otherwise."""
+    """The settings of `settings_with_consent`, for a caller that has the consent or does nothing with them. Raises
+    BadSettings with every error. `load_format` reads the format, which is checked whole unless the caller says
+    otherwise."""
     given, flags = read_answers(arguments), given_settings(arguments)
     format_name = flags["format"] if "format" in flags else format_of(given)
     problems: list[str] = []
@@ -101,7 +104,7 @@ def settings_of(
     if flags and isinstance(sources, dict | None):
         whole["sources"] = {**(sources or {}), **dict.fromkeys((key for key in flags if key in SOURCED), "flag")}
     try:
-        settings = settings_from(whole, format, REPORT, default_model, partial(_place_of_key, arguments.answers))
+        settings = make_settings(whole, format, REPORT, default_model, partial(_place_of_key, arguments.answers))
     except BadSettings as error:
         raise BadSettings(problems + _for_named_seats(error.problems, flags.get("cast", {}), format)) from None
     if problems:
@@ -169,12 +172,12 @@ def read_standard_input() -> dict[str, Any]:
         raise BadFile(f"{STDIN} is not UTF-8 text.") from None
 
 
-def questionnaire(format_name: str = DEFAULT_FORMAT, default_output: str = REPORT) -> Questionnaire:
+def setup_questions(format_name: str = DEFAULT_FORMAT, default_output: str = REPORT) -> SetupQuestions:
     """The setup conversation in the words of prompts/ and the limits of a format."""
-    return Questionnaire(question_texts(), loader.load(format_name), default_output)
+    return SetupQuestions(question_texts(), loader.load(format_name), default_output)
 
 
-def questionnaire_of(path: str, used_format: str = "") -> Questionnaire:
+def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
     """The setup conversation of a file, in its format. If that is a folder, its prompts may be a stranger's: it is
     used only if the user agreed to it, or if it is the `used_format`; otherwise the default is used, with a remark."""
     name = format_of(read_mapping(path) if os.path.exists(path) else {})
@@ -182,7 +185,7 @@ def questionnaire_of(path: str, used_format: str = "") -> Questionnaire:
         hint = "`debate open --trust` agrees to it."
         remark(f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}. {hint}")
         name = DEFAULT_FORMAT
-    return questionnaire(name, free_report())
+    return setup_questions(name, free_report())
 
 
 def with_positions(settings: Settings, tell: Tell, *, permissions: Permissions) -> tuple[Settings, tuple[Reply, ...]]:
@@ -195,11 +198,11 @@ def with_positions(settings: Settings, tell: Tell, *, permissions: Permissions) 
 
 
 def setup_lines(arguments: argparse.Namespace, settings: Settings, files: DebateFiles) -> list[str]:
-    """The setup as confirmed. If the answers hold a conversation it was shown there; then only what reaches beyond the
-    debate, since another user may have had that conversation."""
-    values, questions = settings.model_dump() | {"output": files.report}, questionnaire(settings.format)
+    """The setup as confirmed. If the answers hold a conversation it was shown there; then only what asks for more than
+    a debate, since another user may have had that conversation."""
+    values, questions = settings.model_dump() | {"output": files.report}, setup_questions(settings.format)
     confirmed = "setup" in read_answers(arguments)
-    lines = questions.beyond(values) if confirmed else questions.confirmed(values).split("\n")
+    lines = questions.risk_lines(values) if confirmed else questions.confirmed(values).split("\n")
     chosen = {**read_answers(arguments), **given_settings(arguments)}
     unwanted = chosen.get("issues") is False and chosen.get("brief") is False
     note = "" if unwanted else rapporteur_note(settings, questions.format)
@@ -270,7 +273,7 @@ def _by_seat(cast: Any, seats: tuple[str, ...] | list[str]) -> Any:
 
 def _check_finished(path: str, format_name: str) -> None:
     """Raises BadSettings if a file holds a setup conversation that is not finished."""
-    now = questionnaire_of(path, format_name).next(load(path))
+    now = setup_questions_of(path, format_name).next(load(path))
     if isinstance(now, Ready):
         return
     left = f"{now.turn} is still to be answered" if isinstance(now, Propose) else f"the question `{now.key}` is open"
@@ -280,8 +283,8 @@ def _check_finished(path: str, format_name: str) -> None:
 def seconds(value: float | str) -> float:
     """The value of --retry-for in seconds, as `given_settings` found it. Raises BadSettings."""
     setting = DECLARED["retry_for"]
-    least, most = setting.limits or (0, 0)
-    if isinstance(value, int | float) and least <= value <= most:
+    minimum, maximum = setting.limits or (0, 0)
+    if isinstance(value, int | float) and minimum <= value <= maximum:
         return float(value)
     raise BadSettings(f"--retry-for must be {setting.wanted}, and not {value!r}.")
 

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from debate_orchestrator.cli import consent, flags
-from debate_orchestrator.cli.answers_and_flags import questionnaire_of
+from debate_orchestrator.cli.answers_and_flags import setup_questions_of
 from debate_orchestrator.cli.output import print_json, print_problems, remark
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.host.setup import AskResult
 from debate_orchestrator.host.setup import ask as ask_host
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.answers import format_of, settings_from
-from debate_orchestrator.setup.session import Propose, Ready, SetupQuestion
+from debate_orchestrator.setup.answers import format_of, make_settings
+from debate_orchestrator.setup.state import Propose, Ready, SetupQuestion
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util.data import MAX_SIZE
 from debate_orchestrator.util.errors import BadSettings
@@ -46,12 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
     result = ask_host(
         arguments.file,
         given,
-        questionnaire_of(arguments.file),
+        setup_questions_of(arguments.file),
         remark,
         arguments.wait or 0.0,
         agreed=lambda found: not consent.not_agreed(origin, found),
     )
-    lacking = consent.not_agreed(origin, risks.of_settings(result.settled))
+    lacking = consent.not_agreed(origin, risks.of_settings(result.given))
     if isinstance(result.now, Ready) and not lacking:
         _check_opening(result)
     print_json(_as_json(arguments, result, lacking))
@@ -62,8 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_opening(result: AskResult) -> None:
     """Raises what `debate open` would raise, so that `ready` is said only of a debate that can be opened. Not for
     answers that the user has still to agree to: checking them may read files that they name."""
-    settled = {**result.settled, "sources": result.sources}
-    settings = settings_from(settled, format_check.load(format_of(settled)), REPORT)
+    given = {**result.given, "sources": result.sources}
+    settings = make_settings(given, format_check.load(format_of(given)), REPORT)
     start.check_settings(settings, DebateFiles.of_output(settings.output))
 
 
@@ -85,7 +85,7 @@ def _as_json(arguments: argparse.Namespace, result: AskResult, lacking: Sequence
             }
     ready = isinstance(result.now, Ready)
     if not (ready or arguments.dialog):  # what is shown when it is ready holds all of it
-        fields |= {"settled": result.settled}
+        fields |= {"settled": result.given}
     if lacking or ready or not arguments.dialog:
         fields |= {"trust": [risk.model_dump() for risk in lacking]}
     fields |= {"missing": result.missing} if result.missing else {}

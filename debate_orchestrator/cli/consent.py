@@ -1,4 +1,4 @@
-"""The user's consent to what a file does beyond the debate: asked for at a terminal, given elsewhere by --trust.
+"""The user's consent to what a file does besides the debate: asked for at a terminal, given elsewhere by --trust.
 
 `setup.risks` says what needs consent. What was agreed to is remembered in the user's state folder, for one answers file
 or journal. A record holds digests of the risks: a file that asks for something else later is asked about again. A verb
@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.cli.interrupts import terminated_like_interrupted
+from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
 from debate_orchestrator.cli.output import at_terminal, remark
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.engine.debate import OpenDebate, PlanChanges, continue_debate, create_paid_debate
@@ -78,7 +78,7 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: AskConse
         wants = "; ".join(risk.text for risk in risks_module.ordered(risks))
         otherwise = "leave it" if origin.key.startswith("journal") else "change it there, or give other values as flags"
         raise BadSettings(
-            f"{origin.name}: it reaches beyond the debate and needs your consent ({wants}). "
+            f"{origin.name}: it asks for more than a debate and needs your consent ({wants}). "
             f"If you trust all of it, add --trust; otherwise {otherwise}."
         )
     remember(origin, risks)
@@ -105,12 +105,12 @@ def remember_answers(path: str, given: Mapping[str, Any], before: str = "") -> N
     remember(of_file(path), risks_module.of_settings(given))
 
 
-def new_debate(opening: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
+def new_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
     continue it."""
-    with terminated_like_interrupted():
-        debate = asyncio.run(create_paid_debate(opening, files, following, UnsavedEvents(remark)))
-    remember(of_journal(debate.journal), risks_module.of_debate(opening, opening.cast))
+    with sigterm_as_interrupt():
+        debate = asyncio.run(create_paid_debate(opened, files, following, UnsavedEvents(remark)))
+    remember(of_journal(debate.journal), risks_module.of_debate(opened, opened.cast))
     return debate
 
 
@@ -160,7 +160,7 @@ def _record(origin: Origin) -> Path | None:
 
 def _ask(name: str, risks: Sequence[Risk]) -> bool:
     items = risks_module.risk_lines(risks)
-    remark(f"{name} reaches beyond the debate:")
+    remark(f"{name} asks for more than a debate:")
     for item in items:
         remark(item)
     print("Do you trust it with that? [y/N] ", end="", file=sys.stderr, flush=True)

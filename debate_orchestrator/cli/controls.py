@@ -46,7 +46,7 @@ class Key(NamedTuple):
 
 
 class Controls:
-    """What the keys and interrupts do to a debate that runs. A pause lets the answers under way come in and starts no
+    """What the keys and interrupts do to a debate that runs. A pause lets the replies under way come in and starts no
     call; the debate can then continue, or be left as it is: everything is in the journal either way."""
 
     def __init__(self, debate: OpenDebate, live: Live | None, on_event: OnEvent, person: Person | None = None):
@@ -78,7 +78,7 @@ class Controls:
         """Takes keys from a session with the terminal, if there is one, and lets the person be asked in it."""
         self._session, self._reads_keys = session, session is not None and session.reads_keys
         if self._person is not None:
-            self._tell = self._person.attends(self.end, session, self._tell)
+            self._tell = self._person.begin_watching(self.end, session, self._tell)
         self.show_status()
         self._offer_issues(shown=False)
 
@@ -87,7 +87,7 @@ class Controls:
         if self.user_ended or not self._reads_keys:
             return []
         if self._confirming:
-            return [Key("y", "end it early", self._close), Key("n", "go on", self._confirmed)]
+            return [Key("y", "end it early", self._end_early), Key("n", "go on", self._confirmed)]
         if self._offering:
             return [
                 Key("Enter", "go on", self._go_on),
@@ -97,7 +97,7 @@ class Controls:
         stopping = self.stop.is_set()
         keys = [Key("r", "resume", self.resume) if stopping else Key("p", "pause", self.pause)]
         keys += [Key("f", "question", self.ask)] if schedule.hearers(self._debate) else []
-        keys += [Key("e", "end early", self._confirm_close)] if can_end_early(self._debate) else []
+        keys += [Key("e", "end early", self._confirm_early_end)] if can_end_early(self._debate) else []
         return [*keys, Key("q", "quit and save", self.end)]
 
     def press(self, pressed: str) -> None:
@@ -131,11 +131,11 @@ class Controls:
         elif to:
             self._message("The question was not asked: their last turn has already begun.")
 
-    def _confirm_close(self) -> None:
+    def _confirm_early_end(self) -> None:
         self._confirming = True
         self.show_status()
 
-    def _close(self) -> None:
+    def _end_early(self) -> None:
         """Ends the debate early: the phase under way is finished, and then the verdict is asked for."""
         if can_end_early(self._debate):
             self._record(schedule.early_end(self._debate))
@@ -212,7 +212,7 @@ class Controls:
         self.show_status()
 
     def end(self) -> None:
-        """Starts no call, and ends when the answers under way have come."""
+        """Starts no call, and ends when the replies under way have come."""
         if self.user_ended:
             return
         self.user_ended = True
@@ -253,7 +253,7 @@ class Controls:
         if self._live is None:
             return
         if self.user_ended:
-            self._live.note = "stopping when the answers under way are in"
+            self._live.note = "stopping when the replies under way are in"
         elif self._confirming:
             self._live.note = "end the debate early, and go to the verdict?"
         elif self._offering:
@@ -311,7 +311,7 @@ def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen 
     if not in_foreground(descriptor):
         return None
     display = Display(stream, os.environ)
-    live = Live(debate, display, money=money, sealed=hides_ballots(debate))
+    live = Live(debate, display, money=money, ballots_hidden=hides_ballots(debate))
     return Screen(live, lambda press: TerminalControl(live, display, press, keyboard()))
 
 
@@ -320,7 +320,7 @@ async def controlled(
     debate: OpenDebate, screen: Screen | None, on_event: OnEvent, person: Person | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
-    answers under way, since they are paid for; the second one, or SIGTERM, leaves them. Raises KeyboardInterrupt if
+    replies under way, since they are paid for; the second one, or SIGTERM, leaves them. Raises KeyboardInterrupt if
     work is left then."""
     controls = Controls(debate, None if screen is None else screen.live, on_event, person)
     holding: AbstractAsyncContextManager[TerminalControl | None] = (

@@ -13,7 +13,7 @@ from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import command
 
 if TYPE_CHECKING:
-    from debate_orchestrator.setup.session import SetupState
+    from debate_orchestrator.setup.state import SetupState
 
 _PRINTS_ALL = {"quiet": False, "events": False, "json": False}
 """The flags of `flags.add_progress` and --json, none of which was given."""
@@ -44,57 +44,57 @@ def run(arguments: argparse.Namespace) -> int:
 def _converse(arguments: argparse.Namespace) -> int:
     """Holds the setup conversation and runs its debate. What was answered is kept if the user leaves."""
     from debate_orchestrator.cli import consent, flags
-    from debate_orchestrator.cli.answers_and_flags import questionnaire
+    from debate_orchestrator.cli.answers_and_flags import setup_questions
     from debate_orchestrator.cli.run import run_settings
     from debate_orchestrator.engine.start import check_settings, rehearsed
     from debate_orchestrator.providers.discovery import find_models
     from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
     from debate_orchestrator.terminal.lines import terminal_prompter
     from debate_orchestrator.terminal.prompt import Leave
-    from debate_orchestrator.terminal.session import in_background
-    from debate_orchestrator.terminal.wizard import Wizard
+    from debate_orchestrator.terminal.setup_base import in_background
+    from debate_orchestrator.terminal.setup_conversation import SetupConversation
     from debate_orchestrator.util.terminal_text import Later
 
-    def check(draft: SetupState) -> DebateFiles:
-        settings = wizard.settings()
+    def check(state: SetupState) -> DebateFiles:
+        settings = conversation.settings()
         files = DebateFiles.of_output(settings.output)
-        if model_spec.is_rehearsal(draft.given["cast"]):
+        if model_spec.is_rehearsal(state.given["cast"]):
             settings, files = rehearsed(settings), free_files(files.with_suffix(".rehearsed"))
         check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions)
         return files
 
     permissions, prompter = flags.permitted(arguments), terminal_prompter(sys.stdout)
-    questions = partial(questionnaire, default_output=free_report())
+    questions = partial(setup_questions, default_output=free_report())
     found = in_background(partial(find_models, permissions))
-    wizard = Wizard(prompter, questions, found, check, rehearse=arguments.rehearse)
-    agree = partial(consent.agree_to_answers, trusted=False, ask=wizard.agrees)
+    conversation = SetupConversation(prompter, questions, found, check, rehearse=arguments.rehearse)
+    agree = partial(consent.agree_to_answers, trusted=False, ask=conversation.agrees)
     topic = arguments.topic or ""
     try:
         with prompter:
-            wizard.welcome(arguments.answers, arguments.format, arguments.moderator, topic, agree)
-            settings = wizard.hold()
+            conversation.welcome(arguments.answers, arguments.format, arguments.moderator, topic, agree)
+            settings = conversation.hold()
     except (Later, Leave, KeyboardInterrupt, EOFError) as error:
-        consent.remember_answers(wizard.kept.path, wizard.draft.given)
-        remark(f"debate: {wizard.kept.leaving()}")
+        consent.remember_answers(conversation.kept.path, conversation.state.given)
+        remark(f"debate: {conversation.kept.leaving()}")
         return 0 if isinstance(error, Later) else 130
-    before = wizard.kept.path
-    rehearse = model_spec.is_rehearsal(wizard.draft.given["cast"])
-    kept = _real_answers(wizard.draft) if rehearse else wizard.draft
-    path = wizard.kept.moved(kept, DebateFiles.of_output(settings.output).report)
-    consent.remember_answers(path, wizard.draft.given, before)
+    before = conversation.kept.path
+    rehearse = model_spec.is_rehearsal(conversation.state.given["cast"])
+    kept = _real_answers(conversation.state) if rehearse else conversation.state
+    path = conversation.kept.moved(kept, DebateFiles.of_output(settings.output).report)
+    consent.remember_answers(path, conversation.state.given, before)
     taken_again = argparse.Namespace(answers=path, rehearse=rehearse, **_PRINTS_ALL, **permissions._asdict())
     again = "." if rehearse else f": `{command('run --answers', path)}` uses them again."
     remark(f"The answers are in {path}{again}")
-    for line in filter(None, (*wizard.kept.asides, wizard.spent())):
+    for line in filter(None, (*conversation.kept.asides, conversation.spent())):
         remark(line)
     return run_settings(settings, taken_again)
 
 
-def _real_answers(draft: SetupState) -> SetupState:
+def _real_answers(state: SetupState) -> SetupState:
     """The answers of the debate that is rehearsed."""
-    from debate_orchestrator.setup.session import with_answers, without_answers
+    from debate_orchestrator.setup.state import with_answers, without_answers
 
-    cast = model_spec.unrehearsed_cast(draft.given["cast"])
-    draft = without_answers(draft, "cast")
+    cast = model_spec.unrehearsed_cast(state.given["cast"])
+    state = without_answers(state, "cast")
     typed = {seat: specs if len(specs) > 1 else specs[0] for seat, specs in cast.items()}
-    return with_answers(draft, "user", cast=typed) if typed else draft
+    return with_answers(state, "user", cast=typed) if typed else state

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import controlled, watch
-from debate_orchestrator.cli.interrupts import terminated_like_interrupted
+from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
 from debate_orchestrator.cli.output import at_terminal, next_step, print_json, print_problems, remark, say
 from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLines, spending_line
 from debate_orchestrator.core import tally
@@ -82,7 +82,7 @@ def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, expected: str
         rehearsal = expected or model_spec.is_rehearsal(debate.state.cast)
         remark(f"No model is called. With models it would take {estimate_text}." if rehearsal else estimate_text)
     try:
-        with terminated_like_interrupted():
+        with sigterm_as_interrupt():
             asyncio.run(_drive(debate, arguments))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted; {debate.saved}") from None
@@ -176,7 +176,7 @@ def outcome(debate: DebateState) -> dict[str, Any]:
         "label": label,
         "score": _number(verdict.score) if verdict and scored else None,
         "probability": _number(verdict.probability) if verdict else None,
-        "votes": verdict.votes if verdict else None,
+        "votes": verdict.vote_counts if verdict else None,
         "flips": {"changed": changed, "of": mirrored} if mirrored else None,
         "blind": _blind(debate, verdict),
         "scores": {result.round: _points(result.scores) for result in tally.results(debate) if result.scores},

@@ -41,7 +41,7 @@ def _seconds(text: str) -> float:
 
 
 def add_answers(parser: argparse.ArgumentParser) -> None:
-    """The answers file, and the flags that override it; `answers_and_flags.read_settings` reads them."""
+    """The answers file, and the flags that override it; `answers_and_flags.settings_with_consent` reads them."""
     parser.add_argument(
         "--answers", metavar="FILE", help="a YAML or JSON file, - for standard input; `debate answers` prints a sample"
     )
@@ -121,7 +121,7 @@ def permitted(arguments: argparse.Namespace) -> Permissions:
 
 
 def add_trust(parser: argparse.ArgumentParser) -> None:
-    """Consent to what a file does beyond the debate."""
+    """Consent to what a file does besides the debate."""
     about = "let the file run programs, call servers by address, and use files outside this folder, as it says"
     parser.add_argument("--trust", action="store_true", help=about)
 

@@ -55,8 +55,8 @@ def record(arguments: argparse.Namespace, make: Callable[[DebateState], Event]) 
         return record_alone(path, make)
     except LockedJournal:
         raise LockedJournal(
-            f"{path}: this debate is running. Press f or e at the terminal where it runs; or end it there, come back, "
-            "and continue it afterwards."
+            f"{path}: this debate is running. Press f or e at the terminal where it runs; or stop it there, "
+            "run this command again, and resume the debate."
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C waits for the answers under way, which are paid for; SIGTERM ends at once, and keeps what had come of them."""
+"""Ctrl-C waits for the replies under way, which are paid for; SIGTERM ends at once, and keeps what had come of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STOPPING = "Stopping: waiting for running calls, since they are paid for. Press 
 
 
 @contextmanager
-def terminated_like_interrupted() -> Iterator[None]:
+def sigterm_as_interrupt() -> Iterator[None]:
     """Makes SIGTERM raise KeyboardInterrupt, so that the caller can say what was lost."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -46,9 +46,7 @@ class Interruption:
 
 
 @contextmanager
-def stopped_in_order(
-    stop: Callable[[], None], leave: Callable[[], None], said: str = STOPPING
-) -> Iterator[Interruption]:
+def graceful_stop(stop: Callable[[], None], leave: Callable[[], None], said: str = STOPPING) -> Iterator[Interruption]:
     """The first Ctrl-C is answered with what is `said`, and calls `stop`, which starts nothing more. The second one and
     SIGTERM call `leave`, which cancels running calls."""
     interruption = Interruption()
@@ -70,8 +68,8 @@ def stopped_in_order(
 
 
 @contextmanager
-def calls_stopped_in_order(stop: asyncio.Event, unsaved: UnsavedEvents, said: str = STOPPING) -> Iterator[Interruption]:
-    """As `stopped_in_order`, for calls that the running task awaits. The first Ctrl-C sets `stop` and gives up what
+def graceful_stop_of_calls(stop: asyncio.Event, unsaved: UnsavedEvents, said: str = STOPPING) -> Iterator[Interruption]:
+    """As `graceful_stop`, for calls that the running task awaits. The first Ctrl-C sets `stop` and gives up what
     waits for room on the disk; the second one and SIGTERM leave the block with what is under way."""
     task = asyncio.current_task()
 
@@ -84,5 +82,5 @@ def calls_stopped_in_order(stop: asyncio.Event, unsaved: UnsavedEvents, said: st
         if task:
             task.cancel()
 
-    with stopped_in_order(stop_calls, leave, said) as interruption, suppress(asyncio.CancelledError):
+    with graceful_stop(stop_calls, leave, said) as interruption, suppress(asyncio.CancelledError):
         yield interruption

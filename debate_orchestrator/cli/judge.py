@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not is_quiet(arguments):
         for note in judging.notes:
             remark(note)
-    calls = _call_settings(arguments, judging.opening)
+    calls = _call_settings(arguments, judging.opened)
     files = DebateFiles.of_output(arguments.output or rejudge.output_path(path))
 
     def agree(found: Sequence[Risk]) -> None:
@@ -64,21 +64,21 @@ def run(arguments: argparse.Namespace) -> int:
             consent.agree(consent.of_entries(path, judging.entries), found, trusted=arguments.trust)
 
     judging = rejudge.with_output(judging, files, agree, permissions, **calls)
-    with consent.new_debate(judging.opening, files, judging.speeches) as debate:
+    with consent.new_debate(judging.opened, files, judging.speeches) as debate:
         return drive_to_report(debate, arguments)
 
 
-def _call_settings(arguments: argparse.Namespace, opening: Opened) -> dict[str, Any]:
+def _call_settings(arguments: argparse.Namespace, opened: Opened) -> dict[str, Any]:
     """How the judges are called, as far as flags say. Raises BadSettings with every error."""
     given = flags.given_settings(arguments, *CALLING)
     problems: list[str] = []
     if arguments.max_cost is not None:
         given["max_cost"] = cap(arguments.max_cost)
-        problems += budget.unpriced_seats(opening.cast) if given["max_cost"] is not None else []
+        problems += budget.unpriced_seats(opened.cast) if given["max_cost"] is not None else []
     try:
-        settled = judging_settings(given, opening.format, 1)
+        validated = judging_settings(given, opened.format, 1)
     except BadSettings as error:
         raise BadSettings(problems + error.problems) from None
     if problems:
         raise BadSettings(problems)
-    return {name: getattr(settled, name) for name in given}
+    return {name: getattr(validated, name) for name in given}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.answers_and_flags import read_settings, setup_lines, with_positions
+from debate_orchestrator.cli.answers_and_flags import settings_with_consent, setup_lines, with_positions
 from debate_orchestrator.cli.consent import new_debate
-from debate_orchestrator.cli.interrupts import terminated_like_interrupted
+from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
 from debate_orchestrator.cli.output import next_step, remark
 from debate_orchestrator.cli.step import print_step
 from debate_orchestrator.engine import start
@@ -26,13 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    settings = read_settings(arguments)
+    settings = settings_with_consent(arguments)
     files = DebateFiles.of_output(settings.output)
     permissions = flags.permitted(arguments)
     start.check_settings(settings, files, permissions=permissions)
     settings, derived = with_positions(settings, remark, permissions=permissions)
-    opening, notes = start.make_opening(settings, derived), start.opening_notes(settings)
-    with new_debate(opening, files, notes) as debate, terminated_like_interrupted():
+    opened, notes = start.make_opened(settings, derived), start.opening_notes(settings)
+    with new_debate(opened, files, notes) as debate, sigterm_as_interrupt():
         result = take_step(debate, TurnsFolder(files.turns, remark), {}, begun=True, permissions=permissions)
         code = print_step(result, debate, arguments, setup=setup_lines(arguments, settings, files))
         if result.turns and not arguments.json:

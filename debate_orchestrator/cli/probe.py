@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import cap
-from debate_orchestrator.cli.interrupts import calls_stopped_in_order
+from debate_orchestrator.cli.interrupts import graceful_stop_of_calls
 from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Event
@@ -163,7 +163,7 @@ def _documents(card: Data, report: str) -> dict[str, str]:
 
 
 async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
-    """Asks until done or interrupted. The first Ctrl-C waits for the answers under way, the second one leaves them."""
+    """Asks until done or interrupted. The first Ctrl-C waits for the replies under way, the second one leaves them."""
     stop, unsaved = asyncio.Event(), UnsavedEvents(remark)
     failures: list[ExternalError] = []
 
@@ -177,7 +177,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
                 where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.recording.source}"
                 remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
-    with calls_stopped_in_order(stop, unsaved):
+    with graceful_stop_of_calls(stop, unsaved):
         failures = await run.run(stop, on_event, unsaved, _remember)
     if stop.is_set() and run.pending():
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)

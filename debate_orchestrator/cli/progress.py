@@ -58,7 +58,10 @@ class ProgressLines:
         if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
             seconds = time.monotonic() - self._started.get(event.turn, time.monotonic())
             size = _size(
-                speech_rules.public(debate, event.reply.text), event.reply, seconds, costs_of(debate).total.cost
+                speech_rules.without_private_working(debate, event.reply.text),
+                event.reply,
+                seconds,
+                costs_of(debate).total.cost,
             )
             lines.append(f"  {event.turn}: {size}")
         if line := wording.announced(debate, event):
@@ -148,7 +151,7 @@ def _replayed(event: Rejected | CallFailed) -> bool:
 
 def _problem_line(debate: DebateState, event: Rejected | CallFailed) -> str:
     """Why a reply does not count or a call failed. The problem may quote a reply that must stay hidden."""
-    if isinstance(event, Rejected) and rapporteur.is_sealed(debate, schedule.turn(debate, event.turn)):
+    if isinstance(event, Rejected) and rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn)):
         return f"  {event.turn}: the reply was rejected."
     if isinstance(event, Rejected):
         return f"  {event.turn}: the reply was rejected: {'; '.join(event.problems)}"

@@ -10,7 +10,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import Screen, watch
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import next_step, print_json, remark, say
-from debate_orchestrator.core import schedule, transcript
+from debate_orchestrator.core import schedule, transcript_entries
 from debate_orchestrator.core.events import Event, ReplyEvent
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
@@ -132,7 +132,7 @@ def _print_event(debate: DebateState, event: Event) -> None:
     if isinstance(event, ReplyEvent) and event.turn in debate.replies:
         turn = schedule.turn(debate, event.turn)
         if turn.speaking or debate.shape(turn) is None:
-            text = transcript.entry(debate, turn).text.strip()
+            text = transcript_entries.entry(debate, turn).text.strip()
             text = wording.filler_in_place(text) if model_spec.is_stand_in(event.reply.by) else text
             say(f"\n{debate.format.heading_of(turn)}\n\n{text}\n")
     if line := wording.announced(debate, event):

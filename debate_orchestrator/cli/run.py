@@ -16,8 +16,8 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import (
     cast_line,
     read_answers,
-    read_settings,
-    settings_of,
+    settings_from_arguments,
+    settings_with_consent,
     setup_lines,
     with_positions,
 )
@@ -59,7 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.topic is None and not arguments.answers:
         arguments.topic = _piped_topic()
     return run_settings(
-        read_settings(arguments, discovery.default_if_keyed if arguments.rehearse else discovery.default), arguments
+        settings_with_consent(arguments, discovery.default_if_keyed if arguments.rehearse else discovery.default),
+        arguments,
     )
 
 
@@ -100,10 +101,10 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     real, derives, expected = _real_debate(arguments) if rehearse else None, False, ""
     if real:
         positions, derives = {"positions": settings.positions}, start.derives_positions(real.settings)
-        takes = estimate(start.make_opening(real.settings.model_copy(update=positions)))
+        takes = estimate(start.make_opened(real.settings.model_copy(update=positions)))
         expected = takes.model_copy(update={"derives": derives}).sentence()
-    opening, notes = start.make_opening(settings, derived), start.opening_notes(settings, expected)
-    with new_debate(opening, files, notes) as debate:
+    opened, notes = start.make_opened(settings, derived), start.opening_notes(settings, expected)
+    with new_debate(opened, files, notes) as debate:
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):
                 remark(line)
@@ -238,7 +239,7 @@ def _settings(
     parser = argparse.ArgumentParser(allow_abbrev=False)
     flags.add_answers(parser)
     parser.set_defaults(answers_read=read_answers(arguments))
-    return settings_of(parser.parse_args(words), default_model, load_format)
+    return settings_from_arguments(parser.parse_args(words), default_model, load_format)
 
 
 def _words(arguments: argparse.Namespace, cast: dict[str, list[str]]) -> list[str]:

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _rules(path: str, *, trusted: bool) -> Rules:
-    """What visitors may do, once the owner has agreed to what that reaches beyond debates."""
+    """What visitors may do, once the owner has agreed to what that asks for besides debates."""
     from debate_orchestrator.cli import consent
     from debate_orchestrator.web.public import rules as rules_module
 

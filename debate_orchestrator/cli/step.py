@@ -9,7 +9,7 @@ from typing import Any
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import finished, write_reports
-from debate_orchestrator.cli.interrupts import terminated_like_interrupted
+from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
 from debate_orchestrator.cli.output import next_step, print_json, print_problems, remark, say
 from debate_orchestrator.core import rapporteur
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         wait(arguments.journal, arguments.wait, replies)
     with (
         existing_debate(arguments.journal, changes, trusted=arguments.trust) as debate,
-        terminated_like_interrupted(),
+        sigterm_as_interrupt(),
     ):
         if not (debate.state.due or arguments.json):
             remark(finished(debate.files.journal))

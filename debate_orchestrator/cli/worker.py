@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from debate_orchestrator.cli import exit_code, flags
-from debate_orchestrator.cli.interrupts import stopped_in_order
+from debate_orchestrator.cli.interrupts import graceful_stop
 from debate_orchestrator.cli.output import print_json, print_problems, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.engine.retry import UnsavedEvents
@@ -104,11 +104,11 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
 
     permissions = flags.permitted(arguments)
 
-    def refusal(tournament: Tournament) -> list[str]:
+    def find_problems(tournament: Tournament) -> list[str]:
         problems = casting.missing(tournament.spec.everyone, permissions)
         if (risks := specs.folder_risks(tournament, begun=True)) and not arguments.trust:
             wants = "; ".join(risk.text for risk in risks)
-            consent = f"{tournament.spec.tag} reaches beyond the debate and needs your consent here ({wants})."
+            consent = f"{tournament.spec.tag} asks for more than a debate and needs your consent here ({wants})."
             problems.append(f"{consent} Try: --trust, if you trust all of it.")
         return problems
 
@@ -116,7 +116,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
     async with opened(arguments.url, tell) as database:
         worker = Worker(
             database,
-            refusal,
+            find_problems,
             at_once=at_once,
             permissions=permissions,
             on_change=progress,
@@ -125,7 +125,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
         )
         tell(f"Waiting for debates from {database.where}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
-        with stopped_in_order(worker.stop, worker.abandon) as interruption:
+        with graceful_stop(worker.stop, worker.abandon) as interruption:
             await worker.work(until_done=arguments.until_done)
         if showing is not None:
             showing.cancel()

@@ -53,8 +53,8 @@ class Costs(FrozenModel):
 
 
 def costs_of(debate: DebateState) -> Costs:
-    """The costs of every call that was or may have been billed: answers, rejected replies, answers that broke off, and
-    calls without any answer. The price of a call whose tokens are not fully known is unknown."""
+    """The costs of every call that was or may have been billed: replies that count, rejected ones, those that broke
+    off, and calls without any reply. The price of a call whose tokens are not fully known is unknown."""
     lines: dict[tuple[str, str], CostLine] = {}
     for call in _calls(debate):
         key = call.seat, call.phase
@@ -67,10 +67,10 @@ def _calls(debate: DebateState) -> Iterator[CostLine]:
     yield from (_line("moderator", SETUP, reply) for reply in debate.opened.derived if reply.called)
     for turn in debate.turns.values():
         seat, phase = turn.seat, turn.phase.name
-        answer, asked = debate.replies.get(turn.id), debate.briefs_sent.get(turn.id, [])
+        reply_event, asked = debate.replies.get(turn.id), debate.briefs_sent.get(turn.id, [])
         failed = debate.failed.get(turn.id, [])
-        replies = [event.reply for event in debate.rejected.get(turn.id, []) if event is not answer]
-        replies += [] if answer is None else [answer.reply]
+        replies = [event.reply for event in debate.rejected.get(turn.id, []) if event is not reply_event]
+        replies += [] if reply_event is None else [reply_event.reply]
         yield from (_line(seat, phase, reply) for reply in replies if reply.called)
         yield from (_line(seat, phase, event.reply) for event in failed if event.maybe_billed)
         under_way = max(0, len(asked) - len(replies) - len(failed))
@@ -78,6 +78,6 @@ def _calls(debate: DebateState) -> Iterator[CostLine]:
 
 
 def _line(seat: str, phase: str, reply: Reply | None) -> CostLine:
-    """One call; None for one without any answer."""
+    """One call; None for one without any reply."""
     usage, cost = (Usage(), None) if reply is None else (reply.usage or Usage(), reply.cost)
     return CostLine(seat=seat, phase=phase, calls=1, usage=usage, cost=cost or 0.0, unknown=int(cost is None))

@@ -1,7 +1,7 @@
 """What has happened, as frozen past-tense values. No clock and no ids are made in here.
 
-Some kinds have older names in journals than their classes have here: `asked` is BriefSent, `voted` Submitted (any
-structured reply, a ballot or the rapporteur's), `spoiled` Rejected, `unanswered` CallFailed,
+Some kinds have older names in journals than their classes have here: `asked` is BriefSent, `voted` StructuredReplyGiven
+(a ballot, or what the rapporteur or a clerk was asked for), `spoiled` Rejected, `unanswered` CallFailed,
 `recast` Reassigned, `capped` BudgetChanged, `raised` QuestionAsked, `closed` EndedEarly.
 
 An event names its turn by the turn's derived id (`2.rebuttal.a`). The union is closed: do not
@@ -58,7 +58,7 @@ def _short_enough(text: str) -> str:
     return text
 
 
-class Context(FrozenModel):
+class ContextFile(FrozenModel):
     """A file that speakers may draw on, kept whole so that the journal needs nothing beside it."""
 
     name: Text
@@ -114,7 +114,7 @@ class RecordedOutcome(_Journaled):
     """Why it could not be used; empty if it could."""
     data: Annotated[dict[str, Any] | None, FREE_TEXT] = Field(default=None, alias="ballot")
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
-    """As in `Submitted`; None and empty for a speech."""
+    """As in `StructuredReplyGiven`; None and empty for a speech."""
 
 
 def _in_no_journal(value: object) -> object:
@@ -129,20 +129,20 @@ class Reply(_Journaled):
 
     text: Annotated[Text, AfterValidator(_short_enough)]
     brief_digest: str = Field(alias="brief")
-    """The sha256 of the brief it answers."""
+    """The sha256 of the brief that it replies to."""
     by: str
     """Who was asked: `host`, or the cast's name for a provider."""
     model: Annotated[str | None, FREE_TEXT] = None
-    """The model that the provider says answered; None if it does not say."""
+    """The model that replied, as the provider says; None if it does not say."""
     usage: Usage | None = None
     stop: Annotated[str | None, FREE_TEXT] = None
-    """How the answer ended, in the provider's own word."""
+    """How the reply ended, in the provider's own word."""
     ended: Literal["whole", "cut", "refused"] = "whole"
     """What that word means: cut is cut short by a limit of tokens."""
     cost: float | None = Field(default=None, ge=0, le=MAX_COST)
     """US dollars, by the prices known when it was given; None if they are unknown."""
     called: bool = False
-    """Whether it is the answer to a call of ours, which may be paid for."""
+    """Whether it came back from a call of ours, which may be paid for."""
     found: tuple[FoundPage, ...] = ()
     lacked: tuple[str, ...] = ()
     """What was asked of the provider that it could not do: `structured output`, `search`."""
@@ -165,7 +165,7 @@ class RecordedRound(FrozenModel):
 
 
 class Recording(_Journaled):
-    """The recorded debate that is judged again: who spoke in it is settled, whatever the new judges find."""
+    """The recorded debate that is judged again: who spoke in it stays as it was, whatever the new judges find."""
 
     source: Text
     """The journal or transcript it comes from."""
@@ -191,8 +191,9 @@ class Recording(_Journaled):
     strength: str | None = None
     totals: dict[str, Points] = {}
 
-    def strange_to(self, sides: tuple[str, ...], rounds: int) -> str | None:
-        """The field that names a side or a round that such a debate has not; None if all fit."""
+    def unknown_field(self, sides: tuple[str, ...], rounds: int) -> str | None:
+        """The first field that names a side or a round which a debate of these sides and rounds does not have; None if
+        all fit."""
         winners, numbers = {*sides, *OUTCOMES}, range(1, rounds + 1)
         results = self.rounds.values()
         named: dict[str, tuple[Iterable[object], Container[object]]] = {
@@ -208,8 +209,8 @@ class Recording(_Journaled):
         return next((name for name, (found, known) in named.items() if any(name not in known for name in found)), None)
 
     @property
-    def debated(self) -> str:
-        """The digest that identifies the speeches: judgings that share it judge the same ones."""
+    def speeches_digest(self) -> str:
+        """The digest that identifies the speeches: all judgings of the same speeches share it."""
         return self.root or self.digest
 
 
@@ -230,7 +231,7 @@ class Opened(_Journaled):
     """The version of this package that opened it."""
     settings: Settings = Field(alias="setup")
     """The settings of the debate."""
-    context: tuple[Context, ...] = ()
+    context: tuple[ContextFile, ...] = ()
     """The files of the setup's `context`, with their text."""
     format: Format
     prompts: dict[str, str]
@@ -302,7 +303,7 @@ class Opened(_Journaled):
             raise ValueError(f"material of {len(self.context):,} files; at most {MAX_FILES} are read")
         if sum(len(file.text) for file in self.context) > MAX_CONTEXT:
             raise ValueError(f"material of more than {MAX_CONTEXT:,} characters")
-        if self.recording and (problem := self.recording.strange_to(format.sides, settings.rounds)):
+        if self.recording and (problem := self.recording.unknown_field(format.sides, settings.rounds)):
             raise ValueError(f"a recording with {problem} that a debate of this format and length does not have")
         if settings.rounds > MAX_ROUNDS:
             raise ValueError(f"{settings.rounds} rounds; at most {MAX_ROUNDS}")
@@ -317,7 +318,7 @@ class Opened(_Journaled):
         settings, format = self.settings, self.format
         judges, parts = judge_seats(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
         for slot in slots_of(format, settings.rounds, settings.strictness, settings.options):
-            mirror = settings.mirror and format.votes(slot.phase)
+            mirror = settings.mirror and format.is_vote(slot.phase)
             parts[slot.round, slot.after_rounds] += sum(map(len, slot.stages(format.sides, judges, mirror=mirror)))
             if parts[slot.round, slot.after_rounds] > MAX_PART_TURNS:
                 return f"more than {MAX_PART_TURNS} turns before the rounds, in one or after them"
@@ -327,14 +328,14 @@ class Opened(_Journaled):
 
 
 class BriefSent(_Journaled):
-    """A brief was put before a seat: the intent, written before the answer can cost anything."""
+    """A brief was sent: the intent, written before the reply can cost anything."""
 
     kind: Literal["asked"] = "asked"
     turn: str
     brief_digest: str = Field(alias="brief")
     by: str
     called: bool = False
-    """Whether it was put by a call of ours, which may be paid for."""
+    """Whether a call of ours sent it, which may be paid for."""
 
 
 class Spoke(FrozenModel):
@@ -353,7 +354,7 @@ class Declined(FrozenModel):
     reply: Reply
 
 
-class Submitted(_Journaled):
+class StructuredReplyGiven(_Journaled):
     """A structured reply was given in the shape asked for: a ballot, a final verdict, a dissent record."""
 
     kind: Literal["voted"] = "voted"
@@ -361,7 +362,7 @@ class Submitted(_Journaled):
     data: Annotated[dict[str, Any], FREE_TEXT] = Field(alias="ballot")
     reply: Reply
     changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
-    """How the ballot differs from the reply as it was written, a short line each; empty if it does not."""
+    """How `data` differs from the reply as it was written, a short line each; empty if it does not."""
 
 
 class Rejected(_Journaled):
@@ -377,7 +378,7 @@ class Rejected(_Journaled):
 
 
 class CallFailed(_Journaled):
-    """A brief that was put got no answer that counts: what went wrong, and what came before it did."""
+    """A brief that was sent got no usable reply: what went wrong, and what came before it did."""
 
     kind: Literal["unanswered"] = "unanswered"
     turn: str
@@ -386,9 +387,9 @@ class CallFailed(_Journaled):
     wait: float | None = Field(default=None, ge=0)
     """Seconds until it is asked again; None if the debate stops instead."""
     maybe_billed: bool = Field(default=False, alias="unsure")
-    """Whether it may have been billed all the same: the line broke after the question was put."""
+    """Whether it may have been billed all the same: the connection broke after the brief was sent."""
     reply: Reply | None = None
-    """The part of the answer that had come; None if nothing had."""
+    """The part of the reply that had come; None if nothing had."""
 
 
 class Reassigned(FrozenModel):
@@ -444,7 +445,7 @@ class EndedEarly(FrozenModel):
     kind: Literal["closed"] = "closed"
     after: str | None = None
     """The place of that phase among the slots. None, as in journals that do not say: the last phase in which a brief
-    was put, though nothing may have been said in its round."""
+    was sent, though nothing may have been said in its round."""
 
 
 class Reopened(FrozenModel):
@@ -462,13 +463,13 @@ class Noted(FrozenModel):
     detail: Text = ""
 
 
-ReplyEvent = Spoke | Declined | Submitted | Rejected
+ReplyEvent = Spoke | Declined | StructuredReplyGiven | Rejected
 Event = (
     Opened
     | BriefSent
     | Spoke
     | Declined
-    | Submitted
+    | StructuredReplyGiven
     | Rejected
     | CallFailed
     | Reassigned

@@ -1,9 +1,9 @@
 """Events in, state out: `fold` a whole journal, or `apply` one more event.
 
-1. An event out of turn is refused and changes nothing; the same answer twice is harmless.
-2. What a seat hears follows the schedule's order, never the order in which answers arrived: network timing can't change
+1. An event out of turn is rejected and changes nothing; the same reply twice is harmless.
+2. What a seat hears follows the schedule's order, never the order in which replies arrived: network timing can't change
    a prompt.
-3. Phases that depend on what was said are worked out from the answers by `schedule`, so no second state can disagree.
+3. Phases that depend on what was said are worked out from the replies by `schedule`, so no second state can disagree.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from debate_orchestrator.core.events import (
     ReplyEvent,
     RetryForChanged,
     Spoke,
-    Submitted,
+    StructuredReplyGiven,
 )
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import check, names_turns
@@ -62,7 +62,7 @@ def fold(events: Iterable[Event]) -> DebateState:
     opened = next(rest, None)
     if not isinstance(opened, Opened):
         raise OutOfTurn("The first event does not open a debate.")
-    debate = _opening(opened)
+    debate = _initial_state(opened)
     for event in rest:
         if check_event(debate, event):
             debate = _changed(debate, event)
@@ -70,9 +70,9 @@ def fold(events: Iterable[Event]) -> DebateState:
 
 
 def apply(debate: DebateState, event: Event) -> DebateState:
-    """The state after one more event; the same state for an answer that is recorded already, word for word.
+    """The state after one more event; the same state for a reply that is recorded already, word for word.
 
-    Raises OutOfTurn for an event that is not due, or does not answer what was asked.
+    Raises OutOfTurn for an event that is not due, or that is not what its brief asks for.
     """
     return _after(debate, event) if check_event(debate, event) else debate
 
@@ -118,7 +118,7 @@ def check_event(debate: DebateState, event: Event) -> bool:
         return False
     turn = next((turn for turn in debate.due if turn.id == event.turn), None)
     if turn is None and event.turn in debate.replies:
-        raise OutOfTurn(f"{event.turn}: this turn has an answer already, and that one counts.")
+        raise OutOfTurn(f"{event.turn}: this turn has a reply already, and that one counts.")
     if turn is None:
         raise OutOfTurn(f"{event.turn}: this turn is not due. Due now: {schedule.due_names(debate)}.")
     _check_reply(debate, turn, event)
@@ -189,7 +189,7 @@ def _check_early_end(debate: DebateState, event: EndedEarly) -> bool:
     if not debate.due or debate.due[0].after_rounds:
         problem = "This debate is complete" if not debate.due else "The last turns of this debate are due already"
         raise OutOfTurn(f"{problem}; there is no round left to skip.")
-    if not any(turn.speaking for turn in schedule.settled(debate)):
+    if not any(turn.speaking for turn in schedule.turns_taken(debate)):
         raise OutOfTurn("No speech has been made yet, so there is nothing to judge.")
     if debate.ended_after is not None:
         return False
@@ -214,27 +214,29 @@ def _check_reopening(debate: DebateState) -> bool:
 
 
 def _check_reply(debate: DebateState, turn: Turn, event: BriefSent | CallFailed | ReplyEvent) -> None:
-    """Raises OutOfTurn if a turn that is due wants another kind of answer, or if a structured reply lacks its shape."""
+    """Raises OutOfTurn if a turn that is due wants another kind of reply, or if a structured reply lacks its shape."""
     shape = debate.shape(turn)
     if isinstance(event, Rejected) and event.absent and turn.speaking:
         raise OutOfTurn(f"{turn.id}: a debater can't be absent.")
     if isinstance(event, Declined) and turn.speaking:
         return
-    if isinstance(event, Spoke | Declined | Submitted) and isinstance(event, Submitted) == (shape is None):
+    if isinstance(event, Spoke | Declined | StructuredReplyGiven) and isinstance(event, StructuredReplyGiven) == (
+        shape is None
+    ):
         wanted = "a speech" if shape is None else "a structured reply"
         raise OutOfTurn(f"{turn.id}: this turn needs {wanted}, not the event {event.kind!r}.")
-    if isinstance(event, Submitted) and shape is not None:
+    if isinstance(event, StructuredReplyGiven) and shape is not None:
         context = schedule.shape_context(debate, turn, named=names_turns(shape))
         if problems := [f"{turn.id}: {text}" for text in check(shape, event.data, context)]:
             raise OutOfTurn(problems)
 
 
 # From here on a state under construction is changed in place, so that a fold takes time that grows with its events. No
-# caller has seen its collections yet: they are new in `_opening`, copied in `_copied`, and made read-only before the
-# state is returned.
+# caller has seen its collections yet: they are new in `_initial_state`, copied in `_copied`, and made read-only before
+# the state is returned.
 
 
-def _opening(opened: Opened) -> DebateState:
+def _initial_state(opened: Opened) -> DebateState:
     recording = opened.recording
     debate = DebateState(
         opened=opened,
@@ -314,7 +316,7 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
                 return _settled(debate, event)
         case Reopened():
             return _reopened(debate)
-        case Spoke() | Declined() | Submitted():
+        case Spoke() | Declined() | StructuredReplyGiven():
             return _settled(debate, event)
     return debate
 
@@ -336,7 +338,7 @@ def _reopened(debate: DebateState) -> DebateState:
 
 
 def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateState:
-    """The stages, worked out again from the answers, and the results of the rounds that are not among `judged`."""
+    """The stages, worked out again from the replies, and the results of the rounds that are not among `judged`."""
     debate = replace(
         debate, judged=judged, stages=[], turns={}, position=SlotPosition(), last_slots=schedule.last_slots(debate)
     )
@@ -347,7 +349,7 @@ def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateS
 
 
 def _begin(debate: DebateState) -> None:
-    """Marks the turns of the stage that is due as begun: a brief of theirs is put, or answered."""
+    """Marks the turns of the stage that is due as begun: one of their briefs is sent, or has its reply."""
     for turn in debate.stages[-1] if debate.stages else ():
         if turn.id not in debate.begun:
             _own(debate.begun)[turn.id] = schedule.questions_before(debate, turn)
@@ -359,7 +361,7 @@ def _settled(debate: DebateState, reply_event: ReplyEvent) -> DebateState:
     turn = debate.turns[reply_event.turn]
     _own(debate.replies)[turn.id] = reply_event
     if isinstance(reply_event, Spoke | Declined):
-        _own(debate.speeches)[turn.id] = speech_rules.text_heard(debate, reply_event.reply.text, turn.phase)
+        _own(debate.speeches)[turn.id] = speech_rules.visible_text(debate, reply_event.reply.text, turn.phase)
     if isinstance(reply_event, Spoke) and speech_rules.concedes(debate, turn, reply_event.reply):
         debate = replace(debate, conceding=debate.conceding | {turn.id})
     slot_id = schedule.slot_id_of(turn)
@@ -373,7 +375,7 @@ def _settled(debate: DebateState, reply_event: ReplyEvent) -> DebateState:
 
 
 def _advanced(debate: DebateState) -> DebateState:
-    """The same with every stage that is reached by its answers."""
+    """The same with every stage that its replies have reached."""
     while not debate.stages or all(turn.id in debate.replies for turn in debate.stages[-1]):
         stage, position = schedule.next_stage(debate)
         debate = replace(debate, position=position)

@@ -108,13 +108,13 @@ class Format(FrozenModel):
     seats: dict[str, Seat]
     rounds: RoundLimits = RoundLimits()
     history: Literal["transcript", "dialogue"] = "transcript"
-    """How earlier turns are shown: one growing transcript, or one's own as an assistant's messages."""
+    """How earlier turns are shown: as one growing transcript, or the seat's own ones as an assistant's messages."""
     context_heard_by: tuple[str, ...] = DEBATING_SEATS
     """Who may read the context files."""
     tells_rounds: bool = True
     """Whether debaters know how many rounds there are."""
     mirror: bool = False
-    """Whether judges see the debate twice, the second time with sides exchanged, unless the setup says otherwise."""
+    """Whether judges see the debate twice, the second time mirrored, unless the setup says otherwise."""
     each_round: bool = False
     """Whether phases with the option `each round` take place, unless the setup says otherwise."""
     private: str = Default(default="", pattern=rf"{TAG_PATTERN}|^$")
@@ -178,11 +178,11 @@ class Format(FrozenModel):
 
     @property
     def can_be_mirrored(self) -> bool:
-        """Whether judges can be shown the debate with its sides exchanged: both sides speak, or neither does."""
+        """Whether judges can be shown the debate mirrored: both sides speak, or neither does."""
         speaking = {seat for phase in self.phases() for seat in phase.seats} & {*self.sides}
-        return len(self.sides) > 1 and len(speaking) != 1 and any(map(self.votes, self.phases()))
+        return len(self.sides) > 1 and len(speaking) != 1 and any(map(self.is_vote, self.phases()))
 
-    def votes(self, phase: Phase) -> bool:
+    def is_vote(self, phase: Phase) -> bool:
         """Whether a phase is one in which judges vote."""
         return JUDGE in phase.seats and bool(VOTE_FIELDS & set(self.shapes.get(phase.reply, {})))
 
@@ -248,12 +248,12 @@ class Format(FrozenModel):
                     yield (group, n, "name"), f"two phases are called {phase.name!r}"
                 names.add(phase.name)
                 yield from (((group, n, *keys), problem) for keys, problem in self._problems_of_phase(phase))
-                if phase.option == "blind" and not (group == "before" and self.votes(phase)):
+                if phase.option == "blind" and not (group == "before" and self.is_vote(phase)):
                     yield (
                         (group, n, "option"),
                         f"phase {phase.name!r} has the option blind, but is not a vote before the rounds",
                     )
-                if group == "before" and phase.option != "blind" and self.votes(phase):
+                if group == "before" and phase.option != "blind" and self.is_vote(phase):
                     yield (group, n), f"phase {phase.name!r} votes before the rounds without the option blind"
                 if phase.on and _ANSWERED[phase.on] not in {(field, group) for field in found}:
                     part = "of the round" if phase.on == "convergence" else "after the rounds"
@@ -273,7 +273,7 @@ class Format(FrozenModel):
 
     def _double_votes(self, group: str, phases: Sequence[Phase]) -> Iterator[tuple[int, str]]:
         """What is wrong with the votes among the phases of a group: the number of a phase, and what."""
-        voting = [n for n, phase in enumerate(phases) if self.votes(phase)]
+        voting = [n for n, phase in enumerate(phases) if self.is_vote(phase)]
         for n, phase in [(n, phases[n]) for n in voting]:
             if any(phases[earlier].when.meets(phase.when) for earlier in voting if earlier < n):
                 yield n, f"judges vote twice in `{group}`; only one vote is allowed there"

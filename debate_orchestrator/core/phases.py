@@ -240,7 +240,7 @@ class Turn(FrozenModel):
     """None before the first round and after the last."""
     after_rounds: bool = False
     mirrored: bool = False
-    """Whether the judge sees the debate with the sides exchanged."""
+    """Whether the judge sees the debate mirrored: each side as the other."""
 
     @property
     def role(self) -> str:

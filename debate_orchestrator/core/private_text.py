@@ -114,9 +114,9 @@ class PrivateFilter:
         """How often all that had been given turned out to be private."""
         self.unopened = 0
         """How many marks closed working that nothing in the text had opened."""
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         """Nothing was said so far."""
         self._before, self._line, self._fence = "\n\n", "", Fence()
         self._quoting: Counter[str] = Counter()
@@ -153,15 +153,15 @@ class PrivateFilter:
             if mark.start() >= stop or (not closed and mark.end() + _LOOK > len(window)):
                 stop = min(stop, mark.start())
                 break
-            public.append(self._aloud(window[at : mark.start()]))
+            public.append(self._take_text(window[at : mark.start()]))
             at = mark.end()
-            self._meet(mark, public)
+            self._take_mark(mark, public)
         stop = max(at, stop)
-        public.append(self._aloud(window[at:stop]))
+        public.append(self._take_text(window[at:stop]))
         self._rest = window[stop:]
         return "".join(public)
 
-    def _meet(self, mark: re.Match[str], public: list[str]) -> None:
+    def _take_mark(self, mark: re.Match[str], public: list[str]) -> None:
         """Takes a mark: it opens or closes private working, or is part of the speech."""
         name = str(mark.lastgroup)
         kind, closes = name.removesuffix(_END), name.endswith(_END)
@@ -170,11 +170,11 @@ class PrivateFilter:
                 self._kind = ""
                 if self._amid:
                     self._restart(public)
-                public.append(self._aloud("\n"))
+                public.append(self._take_text("\n"))
             elif kind == self._kind:
                 self._nested[kind] += 1
         elif kind != _OWN and not self._counts(mark, kind, closes=closes):
-            public.append(self._aloud(mark[0]))
+            public.append(self._take_text(mark[0]))
         else:
             self.found = self.ends_private = True
             if closes:
@@ -186,7 +186,7 @@ class PrivateFilter:
     def _restart(self, public: list[str]) -> None:
         """All that was said so far turns out to be private."""
         public.clear()
-        self._forget()
+        self._reset()
         self.restarts += 1
 
     def _counts(self, mark: re.Match[str], kind: str, *, closes: bool) -> bool:
@@ -223,7 +223,7 @@ class PrivateFilter:
         within = marks["code"] % 2 or marks["opening"] > marks["closing"] or left.search(before)
         return bool(within and right.match(after))
 
-    def _aloud(self, text: str) -> str:
+    def _take_text(self, text: str) -> str:
         """Notes text that is not a mark; what of it is for others."""
         if self._kind or not text:
             return ""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator.core import tally
-from debate_orchestrator.core.events import Submitted
+from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Phase, Turn
 from debate_orchestrator.core.schema import SPARE_REPLY_FACTOR, Shape, beyond_limits
 from debate_orchestrator.core.state import DebateState
@@ -28,8 +28,10 @@ _NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
 """A number that was written before a question."""
 
 
-_ONCE = "A reply is sent back for this once only. What stays as it is stands in the report."
+ONCE = "This is asked for once. If your next reply does not change it, the report shows it as it is."
 """The last problem of a reply that has its shape and could be better: by it such a reply is recognised."""
+FORMER_ONCE = "A reply is sent back for this once only. What stays as it is stands in the report."
+"""The same in journals of earlier versions."""
 
 
 class IssueList(FrozenModel):
@@ -55,7 +57,7 @@ def issue_list(debate: DebateState) -> IssueList | None:
     return IssueList(cases=cases, issues=_numbered(debate.issues or reply.data["issues"]), unknowns=unknowns)
 
 
-def as_settled(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_user_issues(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> Mapping[str, Any]:
     """A structured reply as others hear it: the rapporteur's list with the issues that the user changed."""
     changed = debate.issues is not None and turn.phase.option == ISSUES
     return {**ballot, "issues": list(debate.issues or ())} if changed else ballot
@@ -70,12 +72,12 @@ def _numbered(questions: Sequence[str]) -> dict[str, str]:
     return {f"I{n}": without_number(question) for n, question in enumerate(questions, start=1)}
 
 
-def _replies(debate: DebateState, option: str) -> Iterator[Submitted]:
+def _replies(debate: DebateState, option: str) -> Iterator[StructuredReplyGiven]:
     """The rapporteur's replies in the phases with this option, in order."""
     for slot in debate.layout.slots_by_round.get(None, ()):
         if slot.phase.option == option and JUDGE not in slot.phase.seats:
             for seat in slot.phase.seats:
-                if (reply := debate.submitted(slot.turn_id(seat))) is not None:
+                if (reply := debate.structured_reply(slot.turn_id(seat))) is not None:
                     yield reply
 
 
@@ -94,7 +96,7 @@ def issue_standings(debate: DebateState) -> dict[str, str]:
     return found
 
 
-def _issue_rulings(ballots: Sequence[Submitted]) -> list[Mapping[str, str]]:
+def _issue_rulings(ballots: Sequence[StructuredReplyGiven]) -> list[Mapping[str, str]]:
     return [voted.data["issues"] for voted in ballots if isinstance(voted.data.get("issues"), Mapping)]
 
 
@@ -103,20 +105,20 @@ def untouched(debate: DebateState) -> tuple[str, ...]:
     return tuple(issue for issue, standing in issue_standings(debate).items() if standing == UNTOUCHED)
 
 
-def prior_advice(debate: DebateState) -> Submitted | None:
+def prior_advice(debate: DebateState) -> StructuredReplyGiven | None:
     """The reply in which the rapporteur gave its advice before the debate; None where there is none (yet)."""
     return next(
         (reply for reply in _replies(debate, DECISION_BRIEF) if not debate.turns[reply.turn].after_rounds), None
     )
 
 
-def is_sealed(debate: DebateState, turn: Turn) -> bool:
+def is_hidden_advice(debate: DebateState, turn: Turn) -> bool:
     """Whether a turn must stay hidden: the rapporteur's advice, until the debate is complete. No seat hears it, and a
     person who sees the debate may hold a seat."""
     return turn.phase.option == DECISION_BRIEF and not turn.after_rounds and not debate.complete
 
 
-def decision_brief(debate: DebateState) -> Submitted | None:
+def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
     """The reply with the decision brief as it was written last; None if there is none (yet)."""
     briefs = [reply for reply in _replies(debate, DECISION_BRIEF) if "recommendation" in reply.data]
     return briefs[-1] if briefs else None
@@ -137,7 +139,7 @@ def _dissent_by_turn(debate: DebateState) -> list[tuple[str, Mapping[str, Any]]]
     places = [
         slot for slot in debate.layout.slots_by_round.get(None, ()) if slot.after_rounds and JUDGE in slot.phase.seats
     ]
-    ballots = [debate.submitted(slot.turn_id(judge)) for slot in places for judge in debate.judges]
+    ballots = [debate.structured_reply(slot.turn_id(judge)) for slot in places for judge in debate.judges]
     return [(ballot.turn, row) for ballot in ballots if ballot is not None for row in ballot.data.get("rows") or ()]
 
 
@@ -197,12 +199,12 @@ def left_standing(debate: DebateState) -> list[str]:
 
 def resend_problems(turn: Turn, found: Sequence[str]) -> list[str]:
     """The problems with which a reply is sent back for its quality."""
-    return [*(f"{turn.id}: {problem}" for problem in found), _ONCE]
+    return [*(f"{turn.id}: {problem}" for problem in found), ONCE]
 
 
 def was_sent_back(debate: DebateState, turn: Turn) -> bool:
     """Whether a reply to the turn was sent back for its quality, not because it could not be used."""
-    return any(_ONCE in reply.problems for reply in debate.rejected.get(turn.id, ()))
+    return any({ONCE, FORMER_ONCE} & set(reply.problems) for reply in debate.rejected.get(turn.id, ()))
 
 
 def sent_back(debate: DebateState) -> list[str]:
@@ -224,10 +226,10 @@ def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
 def _rows_before_decision_brief(debate: DebateState) -> list[Mapping[str, Any]]:
     """The rows of the dissent record that the writer of the brief had read: none where the record was asked for again
     and came after the brief."""
-    written, answered = decision_brief(debate), [*debate.replies]
+    written, taken = decision_brief(debate), [*debate.replies]
     if written is None:
         return dissent_rows(debate)
-    before = {*answered[: answered.index(written.turn)]}
+    before = {*taken[: taken.index(written.turn)]}
     return [row for turn_id, row in _dissent_by_turn(debate) if turn_id in before]
 
 

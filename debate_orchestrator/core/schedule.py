@@ -1,7 +1,7 @@
 """The order of a debate: its stages as far as they are decided, what is due, and who has heard what.
 
-Phases that depend on what was said (interventions, concessions, early ends) are worked out from the answers. A stage is
-reached when all before it are settled, and no answer decides anything about the stages before its own.
+Phases that depend on what was said (interventions, concessions, early ends) are worked out from the replies. A stage is
+reached when all turns before it are taken, and no reply decides anything about the stages before its own.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ ISSUES_SETTLED = "The list of issues can be changed only right after the rapport
 
 
 class FloorQuestion(NamedTuple):
-    """A question from the floor, as the taker of a turn hears it."""
+    """A question from the floor, as a seat hears it in its turn."""
 
     number: int
-    """Its place among all that were put, from 0."""
+    """Its place among all that were asked, from 0."""
     text: str
     new: bool
-    """Whether they did not hear it in a turn before."""
+    """Whether the seat has not heard it in a turn before."""
 
 
 def next_stage(debate: DebateState) -> tuple[Stage, SlotPosition]:
-    """The stage after those that were reached, all of which are settled, and the position behind it; an empty stage at
+    """The stage after those that were reached, whose turns are all taken, and the position behind it; an empty stage at
     the end of the debate."""
     slots, (n, stage, ended) = debate.layout.slots, debate.position
     while n < len(slots):
@@ -67,7 +67,7 @@ def _ends(debate: DebateState, slot_index: int) -> bool:
 
 def _ends_without_new_ground(debate: DebateState, slot_index: int) -> bool:
     """Whether the debate ends with the phase at this index, the last one of a round in which the judges find no new
-    ground. Where a debate is judged again, its recording is settled."""
+    ground. Where a debate is judged again, its rounds are those of the recording."""
     slot, *after = debate.layout.slots[slot_index : slot_index + 2]
     if not debate.opened.settings.until_dry or debate.opened.recording is not None or slot.round is None:
         return False
@@ -136,7 +136,7 @@ def due_names(debate: DebateState) -> str:
 
 
 def turn(debate: DebateState, turn_id: str) -> Turn:
-    """The turn with that id, due or settled; OutOfTurn if the schedule has none so far."""
+    """The turn with that id, due or taken; OutOfTurn if the schedule has none so far."""
     if turn_id in debate.turns:
         return debate.turns[turn_id]
     raise OutOfTurn(f"{turn_id}: this turn is not due. Due now: {due_names(debate)}.")
@@ -152,10 +152,10 @@ def last_slot_id(debate: DebateState, *, asked: bool = False) -> str | None:
     out.
 
     That is the phase that is due, if it has begun, so that every side has its turn in it; otherwise the one before it.
-    The vote on a round follows if all speeches of the round are in. A phase has begun if a call was made or an answer
-    was given in it. A brief that was put without a call counts too if its round has an answer, and with `asked`
+    The vote on a round follows if all speeches of the round are in. A phase has begun if a call was made or a reply
+    was given in it. A brief that was sent without a call counts too if its round has a reply, and with `asked`
     always."""
-    rounds = {turn.round for turn in settled(debate)}
+    rounds = {turn.round for turn in turns_taken(debate)}
 
     def has_begun(turn: Turn) -> bool:
         briefs = debate.briefs_sent.get(turn.id, ())
@@ -184,7 +184,7 @@ def early_end(debate: DebateState) -> EndedEarly:
 
 def can_change_issues(debate: DebateState) -> bool:
     """Whether the rapporteur's list of issues can be changed now: it was drawn up last, and nothing that argues to it
-    was answered or called for. In a debate that is judged again it was argued to long ago."""
+    has a reply or was called for. In a debate that is judged again it was argued to long ago."""
     if (
         debate.opened.recording is not None
         or len(debate.stages) < 2
@@ -214,7 +214,7 @@ def will_hear(debate: DebateState, seat: str) -> bool:
     if debate.last_slots.get(seat, -1) > due:
         return True
     slot, taking = debate.layout.slots[due], debate.judges if seat == JUDGE else (seat,)
-    return seat in slot.phase.seats and any(slot.turn_id(taker) not in debate.begun for taker in taking)
+    return seat in slot.phase.seats and any(slot.turn_id(asked_seat) not in debate.begun for asked_seat in taking)
 
 
 def hearers(debate: DebateState) -> tuple[str, ...]:
@@ -223,7 +223,7 @@ def hearers(debate: DebateState) -> tuple[str, ...]:
 
 
 def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
-    """The questions from the floor that the taker of a turn has heard: those put to their seat before the stage had
+    """The questions from the floor that a seat hears in a turn: those put to it before the stage of the turn had
     begun."""
     known, before = questions_before(debate, turn)
     return [
@@ -234,18 +234,18 @@ def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
 
 
 def new_questions(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
-    """Those of them that they had not heard in a turn before."""
+    """Those of them that the seat had not heard in a turn before."""
     return [question for question in questions_put_to(debate, turn) if question.new]
 
 
 def questions_before(debate: DebateState, turn: Turn) -> tuple[int, int]:
-    """How many questions were put before the same seat's turn before had begun, and before this one had."""
+    """How many questions were asked before the seat's previous turn began, and before this one did."""
     last = debate.last_begun.get((turn.seat, turn.mirrored), 0)
     return debate.begun.get(turn.id) or (last, len(debate.questions))
 
 
-def settled(debate: DebateState) -> list[Turn]:
-    """Every turn that has its answer, in the order of the schedule."""
+def turns_taken(debate: DebateState) -> list[Turn]:
+    """Every turn that has its reply, in the order of the schedule."""
     return [turn for turn in debate.turns.values() if turn.id in debate.replies]
 
 
@@ -257,7 +257,7 @@ def unanswered_at_the_end(debate: DebateState) -> list[Turn]:
     verdict = tally.verdict(debate)
     if verdict is not None and verdict.winner != NO_DECISION:
         return []
-    turns = settled(debate)
+    turns = turns_taken(debate)
     spoken = [n for n, turn in enumerate(turns) if not turn.judging or not turn.after_rounds]
     after = turns[max(spoken, default=-1) + 1 :]
     return [turn for turn in after if isinstance(debate.replies[turn.id], Rejected)]
@@ -275,7 +275,7 @@ def is_unwritten(debate: DebateState, turn: Turn) -> bool:
 
 def unwritten(debate: DebateState) -> list[Turn]:
     """The turns of which `is_unwritten` is true, in the order of the schedule."""
-    return [turn for turn in settled(debate) if is_unwritten(debate, turn)]
+    return [turn for turn in turns_taken(debate) if is_unwritten(debate, turn)]
 
 
 def asked_again(debate: DebateState) -> list[Turn]:
@@ -302,9 +302,9 @@ def may_be_absent(debate: DebateState, turn: Turn) -> bool:
 
 
 def heard(debate: DebateState, listener: Turn) -> list[Turn]:
-    """The speeches, and what a clerk found, that the taker of this turn has heard, in the order of the schedule: those
+    """The speeches, and what a clerk found, that a seat has heard before this turn, in the order of the schedule: those
     of earlier stages whose phase is heard by the seat. Ballots are never among them, nor replies that did not
-    count. They are as they were given; a mirrored judge is shown them with the sides exchanged."""
+    count. They are as they were given; a judge of the mirrored debate is shown them mirrored."""
     return [
         turn
         for turn in _earlier(debate, listener)
@@ -323,7 +323,7 @@ def _earlier(debate: DebateState, listener: Turn) -> Iterator[Turn]:
 
 
 def _hearers(debate: DebateState, turn: Turn) -> tuple[str, ...]:
-    """The seats that hear of a settled turn."""
+    """The seats that hear of a turn that is taken."""
     heard_by = turn.phase.heard_by
     if not speech_rules.declined(debate, turn.id):
         return heard_by
@@ -331,13 +331,13 @@ def _hearers(debate: DebateState, turn: Turn) -> tuple[str, ...]:
 
 
 def own_ballots(debate: DebateState, turn: Turn) -> list[Turn]:
-    """The turns in which this judge has voted so far in the same presentation, without its vote before the first
-    word."""
+    """The turns in which this judge has voted so far, all in the original or all in the mirrored debate, without its
+    vote before the first word."""
     return [
         earlier
-        for earlier in settled(debate)
+        for earlier in turns_taken(debate)
         if earlier.seat == turn.seat and earlier.mirrored == turn.mirrored and earlier.phase.option != "blind"
-        if debate.submitted(earlier.id) is not None
+        if debate.structured_reply(earlier.id) is not None
     ]
 
 
@@ -352,8 +352,8 @@ def shape_context(debate: DebateState, turn: Turn, *, named: bool = True) -> Sha
         most=rubric.most,
         rounds=debate.rounds,
         strictness=debate.opened.settings.strictness,
-        turns=tuple(map(debate.side_swap.turn_id, names) if turn.mirrored else names),
+        turns=tuple(map(debate.mirror.turn_id, names) if turn.mirrored else names),
         scales={name: rubric.scale(name) for name in debate.criteria},
         issues=tuple(issues.issues) if issues else (),
-        options=debate.opened.settings.conditions,
+        options=debate.opened.settings.shape_options,
     )

@@ -27,7 +27,7 @@ from debate_orchestrator.util.numbers import plural
 Source = Literal["user", "file", "flag", "default", "derived"]
 """Where an answer came from; `derived` is a moderator's work that the user confirmed or asked for."""
 MODERATOR = "moderator"
-"""The part of a cast that derives positions where none are given. It is no seat of the debate itself."""
+"""The seat that derives the positions where none are given, before the debate. It has no turn in the debate."""
 DEFAULT_FORMAT = "adversarial"
 MAX_JUDGES = 9
 MAX_ISSUES = 20
@@ -55,12 +55,12 @@ class Setting:
     wanted: str | Callable[[Format], str] = "true or false"
     """What its value has to be, for an error message."""
     limits: tuple[float, float] | None = None
-    """The least and the most that a user may choose."""
+    """The smallest and the largest value that a user may choose."""
     format_default: Callable[[Format], Any] | None = None
     """Its default, where that depends on the format."""
-    group: Literal["", "votes", "calls"] = ""
+    rejudge_group: Literal["", "votes", "calls"] = ""
     """What it is about, where judging a debate again may change it: how judges vote, or how models are called."""
-    source_kept: bool = False
+    keeps_source: bool = False
     """Whether the journal says where its value came from."""
     in_estimate: bool = False
     """Whether the expected calls and cost depend on it."""
@@ -70,17 +70,18 @@ _Switch = Annotated[bool, Strict()]
 
 
 class Settings(FrozenModel):
-    """A settled setup: what flags, an answers file, the wizard and an agent host fill, and what a journal begins with.
+    """What a setup ends with: flags, an answers file, the setup conversation and an agent host fill it, and a journal
+    begins with it.
 
     In a journal `output` and `context` hold bare names, and `format` is `./NAME` for a format that was not shipped.
     """
 
-    topic: Annotated[Text, Setting("a sentence", source_kept=True)]
+    topic: Annotated[Text, Setting("a sentence", keeps_source=True)]
     positions: Annotated[
         dict[str, str],
         FREE_TEXT,
         Setting(
-            lambda format: f"auto, or a mapping with a sentence for {' and '.join(format.sides)}", source_kept=True
+            lambda format: f"auto, or a mapping with a sentence for {' and '.join(format.sides)}", keeps_source=True
         ),
     ] = {}
     """Side to the position it argues; empty if they are to be derived."""
@@ -92,7 +93,7 @@ class Settings(FrozenModel):
         Setting(
             lambda format: f"a whole number from 1 to {format.rounds.most}" if format.rounds.most > 1 else "1",
             format_default=lambda format: format.rounds.default,
-            source_kept=True,
+            keeps_source=True,
             in_estimate=True,
         ),
     ]
@@ -101,16 +102,16 @@ class Settings(FrozenModel):
         Setting(
             lambda format: " or ".join(format.rubric.strictness),
             format_default=lambda format: tuple(format.rubric.strictness)[-1],
-            source_kept=True,
+            keeps_source=True,
             in_estimate=True,
         ),
     ]
-    output: Annotated[str, FREE_TEXT, Setting("a name for a file or a folder", source_kept=True)] = "debate-report.md"
-    format: Annotated[str, Setting("a name, or the path of a folder", source_kept=True)] = DEFAULT_FORMAT
+    output: Annotated[str, FREE_TEXT, Setting("a name for a file or a folder", keeps_source=True)] = "debate-report.md"
+    format: Annotated[str, Setting("a name, or the path of a folder", keeps_source=True)] = DEFAULT_FORMAT
     first: Annotated[
         str,
         Setting(
-            lambda format: " or ".join(format.sides), format_default=lambda format: format.sides[0], source_kept=True
+            lambda format: " or ".join(format.sides), format_default=lambda format: format.sides[0], keeps_source=True
         ),
     ]
     feedback: Annotated[_Switch, Setting()] = True
@@ -123,17 +124,20 @@ class Settings(FrozenModel):
     max_cost: Annotated[
         float | None,
         Field(ge=0, le=MAX_COST, strict=True),
-        Setting("an amount in US dollars above 0, or null for no cap", group="calls"),
+        Setting("an amount in US dollars above 0, or null for no cap", rejudge_group="calls"),
     ] = None
     search: Annotated[_Switch, Setting(in_estimate=True)] = False
     retry_for: Annotated[
-        float, Strict(), Field(ge=0), Setting("a number of seconds from 1 to 86,400", limits=(1, 86_400), group="calls")
+        float,
+        Strict(),
+        Field(ge=0),
+        Setting("a number of seconds from 1 to 86,400", limits=(1, 86_400), rejudge_group="calls"),
     ] = 600.0
-    """Seconds that a turn's calls may be silent, refused for load or retried before the debate is paused."""
-    share_cache: Annotated[_Switch, Setting(group="calls", in_estimate=True)] = False
+    """Seconds that a turn's calls may be silent, throttled or retried before the debate is paused."""
+    share_cache: Annotated[_Switch, Setting(rejudge_group="calls", in_estimate=True)] = False
     """Whether calls that share a cached beginning wait until the first of them has begun to answer."""
     mirror: Annotated[
-        _Switch, Setting(format_default=lambda format: format.mirror, group="votes", in_estimate=True)
+        _Switch, Setting(format_default=lambda format: format.mirror, rejudge_group="votes", in_estimate=True)
     ] = False
     quorum: Annotated[
         int,
@@ -142,15 +146,16 @@ class Settings(FrozenModel):
         Setting(
             "a whole number from 1 to the size of the panel",
             format_default=lambda format: None,
-            group="votes",
+            rejudge_group="votes",
             in_estimate=True,
         ),
     ] = 1
     blind: Annotated[
-        _Switch, Setting(format_default=lambda format: format.decided_by == "swing", group="votes", in_estimate=True)
+        _Switch,
+        Setting(format_default=lambda format: format.decided_by == "swing", rejudge_group="votes", in_estimate=True),
     ] = False
     each_round: Annotated[
-        _Switch, Setting(format_default=lambda format: format.each_round, group="votes", in_estimate=True)
+        _Switch, Setting(format_default=lambda format: format.each_round, rejudge_group="votes", in_estimate=True)
     ] = False
     until_dry: Annotated[_Switch, Setting(in_estimate=True)] = False
     issues: Annotated[
@@ -188,8 +193,9 @@ class Settings(FrozenModel):
         return tuple(name for name in asked if asked[name])
 
     @property
-    def conditions(self) -> tuple[str, ...]:
-        """The options as the conditions in shapes name them: also a list of issues that the user brought."""
+    def shape_options(self) -> tuple[str, ...]:
+        """The options by the names that the conditions (`when`) of fields in shapes use: also `issues` where the user
+        gave the list, and `until dry`."""
         own = (ISSUES,) if isinstance(self.issues, tuple) else ()
         return (*self.options, *own, *(("until dry",) if self.until_dry else ()))
 
@@ -220,9 +226,9 @@ DECLARED: dict[str, Setting] = {
     name: declared for name, info in Settings.model_fields.items() if (declared := setting(info)) is not None
 }
 """Every setting by its name, in the order of an answers file."""
-SOURCED = tuple(name for name, declared in DECLARED.items() if declared.source_kept)
-VOTING = tuple(name for name, declared in DECLARED.items() if declared.group == "votes")
-CALLING = tuple(name for name, declared in DECLARED.items() if declared.group == "calls")
+SOURCED = tuple(name for name, declared in DECLARED.items() if declared.keeps_source)
+VOTING = tuple(name for name, declared in DECLARED.items() if declared.rejudge_group == "votes")
+CALLING = tuple(name for name, declared in DECLARED.items() if declared.rejudge_group == "calls")
 ESTIMATED = tuple(name for name, declared in DECLARED.items() if declared.in_estimate)
 
 
@@ -320,7 +326,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
             yield from _decision_problems(name, value, format)
         case "until_dry":
             if value and not format.can_run_dry:
-                yield f"until_dry: judges of the format {format.name} do not say when a debate is dry; give the rounds."
+                yield f"until_dry: judges of {format.name} do not say when nothing new is left; give the rounds."
 
 
 def _position_problems(positions: Mapping[str, str], format: Format) -> Iterator[str]:
@@ -356,7 +362,7 @@ def model_problems(seat: str, models: tuple[Any, ...]) -> Iterator[str]:
 
 def _voting_problems(name: str, value: bool, format: Format) -> Iterator[str]:
     if name == "mirror":
-        if value and not any(map(format.votes, format.phases())):
+        if value and not any(map(format.is_vote, format.phases())):
             yield f"mirror: there are no votes in the format {format.name}, so it must be false."
         elif value and not format.can_be_mirrored:
             yield f"mirror: only one side speaks in the format {format.name}, so it must be false."

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from debate_orchestrator.core.events import SPEECH_RULES, Declined, Reply, Spoke, Submitted
+from debate_orchestrator.core.events import SPEECH_RULES, Declined, Reply, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import Phase, Quotes, Turn
 from debate_orchestrator.core.private_text import may_be_quoting, without_private
 from debate_orchestrator.core.reserved_line import ends_with_line
@@ -17,13 +17,13 @@ from debate_orchestrator.util.sanitize import sanitize
 _WORD = re.compile(r"[^\W_]+")
 
 
-def visible(debate: DebateState, turn: Turn) -> VisibleText:
-    """What others hear of the speech that settled a turn."""
+def visible_speech(debate: DebateState, turn: Turn) -> VisibleText:
+    """What others hear of the speech of a turn."""
     found = debate.speeches.get(turn.id)
-    return text_heard(debate, debate.reply(turn).text, turn.phase) if found is None else found
+    return visible_text(debate, debate.reply(turn).text, turn.phase) if found is None else found
 
 
-def text_heard(debate: DebateState, text: str, phase: Phase | None = None, *, parts: int = 1) -> VisibleText:
+def visible_text(debate: DebateState, text: str, phase: Phase | None = None, *, parts: int = 1) -> VisibleText:
     """What others hear of a text, which is held to the length of a phase where one is named. `parts` is the number of
     texts in its reply, which share what is looked up for a turn."""
     format, material = debate.format, [file.text for file in debate.opened.context]
@@ -34,17 +34,17 @@ def text_heard(debate: DebateState, text: str, phase: Phase | None = None, *, pa
         quotes=format.quotes,
         material=material,
         known=debate.knows_thinking_tags,
-        texts=parts * debate.layout.speeches,
+        texts=parts * debate.layout.speech_count,
     )
 
 
-def fields_heard(debate: DebateState, fields: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Quote, ...]]:
+def visible_fields(debate: DebateState, fields: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Quote, ...]]:
     """A structured reply with each of its texts as others hear it, and the quotes in them."""
     parts, quotes = max(1, _texts(fields)), list[Quote]()
 
     def heard(value: Any) -> Any:
         if isinstance(value, str):
-            text = text_heard(debate, value, parts=parts)
+            text = visible_text(debate, value, parts=parts)
             quotes.extend(text.quotes)
             return text.text
         if isinstance(value, list):
@@ -60,12 +60,12 @@ def _texts(value: Any) -> int:
     return int(isinstance(value, str))
 
 
-def as_spoken(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
-    """The same with quotes as the speaker marks them."""
+def visible_as_quoted(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
+    """What others hear of a text, with quotes as the speaker marks them: none is looked up."""
     return make_visible(text, phase, private=debate.format.private, known=debate.knows_thinking_tags)
 
 
-def public(debate: DebateState, text: str) -> str:
+def without_private_working(debate: DebateState, text: str) -> str:
     """A reply without its private working."""
     return without_private(sanitize(text), debate.format.private, known=debate.knows_thinking_tags)
 
@@ -78,7 +78,7 @@ def concedes(debate: DebateState, turn: Turn, reply: Reply) -> bool:
 def says(debate: DebateState, line: str, turn: Turn, reply: Reply) -> bool:
     """Whether a speech says a reserved line, as others hear it: as its own last line, if nothing cut it short and
     no private working may be a quotation; under the first rules, on any line."""
-    spoken = as_spoken(debate, reply.text, turn.phase)
+    spoken = visible_as_quoted(debate, reply.text, turn.phase)
     if debate.opened.speech_rules == 1:
         return line in spoken.text and any(found.strip() == line for found in spoken.text.split("\n"))
     tags = (debate.format.quotes or Quotes()).names
@@ -95,7 +95,7 @@ def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> str | None:
         return None
     if any(says(debate, line, turn, reply) for line in reserved):
         return None
-    lines = {_words(line) for line in public(debate, reply.text).split("\n")}
+    lines = {_words(line) for line in without_private_working(debate, reply.text).split("\n")}
     return next((line for line in reserved if _words(line) in lines), None)
 
 
@@ -106,11 +106,15 @@ def _words(line: str) -> str:
 
 def declined(debate: DebateState, turn_id: str) -> bool:
     """Whether a side declined to argue in a turn: in a speech, or in a structured reply."""
-    answer = debate.replies.get(turn_id)
-    if isinstance(answer, Declined):
+    reply_event = debate.replies.get(turn_id)
+    if isinstance(reply_event, Declined):
         return True
     seat = turn_id.rpartition(".")[2]
-    return isinstance(answer, Submitted) and seat in debate.format.sides and answer.data.get("refused") is True
+    return (
+        isinstance(reply_event, StructuredReplyGiven)
+        and seat in debate.format.sides
+        and reply_event.data.get("refused") is True
+    )
 
 
 def writes_for_the_other(debate: DebateState, turn: Turn) -> bool:
@@ -118,4 +122,4 @@ def writes_for_the_other(debate: DebateState, turn: Turn) -> bool:
     if "other's lines" not in debate.format.forbids or not isinstance(debate.replies.get(turn.id), Spoke):
         return False
     names = [debate.format.seats[side].name for side in debate.format.sides if side != turn.seat]
-    return writes_lines_for(visible(debate, turn).text, names)
+    return writes_lines_for(visible_speech(debate, turn).text, names)

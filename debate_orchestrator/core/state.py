@@ -17,12 +17,12 @@ from debate_orchestrator.core.events import (
     Rejected,
     Reply,
     ReplyEvent,
-    Submitted,
+    StructuredReplyGiven,
 )
 from debate_orchestrator.core.format import Format, slots_of
+from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judge_seats
 from debate_orchestrator.core.schema import Shape
-from debate_orchestrator.core.side_swap import SideSwap
 from debate_orchestrator.core.verdict import ConvergenceFinding, RoundResult
 from debate_orchestrator.core.visible_text import VisibleText
 from debate_orchestrator.core.votes import Vote
@@ -45,8 +45,8 @@ class JudgeTurns(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DebateLayout:
-    """What the opening alone decides, and no later event changes. A slot id is the id of its turns without a seat. All
-    states of a debate share one."""
+    """What the event `Opened` alone decides, and no later event changes. A slot id is the id of its turns without a
+    seat. All states of a debate share one."""
 
     slots: tuple[Slot, ...]
     """Every phase that the debate may have, in order."""
@@ -54,7 +54,7 @@ class DebateLayout:
     """Slot id to its number in `slots`."""
     slots_by_round: Mapping[int | None, Sequence[Slot]]
     """The phases of each round; under None, those before the first round and after the last."""
-    speeches: int
+    speech_count: int
     """How many turns other than judges' votes the debate may have, at least 1."""
     speaking_order: tuple[str, ...]
     """The sides, the one that was chosen to speak first before the others."""
@@ -68,8 +68,8 @@ class DebateLayout:
     """The criteria that apply, with how much each counts."""
     labels: Mapping[str, str]
     """The winner that each label stands for, where votes are labels; empty where judges name winners or score."""
-    side_swap: SideSwap
-    """The exchange of the sides, for what a mirrored judge sees."""
+    mirror: Mirror
+    """Makes what a judge of the mirrored debate sees."""
 
 
 class SlotPosition(NamedTuple):
@@ -108,33 +108,33 @@ class DebateState:
     ended_after: str | None = None
     """The id of the slot after which only the last turns follow, where the debate was ended early."""
     replies: Mapping[str, ReplyEvent] = field(default_factory=_empty)
-    """Turn id to the reply that settled it."""
+    """Turn id to its last reply: the one that counts, or the one with which its judge is absent."""
     rejected: Mapping[str, Sequence[Rejected]] = field(default_factory=_empty)
     briefs_sent: Mapping[str, Sequence[BriefSent]] = field(default_factory=_empty)
     failed: Mapping[str, Sequence[CallFailed]] = field(default_factory=_empty)
-    """Turn id to its replies that were rejected, its briefs that were put, and its calls that failed."""
+    """Turn id to its replies that were rejected, its briefs that were sent, and its calls that failed."""
     rejected_since: Mapping[str, Set[Rejected]] = field(default_factory=_empty, compare=False)
-    """Turn id to its replies that were rejected since its brief was last put, by which a repeated one is known."""
+    """Turn id to its replies that were rejected since its brief was last sent, by which a repeated one is known."""
     notes: Sequence[Noted] = ()
     questions: Sequence[QuestionAsked] = ()
     """The questions from the floor."""
     issues: tuple[str, ...] | None = None
     """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
     begun: Mapping[str, tuple[int, int]] = field(default_factory=_empty)
-    """Turns whose briefs are fixed, because they or a turn of their stage were sent or answered: all who speak at the
-    same time hear the same. Each has two counts of questions from the floor: those that came before the seat's
+    """Turns whose briefs are fixed, because they or a turn of their stage were sent or have a reply: all who speak at
+    the same time hear the same. Each has two counts of questions from the floor: those that came before the seat's
     previous turn began, and those before this one began."""
     last_begun: Mapping[tuple[str, bool], int] = field(default_factory=_empty)
-    """Seat and presentation to the number of questions that were put before its latest turn had begun."""
+    """Seat, and whether its turn is mirrored, to the number of questions asked before its latest turn began."""
     speeches: Mapping[str, VisibleText] = field(default_factory=_empty)
-    """Turn id to what others hear of the speech that settled it."""
+    """Turn id to what others hear of its speech."""
     conceding: frozenset[str] = frozenset()
     """The turns whose speech concedes the debate by the reserved line."""
     votes: Mapping[str, Sequence[Vote]] = field(default_factory=_empty)
     """Slot id to its votes, absent ones among them, once the whole panel has voted there."""
     judged: Mapping[int, JudgedRound] = field(default_factory=_empty)
     stages: Sequence[Stage] = ()
-    """Every settled stage, in order, and the one that is due."""
+    """Every stage whose turns are all taken, in order, and the one that is due."""
     turns: Mapping[str, Turn] = field(default_factory=_empty)
     """The turns of those stages, by id."""
     position: SlotPosition = field(default_factory=SlotPosition)
@@ -189,21 +189,21 @@ class DebateState:
         return self.opened.speech_rules > 1
 
     @property
-    def side_swap(self) -> SideSwap:
-        return self.layout.side_swap
+    def mirror(self) -> Mirror:
+        return self.layout.mirror
 
     def reply(self, turn: Turn) -> Reply:
-        """The reply that settled a turn."""
+        """The reply of a turn that is taken."""
         return self.replies[turn.id].reply
 
     def shape(self, turn: Turn) -> Shape | None:
         """The shape of reply that a turn wants; None for a speech."""
         return None if turn.phase.reply == "text" else self.format.shapes[turn.phase.reply]
 
-    def submitted(self, turn_id: str) -> Submitted | None:
-        """The ballot cast in that turn; None if none counts."""
+    def structured_reply(self, turn_id: str) -> StructuredReplyGiven | None:
+        """The structured reply given in that turn; None if there is none that counts."""
         reply_event = self.replies.get(turn_id)
-        return reply_event if isinstance(reply_event, Submitted) else None
+        return reply_event if isinstance(reply_event, StructuredReplyGiven) else None
 
     def mirrors(self, phase: Phase) -> bool:
         """Whether judges take a second, mirrored turn in a phase."""
@@ -224,14 +224,14 @@ def spec_in(debate: DebateState, seat: str) -> str:
 
 
 def make_layout(opened: Opened) -> DebateLayout:
-    """What an opening decides for the whole debate."""
+    """What the event `Opened` decides for the whole debate."""
     settings, format = opened.settings, opened.format
     slots = tuple(slots_of(format, settings.rounds, settings.strictness, settings.options))
     by_round: dict[int | None, list[Slot]] = {}
     for slot in slots:
         by_round.setdefault(slot.round, []).append(slot)
     judges = judge_seats(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.seated else ()
-    voting = {slot.turn_id(""): _judge_turns(opened, slot, judges) for slot in slots if format.votes(slot.phase)}
+    voting = {slot.turn_id(""): _judge_turns(opened, slot, judges) for slot in slots if format.is_vote(slot.phase)}
     round_votes: dict[int, tuple[str, ...]] = {}
     for slot in slots:
         ids = tuple(turn_id for judge in voting.get(slot.turn_id(""), ()) for turn_id in judge.turns)
@@ -247,19 +247,19 @@ def make_layout(opened: Opened) -> DebateLayout:
         slots=slots,
         slot_numbers=MappingProxyType({slot.turn_id(""): n for n, slot in enumerate(slots)}),
         slots_by_round=MappingProxyType({round: tuple(group) for round, group in by_round.items()}),
-        speeches=max(1, sum(len(slot.phase.seats) for slot in slots if not format.votes(slot.phase))),
+        speech_count=max(1, sum(len(slot.phase.seats) for slot in slots if not format.is_vote(slot.phase))),
         speaking_order=(*first, *(side for side in format.sides if side not in first)),
         judges=judges,
         voting=MappingProxyType(voting),
         round_votes=MappingProxyType(round_votes),
         weights=MappingProxyType(weights),
         labels=MappingProxyType(_labels(format)),
-        side_swap=SideSwap(format),
+        mirror=Mirror(format),
     )
 
 
 def _mirrors(opened: Opened, phase: Phase) -> bool:
-    return opened.settings.mirror and opened.format.votes(phase)
+    return opened.settings.mirror and opened.format.is_vote(phase)
 
 
 def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[JudgeTurns, ...]:
@@ -270,6 +270,6 @@ def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[Judg
 
 
 def _labels(format: Format) -> dict[str, str]:
-    shapes = [format.shapes.get(phase.reply, {}) for phase in format.phases() if format.votes(phase)]
+    shapes = [format.shapes.get(phase.reply, {}) for phase in format.phases() if format.is_vote(phase)]
     named = any({"winner", "scores"} & set(shape) for shape in shapes)
     return {} if named else format.winner_of

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from debate_orchestrator.core.events import Submitted
+from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import MIRRORED, Slot
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState, JudgedRound, JudgeTurns, Stage
@@ -26,20 +26,20 @@ from debate_orchestrator.core.verdict import (
 from debate_orchestrator.core.votes import BallotReading, Vote, mean, read_ballot
 
 
-def ballots(debate: DebateState, round: int) -> list[Submitted]:
+def ballots(debate: DebateState, round: int) -> list[StructuredReplyGiven]:
     """The ballots that count for a round, in the order of the panel: those on the debate as it was, not those on the
     mirrored one. None before the whole panel has voted."""
     return _ballots(debate, votes(debate, round))
 
 
-def final_ballots(debate: DebateState) -> list[Submitted]:
+def final_ballots(debate: DebateState) -> list[StructuredReplyGiven]:
     """The same of the final ballots."""
     return _ballots(debate, final_votes(debate))
 
 
-def _ballots(debate: DebateState, given_votes: Sequence[Vote]) -> list[Submitted]:
+def _ballots(debate: DebateState, given_votes: Sequence[Vote]) -> list[StructuredReplyGiven]:
     counting = [vote for vote in given_votes if not vote.absent]
-    return [ballot for vote in counting if (ballot := debate.submitted(vote.turn)) is not None]
+    return [ballot for vote in counting if (ballot := debate.structured_reply(vote.turn)) is not None]
 
 
 def votes(debate: DebateState, round: int) -> list[Vote]:
@@ -74,26 +74,26 @@ def votes_in(debate: DebateState, slot_id: str) -> list[Vote] | None:
 
 def _vote(debate: DebateState, judge: JudgeTurns) -> Vote:
     readings = [_reading(debate, judge.shape, turn_id) for turn_id in judge.turns]
-    twice = len(readings) > 1
+    shown_mirrored = len(readings) > 1
     return Vote(
         judge=judge.judge,
         turn=judge.turns[0],
-        straight=readings[0],
-        mirrored=readings[1] if twice else None,
-        twice=twice,
+        original=readings[0],
+        mirrored=readings[1] if shown_mirrored else None,
+        shown_mirrored=shown_mirrored,
     )
 
 
 def _reading(debate: DebateState, shape: Shape, turn_id: str) -> BallotReading | None:
     """What a ballot says of the sides as they are; None if none counts."""
-    if (ballot := debate.submitted(turn_id)) is None:
+    if (ballot := debate.structured_reply(turn_id)) is None:
         return None
     return read_ballot(unmirrored(debate, shape, ballot), debate.format.sides, debate.weights, debate.format.winner_of)
 
 
-def unmirrored(debate: DebateState, shape: Shape, ballot: Submitted) -> dict[str, Any]:
-    """A ballot with the sides as they are: one on the mirrored debate has them exchanged back."""
-    return debate.side_swap.ballot(shape, ballot.data) if ballot.turn.endswith(MIRRORED) else ballot.data
+def unmirrored(debate: DebateState, shape: Shape, ballot: StructuredReplyGiven) -> dict[str, Any]:
+    """A ballot with the sides as they are: one on the mirrored debate is mirrored back."""
+    return debate.mirror.structured_reply(shape, ballot.data) if ballot.turn.endswith(MIRRORED) else ballot.data
 
 
 def judge_round(debate: DebateState, round: int) -> JudgedRound:
@@ -205,7 +205,7 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     points: dict[str, dict[str, list[Fraction]]] = {}
     slots = [slot for slot in debate.layout.slots if slot.phase.option != "blind"]
     for judge in [judge for slot in slots for judge in debate.layout.voting.get(slot.turn_id(""), ())]:
-        judge_ballots = [ballot for turn_id in judge.turns if (ballot := debate.submitted(turn_id)) is not None]
+        judge_ballots = [ballot for turn_id in judge.turns if (ballot := debate.structured_reply(turn_id)) is not None]
         for ballot in judge_ballots if "scores" in judge.shape and len(judge_ballots) == len(judge.turns) else ():
             scores = unmirrored(debate, judge.shape, ballot)["scores"]
             for side in debate.format.sides:
@@ -216,19 +216,21 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
 
 
 def flips(debate: DebateState) -> tuple[int, int]:
-    """How many of the votes that were cast in both presentations changed with it, and how many there are."""
-    pairs = [vote for slot_votes in debate.votes.values() for vote in slot_votes if vote.twice and not vote.absent]
+    """How many of the votes by judges who also saw the mirrored debate changed there, and how many there are."""
+    pairs = [
+        vote for slot_votes in debate.votes.values() for vote in slot_votes if vote.shown_mirrored and not vote.absent
+    ]
     return sum(not vote.stable for vote in pairs), len(pairs)
 
 
 def results_of(debate: DebateState, judge: str, *, mirrored: bool = False) -> list[RoundResult]:
-    """The rounds as one judge of the panel saw them in one presentation: by those ballots alone, in the terms of the
-    sides as they are."""
+    """The rounds as one judge of the panel saw them, in the original or the mirrored debate: by those ballots
+    alone, in the terms of the sides as they are."""
     found: list[RoundResult] = []
     for n in range(1, debate.rounds + 1):
         own = [vote for vote in votes(debate, n) if vote.judge == judge]
-        readings = [vote.mirrored if mirrored else vote.straight for vote in own]
-        counted_votes = [Vote(judge=judge, turn="", straight=reading) for reading in readings if reading is not None]
+        readings = [vote.mirrored if mirrored else vote.original for vote in own]
+        counted_votes = [Vote(judge=judge, turn="", original=reading) for reading in readings if reading is not None]
         found += [round_result(n, counted_votes, debate.format.sides)] if counted_votes else []
     return found
 

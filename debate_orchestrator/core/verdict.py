@@ -4,7 +4,7 @@ A judge's vote          what the ballot declares; where it declares no winner, t
                         has no scores either, the winner that the format names for its label.
 Mirrored                a judge who saw the debate twice votes only if both ballots say the same; otherwise the vote is
                         unstable, and an abstention. Its scores are the mean of both.
-Absent                  a judge without a ballot that counts, in either presentation. No vote, no scores.
+Absent                  a judge whose ballot, or one of whose two, does not count. No vote, no scores.
 Score of a side         the mean of its criteria on a ballot, by their weights; in a panel, the mean over the judges.
 Total                   the sum of its round scores, unrounded (fractions, so that totals add up).
 Round winner            the side that more judges vote for; equal, a tie. Votes for a tie count for no side.
@@ -26,10 +26,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Literal
 
-from debate_orchestrator.core.events import Submitted
+from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.votes import Vote, leader, mean, panel_winner, plural_label, swing, valid_votes
+from debate_orchestrator.core.votes import Vote, leader, mean, panel_winner, plurality_label, swing, valid_votes
 
 DECISIVE = Fraction(20, 100)
 """The gap, as a share of the larger total, over which a win is decisive."""
@@ -95,7 +95,7 @@ class Verdict(FrozenModel):
     gap: Fraction | None
     """Share of the larger total; None if no side scored."""
     remarks: tuple[Remark, ...]
-    votes: dict[str, int]
+    vote_counts: dict[str, int]
     """Winner to the number of judges who vote for it; abstentions are not among them."""
     panel: tuple[Vote, ...] = ()
     """The judges' final votes, one by one, absent ones among them."""
@@ -141,12 +141,12 @@ def round_result(
         scores={side: mean([scores[side] for scores in scored]) for side in sides} if scored else {},
         winner=panel_winner(votes, sides, quorum, winner_of),
         ballots=sum(not vote.absent for vote in votes),
-        label=plural_label(votes),
+        label=plurality_label(votes),
         score=mean(numbers) if numbers else None,
     )
 
 
-def find_convergence(ballots: Sequence[Submitted], sides: Sequence[str]) -> ConvergenceFinding:
+def find_convergence(ballots: Sequence[StructuredReplyGiven], sides: Sequence[str]) -> ConvergenceFinding:
     """Convergence as more than half of the ballots see it, and the sides that more than half of
     those name; where no side is named so often, all of them."""
     findings = [ballot.data.get("convergence") or {} for ballot in ballots]
@@ -159,7 +159,7 @@ def find_convergence(ballots: Sequence[Submitted], sides: Sequence[str]) -> Conv
     return ConvergenceFinding(detected=True, sides=moved, criteria=tuple(criteria))
 
 
-def majority_concession(ballots: Sequence[Submitted]) -> str | None:
+def majority_concession(ballots: Sequence[StructuredReplyGiven]) -> str | None:
     """The side that more than half of a round's ballots hold to have given up its whole position."""
     counts = Counter(ballot.data.get("conceded") for ballot in ballots)
     return next((side for side, n in counts.items() if side is not None and 2 * n > len(ballots)), None)
@@ -200,10 +200,10 @@ def final_verdict(
         rounds_won=rounds_won([result for result in results if result.round], sides),
         gap=gap,
         remarks=tuple(_remarks(winner, strength, totals, votes, concession, persisted, strengths, quorum)),
-        votes=dict(Counter(vote.winner for vote in decided)),
+        vote_counts=dict(Counter(vote.winner for vote in decided)),
         panel=tuple(votes),
         quorum=quorum,
-        label=plural_label(votes),
+        label=plurality_label(votes),
         score=mean(numbers) if numbers else None,
         probability=mean(given) if given else None,
         blind=tuple(blind),

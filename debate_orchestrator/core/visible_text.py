@@ -79,14 +79,14 @@ def make_visible(
     return VisibleText(text=visible, words=len(visible.split()), dropped=dropped, quotes=found, private=hidden)
 
 
-def cut_to_length(text: str, most: int | None) -> tuple[str, int]:
+def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
     """The first words of a text, as many as may be heard, and how many there are after them."""
-    if most is None:
+    if maximum is None:
         return text, 0
     words = list(_WORD.finditer(text))
-    if len(words) <= most:
+    if len(words) <= maximum:
         return text, 0
-    return text[: words[most - 1].end()] if most else "", len(words) - most
+    return text[: words[maximum - 1].end()] if maximum else "", len(words) - maximum
 
 
 def _plain(text: str, quotes: Quotes) -> str:
@@ -112,8 +112,8 @@ def _marked(text: str, quotes: Quotes, material: tuple[str, ...], texts: int) ->
 
     def mark(match: re.Match[str]) -> str:
         inner, within = match[1], _compared(material)
-        most = min(MAX_QUOTES, MAX_COMPARED // (len(within) * texts))
-        verified = len(found) < most and _in(inner, within, quotes.least_words)
+        maximum = min(MAX_QUOTES, MAX_COMPARED // (len(within) * texts))
+        verified = len(found) < maximum and _in(inner, within, quotes.least_words)
         found.append(Quote(text=inner.strip(), verified=verified))
         name = quotes.verified if verified else quotes.unverified
         return f"<{name}>{inner}</{name}>"

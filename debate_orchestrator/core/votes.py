@@ -27,25 +27,25 @@ class BallotReading(FrozenModel):
 
 
 class Vote(FrozenModel):
-    """What one judge makes of a round or of the debate, in one presentation or in both."""
+    """What one judge makes of a round or of the debate, from one ballot or also from one on the mirrored debate."""
 
     judge: str
     turn: str
-    straight: BallotReading | None
-    """What the ballot says; None if none counts."""
+    original: BallotReading | None
+    """What the ballot on the debate as it was says; None if none counts."""
     mirrored: BallotReading | None = None
     """The same of the ballot on the mirrored debate."""
-    twice: bool = False
-    """Whether the judge was shown both."""
+    shown_mirrored: bool = False
+    """Whether the judge was shown the mirrored debate too."""
 
     @property
     def readings(self) -> list[BallotReading]:
         """The ballots that count."""
-        return [reading for reading in (self.straight, self.mirrored) if reading is not None]
+        return [reading for reading in (self.original, self.mirrored) if reading is not None]
 
     @property
     def absent(self) -> bool:
-        return len(self.readings) < 1 + self.twice
+        return len(self.readings) < 1 + self.shown_mirrored
 
     @property
     def stable(self) -> bool:
@@ -63,7 +63,7 @@ class Vote(FrozenModel):
 
     @property
     def scores(self) -> dict[str, Fraction]:
-        """Side to the mean of its scores in both presentations; empty if there are none, or the judge is absent."""
+        """Side to the mean of its scores on all ballots; empty if there are none, or the judge is absent."""
         if self.absent or not all(reading.scores for reading in self.readings):
             return {}
         return {side: mean([reading.scores[side] for reading in self.readings]) for side in self.readings[0].scores}
@@ -90,17 +90,17 @@ def score(marks: Mapping[str, float], weights: Mapping[str, Fraction]) -> Fracti
 def read_ballot(
     ballot: Mapping[str, Any], sides: Sequence[str], weights: Mapping[str, Fraction], winner_of: Mapping[str, str]
 ) -> BallotReading:
-    """What a vote says, whatever its shape is."""
+    """What a ballot says, whatever its shape is."""
     scores = {side: score(ballot["scores"][side], weights) for side in sides} if "scores" in ballot else {}
     label = ballot.get("label")
     winner = ballot.get("winner") or (leader(scores) if scores else winner_of.get(str(label), NO_DECISION))
-    number, share = ballot.get("score"), ballot.get("probability")
+    number, probability = ballot.get("score"), ballot.get("probability")
     return BallotReading(
         winner=winner,
         scores=scores,
         label=label,
         score=None if number is None else Fraction(str(number)),
-        probability=None if share is None else Fraction(str(share)),
+        probability=None if probability is None else Fraction(str(probability)),
     )
 
 
@@ -120,7 +120,7 @@ def panel_winner(
     judges give labels that stand for winners, the one that the panel's label stands for."""
     if winner_of:
         labelled = sum(vote.label is not None for vote in votes)
-        label = plural_label(votes)
+        label = plurality_label(votes)
         return NO_DECISION if label is None or labelled < max(1, quorum) else winner_of.get(label, NO_DECISION)
     decided = [vote.winner for vote in valid_votes(votes)]
     if len(decided) < max(1, quorum):
@@ -128,7 +128,7 @@ def panel_winner(
     return CONSENSUS if 2 * decided.count(CONSENSUS) > len(decided) else plurality(decided, sides)
 
 
-def plural_label(votes: Sequence[Vote]) -> str | None:
+def plurality_label(votes: Sequence[Vote]) -> str | None:
     """The label that more judges give than any other; None where two are given as often, or none is."""
     ranked = Counter(vote.label for vote in votes if vote.label is not None).most_common(2)
     if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):

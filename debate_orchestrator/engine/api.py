@@ -33,7 +33,7 @@ from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.answers import format_of, settings_from
+from debate_orchestrator.setup.answers import format_of, make_settings
 from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec
@@ -68,7 +68,7 @@ async def run(
         rehearse: let stand-ins take all seats. No model is called, and nothing is paid. The files get
             `.rehearsed` into their names.
         on_event: called with the state and each event, after it is on disk.
-        on_text: called with the turn and each piece of an answer, as it arrives.
+        on_text: called with the turn and each piece of a reply, as it arrives.
 
     Returns:
         The finished debate. Its journal, report and page are on disk.
@@ -78,7 +78,7 @@ async def run(
         BadFile: the output can't be written, or there is a report already.
         Paused: the debate is saved, and `resume` can go on: a provider is overloaded, the cap is reached
             (`OverBudget`), or a seat waits for the host.
-        ProviderFailed: a provider failed for good. What was answered is saved.
+        ProviderFailed: a provider failed for good. The replies until then are saved.
 
     Example:
         result = await run({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}}, rehearse=True)
@@ -104,7 +104,7 @@ async def resume(
         journal: path of the journal.
         max_cost: a new cap in US dollars; None keeps the old one.
         retry_for: seconds that a turn's calls may be silent or retried from now on; None keeps what they were.
-        trust: consent to what the journal makes this program do beyond the debate: run commands, call servers by
+        trust: consent to what the journal makes this program do besides the debate: run commands, call servers by
             address, read files elsewhere, send prompts that did not ship with this package.
         on_event, on_text: as in `run`.
 
@@ -122,8 +122,8 @@ async def resume(
         result = await resume("debate-report.journal.jsonl", max_cost=5.00)
     """
 
-    least, most = DECLARED["retry_for"].limits or (0, 0)
-    if retry_for is not None and not least <= retry_for <= most:
+    minimum, maximum = DECLARED["retry_for"].limits or (0, 0)
+    if retry_for is not None and not minimum <= retry_for <= maximum:
         raise BadSettings(f"retry_for must be {DECLARED['retry_for'].wanted}, and not {retry_for!r}.")
     if max_cost is not None and not 0 < max_cost < MAX_COST:
         raise BadSettings(f"max_cost must be US dollars above 0, and not {max_cost!r}.")
@@ -174,7 +174,7 @@ async def rejudge(
         result = await rejudge("debate-report.journal.jsonl", ["anthropic:claude-opus-5-5", "openai:gpt-5"])
     """
     judging, files = _judging(os.fspath(source), judges, output, strictness, topic, positions, trust)
-    with create_debate(judging.opening, files, judging.speeches) as debate:
+    with create_debate(judging.opened, files, judging.speeches) as debate:
         return await _run(debate, on_event, on_text)
 
 
@@ -198,7 +198,7 @@ def open_judging(
         BadSettings, BadJournal: as in `rejudge`.
     """
     judging, files = _judging(os.fspath(source), judges, output, strictness, None, None, trust)
-    with create_debate(judging.opening, files, judging.speeches):
+    with create_debate(judging.opened, files, judging.speeches):
         return files
 
 
@@ -210,7 +210,7 @@ def _judging(
     topic: str | None,
     positions: Mapping[str, str] | None,
     trust: bool,
-) -> tuple[rejudging.Judging, DebateFiles]:
+) -> tuple[rejudging.Rejudging, DebateFiles]:
     """A judging that may be written down, and where its files will lie."""
     panel = (judges,) if isinstance(judges, str) else tuple(judges)
     start.must_be_callable({JUDGE: panel})
@@ -224,7 +224,7 @@ async def open_debate(
 ) -> DebateFiles:
     """Write the journal of a new debate and ask for no turn yet. This is a coroutine.
 
-    Use it with `step` when your program, and not a provider, answers the turns. A seat without a model is filled by
+    Use it with `step` when your program, and not a provider, replies to the turns. A seat without a model is filled by
     the host, which is your program.
 
     Args:
@@ -304,8 +304,9 @@ def load_format(name: str) -> Format:
 
 
 def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk, ...]:
-    """What a debate would do beyond debating: run programs, call servers by address, use files elsewhere, send prompts
-    that did not ship with this package. Nothing is done. For settings or a journal from others, show it to the user.
+    """What a debate would do that needs consent: run programs, call servers by address, use files elsewhere, send
+    prompts that did not ship with this package. Nothing is done. For settings or a journal from others, show it to the
+    user.
 
     Args:
         source: settings, as in `run`, or the path of a journal with which you would go on.
@@ -334,7 +335,7 @@ def trusting(trust: bool) -> RequireConsent:
 def _must_be_trusted(path: str, found: Sequence[risks.Risk], trust: bool) -> None:
     if found and not trust:
         listed = "; ".join(risk.text for risk in risks.ordered(found))
-        raise BadSettings(f"{path}: this journal reaches beyond the debate ({listed}). Pass trust=True to agree.")
+        raise BadSettings(f"{path}: this journal asks for more than a debate ({listed}). Pass trust=True to agree.")
 
 
 async def _create(settings: Settings, *, rehearse: bool = False, people: bool = False) -> OpenDebate:
@@ -343,9 +344,9 @@ async def _create(settings: Settings, *, rehearse: bool = False, people: bool = 
         settings, files = start.rehearsed(settings), files.with_suffix(".rehearsed")
     start.check_settings(settings, files, people=people)
     settings, derived = await start.settle_positions(settings)
-    opening = start.make_opening(settings, derived)
-    expected = estimate(opening).sentence() if rehearse else ""
-    return await create_paid_debate(opening, files, start.opening_notes(settings, expected))
+    opened = start.make_opened(settings, derived)
+    expected = estimate(opened).sentence() if rehearse else ""
+    return await create_paid_debate(opened, files, start.opening_notes(settings, expected))
 
 
 async def _run(debate: OpenDebate, on_event: OnEvent | None, on_text: OnText | None) -> DebateResult:
@@ -363,4 +364,4 @@ async def _run(debate: OpenDebate, on_event: OnEvent | None, on_text: OnText | N
 def _settings(settings: Settings | Mapping[str, Any], default_model: Callable[[str], str]) -> Settings:
     if isinstance(settings, Settings):
         return settings
-    return settings_from(settings, format_check.load(format_of(settings)), REPORT, default_model)
+    return make_settings(settings, format_check.load(format_of(settings)), REPORT, default_model)

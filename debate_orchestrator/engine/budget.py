@@ -1,6 +1,6 @@
 """The cost cap of a debate, checked before each call; running calls and calls that broke off count too.
 
-The cost of a call is unknown until it is answered. What is expected of it is the price of its brief and of an answer of
+The cost of a call is unknown until its reply is there. What is expected is the price of its brief and of a reply of
 the usual length, with nothing cached. A model that thinks for long may exceed the cap by one call, and no more.
 """
 
@@ -19,7 +19,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OverBudget
 
 _RAISE_CAP = "Raise it with `debate resume JOURNAL --max-cost USD` (none for no cap)."
-RUN_AGAIN = "Run it again with a higher cap: answers that are saved are not paid for twice."
+RUN_AGAIN = "Run it again with a higher cap: replies that are saved are not paid for twice."
 
 
 def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
@@ -41,7 +41,7 @@ class Budget:
         self._known: tuple[DebateState | None, float] = (None, 0.0)
         """A state and what it cost: adding it up for every call of many debates would take long."""
         self.unseen = unseen
-        """The expected cost of calls that brought no answer and may have been billed."""
+        """The expected cost of calls that brought no reply and may have been billed."""
 
     def reserve(self, turn_id: str, spec: str, brief: Brief, *, batch: bool = False) -> None:
         """Reserves the expected cost of a call, alone or in a batch. OverBudget if that would exceed the debate's cap
@@ -58,7 +58,7 @@ class Budget:
         self.unseen += price if unseen else 0.0
 
     def spent(self) -> float:
-        """US dollars on record, with the least that answers that broke off can have cost."""
+        """US dollars on record, with the least that replies which broke off can have cost."""
         debate = self._current.state
         if debate is not self._known[0]:
             failed = (call.reply for calls in debate.failed.values() for call in calls if call.reply is not None)

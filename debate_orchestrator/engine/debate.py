@@ -83,23 +83,23 @@ class OpenDebate:
 # Opening
 
 
-def create_debate(opening: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
+def create_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     """Begins the journal of a debate: its opening, and the events that follow at once. Raises BadJournal if there is a
     journal already, and ProviderFailed if it can't be written."""
-    return _opened(JournalWriter.create(files.journal, opening), files, following)
+    return _opened(JournalWriter.create(files.journal, opened), files, following)
 
 
 async def create_paid_debate(
-    opening: Opened, files: DebateFiles, following: Sequence[Event] = (), unsaved: UnsavedEvents | None = None
+    opened: Opened, files: DebateFiles, following: Sequence[Event] = (), unsaved: UnsavedEvents | None = None
 ) -> OpenDebate:
     """As `create_debate`. If calls were paid for to derive the positions, the opening waits in `unsaved` while the disk
     is full."""
-    if not opening.derived:
-        return create_debate(opening, files, following)
+    if not opened.derived:
+        return create_debate(opened, files, following)
     created: list[JournalWriter] = []
 
     def write() -> None:
-        created.append(JournalWriter.create(files.journal, opening))
+        created.append(JournalWriter.create(files.journal, opened))
 
     await (unsaved or UnsavedEvents()).written("the positions that were derived", write)
     return _opened(created[0], files, following)
@@ -213,14 +213,14 @@ async def drive(
     """Takes every turn that can be taken from here: until the debate is complete, only seats without a provider are
     due, or `stop` is set.
 
-    The turns of a stage are independent and run at once. Once `stop` is set no new call is made, and the answers under
+    The turns of a stage are independent and run at once. Once `stop` is set no new call is made, and the replies under
     way are awaited. If turns are left then, `paused` is awaited: the debate goes on if it returns true. `on_event`
-    gets each event, `on_text` each piece of an answer, `on_brief` each brief. `unsaved` holds answers while the disk is
+    gets each event, `on_text` each piece of a reply, `on_brief` each brief. `unsaved` holds replies while the disk is
     full; `budget` limits the costs (by default to the debate's own cap). Without `needs_ballots` the debate continues
     if no reply of a judge can be used, even if nothing can be decided then; with `whole_panel` it stops even if the
     other judges could decide.
 
-    Raises the first failure of a provider, after the other answers of the stage are saved; OverBudget if a call would
+    Raises the first failure of a provider, after the other replies of the stage are saved; OverBudget if a call would
     exceed the cap; Paused if no reply of a judge can be used whom the panel can't spare.
     """
     stop = stop or asyncio.Event()

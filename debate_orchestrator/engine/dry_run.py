@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import SPEECH_RULES, Context, Event, Opened, Reply
+from debate_orchestrator.core.events import SPEECH_RULES, ContextFile, Event, Opened, Reply
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Turn
@@ -65,7 +65,7 @@ def opened(
     sides = format.sides
     cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.seats_taken(format.options), (rehearse.KIND,))
     cast |= {JUDGE: (rehearse.KIND,) * 2} if scenario.eventful and JUDGE in cast else {}
-    context = (Context(name="material.md", text="Something to draw on."),) if scenario.eventful else ()
+    context = (ContextFile(name="material.md", text="Something to draw on."),) if scenario.eventful else ()
     settings = Settings(
         topic="Whether a stand-in has a point.",
         positions={side: f"{format.name_of(side)} has a point." for side in sides},
@@ -115,7 +115,7 @@ def find_problems(format: Format, templates: Mapping[str, str], where: Callable[
 
 
 def _trials(format: Format, templates: Mapping[str, str], where: Callable[[Keys], str]) -> Iterator[_Trial]:
-    told_apart = _told_apart(format)
+    told_apart = _rounds_beside_conditions(format)
     for rounds in sizes(format):
         whole = rounds <= WHOLE_SIZE or rounds in told_apart
         for strictness in format.rubric.strictness:
@@ -126,10 +126,10 @@ def _trials(format: Format, templates: Mapping[str, str], where: Callable[[Keys]
 def sizes(format: Format) -> list[int]:
     """The numbers of rounds to try: all small ones, and beyond them those around a number that a condition names."""
     few = range(1, min(format.rounds.most, EVERY_SIZE) + 1)
-    return sorted({*few, *_told_apart(format), format.rounds.most, format.rounds.insist})
+    return sorted({*few, *_rounds_beside_conditions(format), format.rounds.most, format.rounds.insist})
 
 
-def _told_apart(format: Format) -> set[int]:
+def _rounds_beside_conditions(format: Format) -> set[int]:
     """The numbers of rounds on both sides of every condition."""
     named = {n for when in _conditions(format) for n in (when.rounds_at_least, when.round) if isinstance(n, int)}
     return {n for number in named for n in (number - 1, number) if 1 <= n <= format.rounds.insist}
@@ -181,7 +181,7 @@ class _Trial:
             markdown.render(build_report([Entry(n, _WHEN, event, "") for n, event in enumerate(events, start=1)]))
         except Exception as error:  # the engine is tested; what breaks it here is the format
             self.broke = True
-            yield self._tripped(turn, error)
+            yield self._dry_run_error(turn, error)
 
     def _out_of_time(self, until: float) -> bool:
         self.late = time.monotonic() > until
@@ -211,7 +211,7 @@ class _Trial:
         settings = self.first.settings
         return f"{self.scenario.name} of {plural(settings.rounds, 'round')} ({settings.strictness})"
 
-    def _tripped(self, turn: Turn | None, error: Exception) -> str:
+    def _dry_run_error(self, turn: Turn | None, error: Exception) -> str:
         """The error for a debate that does not reach its end, or can't be reported."""
         format, size = self.first.format, self._size()
         if isinstance(error, DebateError):

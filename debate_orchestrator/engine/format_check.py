@@ -45,24 +45,27 @@ def find_problems(given: str) -> list[str]:
     format.yaml is not YAML."""
     from debate_orchestrator.engine import dry_run  # loads the reports, which showing a shipped format need not
 
-    draft = source.read_source(given)
-    problems = list(draft.problems)
-    carried = loader.carried_templates(draft)
+    format_source = source.read_source(given)
+    problems = list(format_source.problems)
+    carried = loader.carried_templates(format_source)
     homes = {
-        f"{'prompts/' * folder.shipped}formats/{folder.name}/": f"{folder.shown_path}/" for folder in draft.folders
+        f"{'prompts/' * folder.shipped}formats/{folder.name}/": f"{folder.shown_path}/"
+        for folder in format_source.folders
     }
-    if draft.shipped:
-        homes[f"formats/{draft.name}/"] = f"{draft.folders[0].shown_path}/"
-    in_templates = [_with_user_path(error, homes) for error in _template_problems(draft, carried)]
-    if draft.format is not None:
-        problems += [f"{draft.where(keys)}: {message}" for keys, message in _semantic_problems(draft.format)]
+    if format_source.shipped:
+        homes[f"formats/{format_source.name}/"] = f"{format_source.folders[0].shown_path}/"
+    in_templates = [_with_user_path(error, homes) for error in _template_problems(format_source, carried)]
+    if format_source.format is not None:
+        problems += [
+            f"{format_source.where(keys)}: {message}" for keys, message in _semantic_problems(format_source.format)
+        ]
         if not problems:
-            found = dry_run.find_problems(draft.format, carried, draft.where)
-            problems += _unexplained([_with_user_path(error, homes) for error in found], in_templates)
+            found = dry_run.find_problems(format_source.format, carried, format_source.where)
+            problems += _independent_problems([_with_user_path(error, homes) for error in found], in_templates)
     return sorted(dict.fromkeys([*problems, *in_templates]), key=_file_and_line)
 
 
-def _unexplained(found: list[str], in_templates: list[str]) -> list[str]:
+def _independent_problems(found: list[str], in_templates: list[str]) -> list[str]:
     """The errors of a dry run, without those that follow from errors already found in the same template, or in one
     that a shared template includes."""
     files = {_file_and_line(error)[0] for error in in_templates}
@@ -83,29 +86,29 @@ def _file_and_line(error: str) -> tuple[str, int]:
     return (found[1], int(found[2])) if found else (error, 0)
 
 
-def _template_problems(draft: source.FormatSource, carried: dict[str, str]) -> list[str]:
+def _template_problems(format_source: source.FormatSource, carried: dict[str, str]) -> list[str]:
     """What is wrong with the templates, without rendering any: syntax, and names that no brief provides."""
     from debate_orchestrator.engine import dry_run
 
     texts = dict(carried)
-    if draft.shipped:
-        home = draft.folders[0]
+    if format_source.shipped:
+        home = format_source.folders[0]
         texts |= {f"formats/{home.name}/{path.name}": path.read_text("utf-8") for path in home.path.glob("*.j2")}
-    sample = draft.format or loader.load(_SAMPLE)
+    sample = format_source.format or loader.load(_SAMPLE)
     debate = fold([dry_run.opened(sample, {})])
     if debate.complete:  # a format without a turn has no brief to take the names from
         sample = loader.load(_SAMPLE)
         debate = fold([dry_run.opened(sample, {})])
     names = briefs.names(debate)
     seated = [given for role, given in names.items() if role == "debater" or role in sample.seats]
-    system = f"formats/{draft.name}/{source.SYSTEM}"
-    entries = {system: templates.EntryTemplate(seated, draft.where(()))}
-    for keys, phase in source.phases(draft.data):
+    system = f"formats/{format_source.name}/{source.SYSTEM}"
+    entries = {system: templates.EntryTemplate(seated, format_source.where(()))}
+    for keys, phase in source.phases(format_source.data):
         file, seats = phase.get("template") or phase.get("name"), phase.get("seats")
-        path = f"formats/{file if '/' in str(file) else f'{draft.name}/{file}'}{source.ENDING}"
+        path = f"formats/{file if '/' in str(file) else f'{format_source.name}/{file}'}{source.ENDING}"
         if isinstance(seats, list):
             roles = {seat if seat in (JUDGE, RAPPORTEUR) else "debater" for seat in seats}
-            kinds = entries.setdefault(path, templates.EntryTemplate([], draft.where(keys))).kinds
+            kinds = entries.setdefault(path, templates.EntryTemplate([], format_source.where(keys))).kinds
             kinds += [given for role, given in names.items() if role in roles and given not in kinds]
     return rendering.check_templates(texts, entries)
 

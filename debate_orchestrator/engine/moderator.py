@@ -17,8 +17,8 @@ from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief
 from debate_orchestrator.prompting.replies import parse_structured
 from debate_orchestrator.providers.provider import Provider, call_provider
-from debate_orchestrator.setup.questions import Questionnaire
-from debate_orchestrator.setup.session import Propose, SetupProgress, SetupState
+from debate_orchestrator.setup.questions import SetupQuestions
+from debate_orchestrator.setup.state import Propose, SetupProgress, SetupState
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import (
     BadReply,
@@ -58,38 +58,38 @@ class ModeratorLimits(NamedTuple):
 
 
 async def derive_positions(
-    answers: Settings, provider: Provider, interview: Questionnaire, tell: Tell
+    answers: Settings, provider: Provider, setup_questions: SetupQuestions, tell: Tell
 ) -> tuple[dict[str, str], tuple[Reply, ...]]:
     """The position of each side, and every reply that was paid for, the one that was used last.
 
     ProviderFailed if no reply can be used; Paused if none came in time or the call would exceed the cap.
     """
     progress = SetupProgress(topics=(answers.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
-    draft = SetupState(given={"topic": answers.topic}, progress=progress)
+    state = SetupState(given={"topic": answers.topic}, progress=progress)
     limits = ModeratorLimits(answers.retry_for, answers.max_cost, tell, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid: list[Reply] = []
-    settled = await propose(draft, provider, interview, limits, paid)
+    settled = await propose(state, provider, setup_questions, limits, paid)
     return settled.given["positions"], tuple(paid)
 
 
 def run_moderator(
-    draft: SetupState, provider: Provider, interview: Questionnaire, limits: ModeratorLimits, paid: list[Reply]
+    state: SetupState, provider: Provider, setup_questions: SetupQuestions, limits: ModeratorLimits, paid: list[Reply]
 ) -> SetupState:
     """As `propose`, in an event loop of its own."""
-    return asyncio.run(propose(draft, provider, interview, limits, paid))
+    return asyncio.run(propose(state, provider, setup_questions, limits, paid))
 
 
 async def propose(
-    draft: SetupState, provider: Provider, interview: Questionnaire, limits: ModeratorLimits, paid: list[Reply]
+    state: SetupState, provider: Provider, setup_questions: SetupQuestions, limits: ModeratorLimits, paid: list[Reply]
 ) -> SetupState:
-    """The draft with the proposal that its conversation needs now.
+    """The state with the proposal that the setup needs now.
 
     Every reply is added to `paid`, those that can't be used too. ProviderFailed if no reply can be used; Paused if
     none came in time or the call would exceed the cap.
     """
-    wanted = interview.next(draft)
+    wanted = setup_questions.next(state)
     assert isinstance(wanted, Propose)
-    request, work = _brief(wanted, draft).redacted(), _WORK[wanted.name]
+    request, work = _brief(wanted, state).redacted(), _WORK[wanted.name]
     price = expected(provider.name, request)
     limits.tell(f"{work}: {provider.name}{f' (about ${price:.4f})' if price else ''}.")
     if limits.cap is not None and (price or 0.0) > limits.cap:
@@ -105,7 +105,7 @@ async def propose(
             }
             paid.append(reply.model_copy(update=update))
             try:
-                return interview.proposed(draft, wanted.name, parse_structured(request.turn, reply.text))
+                return setup_questions.proposed(state, wanted.name, parse_structured(request.turn, reply.text))
             except (BadReply, BadSettings) as error:
                 if attempt == _ATTEMPTS:
                     cost = sum(reply.cost or 0.0 for reply in paid[-_ATTEMPTS:])
@@ -116,8 +116,8 @@ async def propose(
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-def _brief(wanted: Propose, draft: SetupState) -> Brief:
-    values = {"turn": wanted.turn, "nonce": draft.progress.nonce, "schema": wanted.json_schema, "reply_name": ""}
+def _brief(wanted: Propose, state: SetupState) -> Brief:
+    values = {"turn": wanted.turn, "nonce": state.progress.nonce, "schema": wanted.json_schema, "reply_name": ""}
     return Brief(
         turn=wanted.turn,
         system="You help to set up a structured debate.",

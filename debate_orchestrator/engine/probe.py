@@ -19,7 +19,16 @@ from pydantic import Field, ValidationError
 
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import Costs, costs_of
-from debate_orchestrator.core.events import BriefSent, CallFailed, Declined, Event, Opened, Rejected, Spoke, Submitted
+from debate_orchestrator.core.events import (
+    BriefSent,
+    CallFailed,
+    Declined,
+    Event,
+    Opened,
+    Rejected,
+    Spoke,
+    StructuredReplyGiven,
+)
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
@@ -41,7 +50,7 @@ from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError, 
 from debate_orchestrator.util.messages import ignore
 
 AT_ONCE = 6  # ballots under way at the same time, of all judges together
-_CALLS = (BriefSent, Submitted, Rejected, CallFailed)
+_CALLS = (BriefSent, StructuredReplyGiven, Rejected, CallFailed)
 
 _T = TypeVar("_T")
 _BySide = Annotated[dict[Side, _T], Field(min_length=2)]
@@ -126,7 +135,7 @@ def _parsed(model: type[_Model], name: str, fields: object) -> _Model:
         raise BadFile([f"prompts/probes: {where}: {message}." for where, message in mistakes]) from None
 
 
-def opening(case: Case, judge: str) -> tuple[Opened, list[Spoke | Declined]]:
+def make_opened(case: Case, judge: str) -> tuple[Opened, list[Spoke | Declined]]:
     """The first event of the judging of a case, and its speeches as the events that follow."""
     transcript = case.transcript
     digest = hashlib.sha256(transcript.model_dump_json().encode()).hexdigest()
@@ -182,7 +191,9 @@ class ProbeRun:
 
     def estimate(self) -> estimate.CostEstimate:
         """What the missing ballots are expected to take. A stand-in counts as the judge it stands for."""
-        expected = [estimate.estimate(*opening(ballot.case, ballot.judge), rehearsal=True) for ballot in self.pending()]
+        expected = [
+            estimate.estimate(*make_opened(ballot.case, ballot.judge), rehearsal=True) for ballot in self.pending()
+        ]
         return estimate.CostEstimate(
             bill=Costs(lines=tuple(line for ballot in expected for line in ballot.bill.lines)),
             unknown=tuple(dict.fromkeys(judge for ballot in expected for judge in ballot.unknown)),
@@ -230,7 +241,7 @@ class ProbeRun:
         self, ballot: Ballot, on_begin: Callable[[journal.JournalWriter], None] | None, **options: Any
     ) -> None:
         """Asks for one ballot; `options` are those of `drive`."""
-        opened, speeches = opening(ballot.case, ballot.judge)
+        opened, speeches = make_opened(ballot.case, ballot.judge)
         make_folder(os.path.dirname(ballot.path))
         if ballot.path in self._debates:
             debate = continue_debate(ballot.path, ignore)  # the user agreed to the judges of the whole run
@@ -297,7 +308,7 @@ class ProbeRun:
 def _checked(ballot: Ballot, events: Sequence[Event]) -> DebateState:
     """The debate of a ballot's journal. BadFile unless it holds the ballot's speeches, and after them nothing but calls
     to its judge and what came of them."""
-    debate, (opened, speeches) = fold(events), opening(ballot.case, ballot.judge)
+    debate, (opened, speeches) = fold(events), make_opened(ballot.case, ballot.judge)
     chance = debate.opened.model_dump(include={"seed", "nonce", "version"})
     expected = [opened.model_copy(update=chance), *speeches]
     as_expected = [*events[: len(expected)]] == expected[: len(events)]

@@ -12,8 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core import transcript as transcript_module
+from debate_orchestrator.core import schedule, tally, transcript_entries
 from debate_orchestrator.core.events import (
     SPEECH_RULES,
     Declined,
@@ -62,14 +61,14 @@ TITLE_WORDS = frozenset(
 """How many words the title of a speech may have, and which: it names a kind of turn and tells a judge nothing else."""
 _NEVER_SAID = ReservedLines(concede="\n", decline="\n")
 """No line of a speech is a line feed, so nothing in a transcript is taken for a reserved line."""
-Opening = tuple[Opened, list[Spoke | Declined]]
+OpenedAndSpeeches = tuple[Opened, list[Spoke | Declined]]
 """The first event of a judging and the speeches that follow it."""
 
 
-class Judging(NamedTuple):
+class Rejudging(NamedTuple):
     """A debate that is judged again, before its journal is written."""
 
-    opening: Opened
+    opened: Opened
     speeches: Sequence[Spoke | Declined]
     """They follow the opening at once."""
     entries: Sequence[Entry]
@@ -90,36 +89,36 @@ def of_source(
     topic: str | None = None,
     positions: Mapping[str, str] | None = None,
     panel: Mapping[str, Any] | None = None,
-) -> Judging:
+) -> Rejudging:
     """The judging of a journal or a transcript, with the errors of `of_journal` and `of_transcript`. A topic and
     positions can be given for a transcript only."""
     if not _is_journal(path):
         transcript, digest = transcript_file.read(path)
-        opening, speeches = of_transcript(transcript, path, digest, judges, strictness, topic, positions, panel=panel)
-        return Judging(opening, speeches, (), transcript.notes)
+        opened, speeches = of_transcript(transcript, path, digest, judges, strictness, topic, positions, panel=panel)
+        return Rejudging(opened, speeches, (), transcript.notes)
     given = [*(["the topic"] if topic is not None else []), *(["the positions"] if positions else [])]
     if given:
         problem = f"{path} says what was debated; {and_joined(given)} can be given for a transcript alone."
         raise BadSettings(problem, hint="leave them out")
     entries = read(path).entries
-    return Judging(*of_journal(entries, path, judges, strictness, panel), entries)
+    return Rejudging(*of_journal(entries, path, judges, strictness, panel), entries)
 
 
 def with_output(
-    judging: Judging,
+    judging: Rejudging,
     files: DebateFiles,
     agree: Callable[[tuple[risks.Risk, ...]], None],
     permissions: Permissions = NO_PERMISSIONS,
     **calls: Any,
-) -> Judging:
+) -> Rejudging:
     """The judging with the name of its report and other settings for its `calls`, once everything is checked that can
     be before its journal is written. `agree` raises unless the user consents to the risks of its source. Raises BadFile
     if one of the files is there already, and BadSettings if the judges can't be used."""
     files.must_be_new()
     agree(judging.risks)
-    opening = judging.opening.with_settings(output=os.path.basename(files.report), **calls)
-    casting.make_providers(CurrentState(fold([opening])), permissions=permissions)
-    return judging._replace(opening=opening)
+    opened = judging.opened.with_settings(output=os.path.basename(files.report), **calls)
+    casting.make_providers(CurrentState(fold([opened])), permissions=permissions)
+    return judging._replace(opened=opened)
 
 
 def _is_journal(path: str) -> bool:
@@ -140,7 +139,7 @@ def of_journal(
     judges: Sequence[str],
     strictness: str | None = None,
     panel: Mapping[str, Any] | None = None,
-) -> Opening:
+) -> OpenedAndSpeeches:
     """The opening of a judging by `judges` of the debate in the journal at `path`. Its speeches are replayed from there
     later; those of a format without judges follow at once.
 
@@ -182,7 +181,7 @@ def of_journal(
     return opened, []
 
 
-def _of_unjudged(debate: DebateState, **how: Any) -> Opening:
+def _of_unjudged(debate: DebateState, **how: Any) -> OpenedAndSpeeches:
     """The judging of a debate whose format has no judge but names one to judge it by: its speeches as they were heard,
     under the names that the speakers have in them."""
     format, settings = debate.format, debate.opened.settings
@@ -190,7 +189,7 @@ def _of_unjudged(debate: DebateState, **how: Any) -> Opening:
         topic=settings.topic,
         positions=settings.positions,
         speakers={side: ", ".join(debate.cast[side]) for side in format.sides},
-        speeches=tuple(_heard(debate, turn) for turn in schedule.settled(debate) if turn.speaking),
+        speeches=tuple(_heard(debate, turn) for turn in schedule.turns_taken(debate) if turn.speaking),
         notes=tuple(_weaknesses(debate)),
     )
     opened, speeches = of_transcript(transcript, judged_by=format.judged_by, **how)
@@ -201,7 +200,7 @@ def _of_unjudged(debate: DebateState, **how: Any) -> Opening:
 
 def _heard(debate: DebateState, turn: Turn) -> TranscriptSpeech:
     """A speech as others heard it."""
-    shown = transcript_module.entry(debate, turn)
+    shown = transcript_entries.entry(debate, turn)
     return TranscriptSpeech(
         side=turn.seat,
         round=turn.round or (debate.rounds if turn.after_rounds else 1),
@@ -216,12 +215,12 @@ def _recording(debate: DebateState, source: str, digest: str) -> Recording:
     """What went on in a finished debate, and what its panel decided."""
     rounds = range(1, debate.rounds + 1)
     verdict, before = tally.verdict(debate), debate.opened.recording
-    answered = {turn.round for turn in schedule.settled(debate) if turn.phase.on is not None}
+    answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.on is not None}
     speakers = {side: ", ".join(debate.cast[side]) for side in debate.format.sides}
     return Recording(
         source=source,
         digest=digest,
-        root=before.debated if before else digest,
+        root=before.speeches_digest if before else digest,
         ended_after=debate.ended_after or schedule.no_new_ground_after(debate),
         interventions={number: tally.diverging_sides(debate, number) for number in rounds if number in answered},
         conceded={number: side for number in rounds if (side := tally.conceded_in(debate, number)) is not None},
@@ -291,7 +290,7 @@ def of_transcript(
     *,
     judged_by: str = FORMAT,
     panel: Mapping[str, Any] | None = None,
-) -> Opening:
+) -> OpenedAndSpeeches:
     """The opening of a judging of a transcript, and its speeches as the events that follow.
 
     A topic and positions that are given here replace the document's. Raises BadSettings with every error.
@@ -407,8 +406,8 @@ def _mode_problems(strictness: str, format: Format) -> list[str]:
 def _voting(given: Mapping[str, Any], format: Format, judges: Sequence[str], problems: list[str]) -> dict[str, Any]:
     """How a panel votes; what is wrong with that goes into `errors`."""
     try:
-        settled = answers.judging_settings(given, format, len(judges))
-        return {name: getattr(settled, name) for name in VOTING}
+        validated = answers.judging_settings(given, format, len(judges))
+        return {name: getattr(validated, name) for name in VOTING}
     except BadSettings as error:
         problems += error.problems
         return {}

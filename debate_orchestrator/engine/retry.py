@@ -1,6 +1,6 @@
 """Retries: of provider calls, with exponential back-off within a bounded time, and of journal writes on a full disk.
 
-A wait costs nothing and another call may, so waits between calls double. The jitter keeps callers that were refused
+A wait costs nothing and another call may, so waits between calls double. The jitter keeps callers that were throttled
 together from coming back together. A wait that the provider asks for is honoured. If it is longer than the time left,
 the loop gives up at once instead of sleeping through it. Replies cost money, so none is dropped because of a full disk:
 the event waits in memory until there is room.

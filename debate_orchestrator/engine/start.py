@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import MAX_CONTEXT, MAX_FILES, SPEECH_RULES, Context, Noted, Opened, Reply
+from debate_orchestrator.core.events import MAX_CONTEXT, MAX_FILES, SPEECH_RULES, ContextFile, Noted, Opened, Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
@@ -25,7 +25,7 @@ from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.answers import host_problem, without_stand_in_rapporteur
 from debate_orchestrator.setup.plain_positions import plain_positions, worded_positions
-from debate_orchestrator.setup.questions import Questionnaire, question_texts
+from debate_orchestrator.setup.questions import SetupQuestions, question_texts
 from debate_orchestrator.storage.journal import SCHEMA, must_be_new
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec
@@ -94,7 +94,7 @@ def check_settings(
         raise BadSettings(problems)
     must_be_new(files.journal)
     files.must_be_new(except_for=files.journal)  # an empty journal may be there
-    debate = fold([make_opening(_with_placeholders(settings))])
+    debate = fold([make_opened(_with_placeholders(settings))])
     casting.make_providers(CurrentState(debate), permissions=permissions)  # a recording that can't be read is told now
 
 
@@ -118,10 +118,10 @@ async def settle_positions(
         problem = f"positions: none can be derived from {short_repr(settings.topic)} without a model."
         hint = "give `positions`, or `debate ask FILE`, which has an agent host derive them"
         raise BadSettings(problem, hint=hint)
-    debate = fold([make_opening(_with_placeholders(settings))])
+    debate = fold([make_opened(_with_placeholders(settings))])
     provider = casting.make_provider(spec, CurrentState(debate), permissions)
-    questionnaire = Questionnaire(question_texts(), loader.load(settings.format), REPORT)
-    positions, replies = await derive_positions(settings, provider, questionnaire, tell)
+    setup_questions = SetupQuestions(question_texts(), loader.load(settings.format), REPORT)
+    positions, replies = await derive_positions(settings, provider, setup_questions, tell)
     sources = {**settings.sources, "positions": "derived"}
     return settings.model_copy(update={"positions": positions, "sources": sources}), replies
 
@@ -155,7 +155,7 @@ def _with_placeholders(settings: Settings) -> Settings:
     return settings.model_copy(update={"positions": dict.fromkeys(sides, "not derived yet")})
 
 
-def make_opening(
+def make_opened(
     settings: Settings,
     derived: tuple[Reply, ...] = (),
     *,
@@ -205,14 +205,14 @@ def new_opening(format: Format, templates: Mapping[str, str], **given: Any) -> O
     )
 
 
-def _context(paths: tuple[str, ...]) -> tuple[Context, ...]:
+def _context(paths: tuple[str, ...]) -> tuple[ContextFile, ...]:
     if len(paths) > MAX_FILES:
         raise BadSettings(f"context: {len(paths):,} files were named, and at most {MAX_FILES} are read.")
     problems: list[str] = []
     files = []
     for path in paths:
         try:
-            files.append(Context(name=os.path.basename(path), text=read_text(path, MAX_CONTEXT)))
+            files.append(ContextFile(name=os.path.basename(path), text=read_text(path, MAX_CONTEXT)))
         except BadFile as error:
             problems += [f"context: {message}" for message in error.problems]
     total = sum(len(file.text.encode()) for file in files)

@@ -11,7 +11,7 @@ Each speech stands below a heading that names its speaker and side:
 
 Where no heading does, bold labels do: `**Alice (Pro):** They clean themselves.` JSON is a list of objects with
 `speaker`, `side`, `round`, `phase` and `text`. Reports and transcripts that this package wrote are read back. The
-reader never guesses who speaks: a line that may be another speaker's label is refused with its number.
+reader never guesses who speaks: a line that may be another speaker's label is an error, with its number.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     reader.level = levels[0] if levels else _BOLD_LEVEL
     kept = [mark for mark in headings if mark.level <= reader.level] + (bold if not levels else [])
     reader.read_speeches(sorted(mark for mark in kept if mark.first >= start))
-    reader.refuse_look_alikes(blocks)
+    reader.find_look_alikes(blocks)
     speakers, speeches = reader.speakers.names(), tuple(reader.speeches)
     return Transcript(topic=reader.topic, positions=reader.positions, speakers=speakers, speeches=speeches)
 
@@ -209,7 +209,7 @@ class _Reader:
         self.places: list[tuple[int, int, str]] = []
         """The first line of each speech, the line after it, and its side."""
 
-    def refuse(self, line: int, problem: str) -> None:
+    def add_problem(self, line: int, problem: str) -> None:
         self.errors.append(f"line {line + 1}: {problem}")
 
     def read_above(self, blocks: list[markup.MarkdownBlock], start: int) -> None:
@@ -228,7 +228,9 @@ class _Reader:
                     self._introduce(label, number)
                 elif line and (not field or label.side):
                     problem = f"{short_repr(line, 40)} stands above the first heading or bold label that names a side."
-                    self.refuse(number, f"{problem} Only a title and lines such as `**Topic:** ...` may stand there.")
+                    self.add_problem(
+                        number, f"{problem} Only a title and lines such as `**Topic:** ...` may stand there."
+                    )
                     return
 
     def read_speeches(self, marks: list[_Mark]) -> None:
@@ -243,15 +245,15 @@ class _Reader:
             if side is not None and mark.level == self.level:
                 self._introduce(mark.label, mark.first)
                 if not text:
-                    self.refuse(mark.first, f"{found} says nothing.")
+                    self.add_problem(mark.first, f"{found} says nothing.")
                 own_title = self.speakers.title(mark.label) or title or ARGUMENT
                 round = number if numbered else max(section, 1)
                 self.speeches.append(TranscriptSpeech(side=side, round=round, title=own_title, text=text))
                 self.places.append((mark.end, end, side))
             elif mark.level == self.level and mark.label.round is None:
-                self.refuse(mark.first, f"{found} names neither a round nor a side.")
+                self.add_problem(mark.first, f"{found} names neither a round nor a side.")
             elif side is not None or text:
-                self.refuse(mark.first, f"{found} has text below it and names no speaker as the other labels do.")
+                self.add_problem(mark.first, f"{found} has text below it and names no speaker as the other labels do.")
             else:
                 title = self.speakers.title(mark.label)
                 section += not self.speeches or self.speeches[-1].round == section
@@ -260,10 +262,10 @@ class _Reader:
 
     def _introduce(self, label: Label, line: int) -> None:
         if problem := self.speakers.introduce(label):
-            self.refuse(line, problem)
+            self.add_problem(line, problem)
 
-    def refuse_look_alikes(self, blocks: list[markup.MarkdownBlock]) -> None:
-        """Refuses lines in a speech that may be labels of the other side, and code that is never closed: it would
+    def find_look_alikes(self, blocks: list[markup.MarkdownBlock]) -> None:
+        """Finds lines in a speech that may be labels of the other side, and code that is never closed: it would
         hide every label after it."""
         code = {number for block in blocks if block.kind in _CODE for number in range(block.first, block.end)}
         for first, end, side in self.places:
@@ -271,13 +273,15 @@ class _Reader:
                 line = self.lines[number].strip()
                 if number not in code and self._side_it_looks_like(line[:200]) not in (None, side):
                     problem = f"{short_repr(line, 40)} may be the other speaker's label, or words of this speech."
-                    self.refuse(number, f"{problem} Make it a label like the others, or begin it with another word.")
+                    self.add_problem(
+                        number, f"{problem} Make it a label like the others, or begin it with another word."
+                    )
         if blocks and blocks[-1].kind == "fence":
             first, end = blocks[-1].first, blocks[-1].end
             fence = re.match(r" {0,3}(`{3,}|~{3,})", self.lines[first])
             last = self.lines[end - 1] if first < end - 1 < len(self.lines) else ""
             if fence and not re.fullmatch(rf" {{0,3}}{fence[1]}[`~]* *", last):
-                self.refuse(first, f"this code block is never closed. Close it with a line {fence[1]}.")
+                self.add_problem(first, f"this code block is never closed. Close it with a line {fence[1]}.")
 
     def _side_it_looks_like(self, line: str) -> str | None:
         """A side that is called as the line begins, or that a heading or bold words at its beginning name."""
@@ -314,9 +318,9 @@ def _too_many(read: Any) -> str | None:
     """What is wrong with the length of a JSON document or of its entries, before each of them is looked at."""
     if isinstance(read, list) and len(read) > MAX_SPEECHES:
         return f"it has {len(read):,} speeches. A transcript has at most {MAX_SPEECHES} speeches."
-    most = 2 * len(_Entry.model_fields)
-    if any(isinstance(entry, dict) and len(entry) > most for entry in (read if isinstance(read, list) else [read])):
-        return f"a speech has more than {most} fields. Its fields are: {', '.join(_Entry.model_fields)}."
+    maximum = 2 * len(_Entry.model_fields)
+    if any(isinstance(entry, dict) and len(entry) > maximum for entry in (read if isinstance(read, list) else [read])):
+        return f"a speech has more than {maximum} fields. Its fields are: {', '.join(_Entry.model_fields)}."
     return None
 
 

@@ -1,7 +1,7 @@
-"""One turn, from its brief to its answer: intent, call, answer, each written to the journal as it happens.
+"""One turn, from its brief to its reply: intent, call, reply, each written to the journal as it happens.
 
 A reply that can't be used is kept, and the turn is asked again with the errors and that reply. If no usable one comes,
-the debate stops, unless a judge is missing whose panel can decide without it. A call that brought no answer is
+the debate stops, unless a judge is missing whose panel can decide without it. A call that brought no reply is
 recorded too, with what had arrived, and is made again after a wait. No provider can say whether a call that broke off
 was billed, so each call has an intent of its own.
 """
@@ -47,7 +47,7 @@ _STOPPED = "The call was given up, since the debate was stopped."
 OnEvent = Callable[[DebateState, Event], None]
 """Called with each event after it was written and folded."""
 OnText = Callable[[Turn, str], None]
-"""Called with each piece of an answer as it arrives."""
+"""Called with each piece of a reply as it arrives."""
 OnBrief = Callable[[DebateState, Turn, Brief], None]
 """Called with each brief after the intent to send it was written."""
 
@@ -72,7 +72,7 @@ class TurnRunner:
         return self.current.state
 
     def start_stage(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
-        """One awaitable for each turn, which returns when the turn has its answer.
+        """One awaitable for each turn, which returns when the turn has its reply.
 
         With `share_cache`, turns that share a cached prefix wait until the first of them begins to answer: only then
         has the provider written the prefix to its cache, and the others read it at a tenth of the price.
@@ -89,7 +89,7 @@ class TurnRunner:
         return running
 
     async def _run(self, turn: Turn, provider: Provider, begun: asyncio.Event, leader: asyncio.Event | None) -> None:
-        """Asks until the turn has its answer. If no reply of several can be used, a judge that the panel can spare
+        """Asks until the turn has its reply. If no reply of several can be used, a judge that the panel can spare
         counts as absent; otherwise the turn stays due, and the debate stops: Paused for a judge, ProviderFailed for a
         debater."""
         try:
@@ -158,7 +158,7 @@ class _Call:
         self._begun = begun
         self._billed = model_spec.is_called(provider.name)
         self._pieces: list[str] = []
-        """What has come of the answer under way."""
+        """What has come of the reply under way."""
 
     async def reply(self) -> Reply | None:
         """The provider's reply; None if the loop was told to stop. Paused if calls still fail after `retry_for`."""
@@ -212,15 +212,15 @@ class _Call:
         except BaseException as error:
             self._record_given_up(_broken(error) if isinstance(error, Exception) else _STOPPED)
             raise
-        # What an answer has cost whose stream was closed is not known.
+        # What a reply has cost whose stream was closed is not known.
         budget.release(self._turn.id, unseen=self._billed and reply.cost is None)
         return reply.model_copy(
             update={"brief_digest": self._digest, "by": self._provider.name, "called": self._billed}
         )
 
     def _record_given_up(self, problem: str) -> None:
-        """Records a call that is given up, with the part of its answer that had come, at once: the process may have
-        a second left. One in a batch is not given up, since a later run takes its answer; one that waits for a batch
+        """Records a call that is given up, with the part of its reply that had come, at once: the process may have
+        a second left. One in a batch is not given up, since a later run takes its reply; one that waits for a batch
         was never made."""
         if self._batched and self._batched.under_way(self._request):
             self._runner.budget.release(self._turn.id, unseen=True)

@@ -153,15 +153,15 @@ class Response:
         for name, value in event.headers:
             self.headers.setdefault(name.decode("latin-1").lower(), _text(value))
 
-    async def body(self, most: int) -> bytes:
+    async def body(self, maximum: int) -> bytes:
         """The whole body, decompressed.
 
-        Raises Unreachable if it has more than `most` bytes, breaks off, or is compressed in a way that was not asked
-        for. Never holds more than `most` bytes, however much the body would decompress to.
+        Raises Unreachable if it has more than `maximum` bytes, breaks off, or is compressed in a way that was not asked
+        for. Never holds more than `maximum` bytes, however much the body would decompress to.
         """
-        large = Unreachable(f"it is larger than {most / 1e6:g} MB")
+        large = Unreachable(f"it is larger than {maximum / 1e6:g} MB")
         length = self.headers.get("content-length", "")
-        if length.isdecimal() and len(length) < 20 and int(length) > most:
+        if length.isdecimal() and len(length) < 20 and int(length) > maximum:
             raise large
         packing = self.headers.get("content-encoding", "").strip().lower()
         if packing not in ("", "identity", "gzip", "x-gzip"):
@@ -171,10 +171,10 @@ class Response:
         while isinstance(event := await self._next(), self._h11.Data):
             came = True
             try:
-                whole += unpack.decompress(bytes(event.data), most + 1 - len(whole)) if unpack else event.data
+                whole += unpack.decompress(bytes(event.data), maximum + 1 - len(whole)) if unpack else event.data
             except zlib.error:
                 raise Unreachable("its compressed data is damaged") from None
-            if len(whole) > most or self._came > most * _OVERHEAD + _HEAD:
+            if len(whole) > maximum or self._came > maximum * _OVERHEAD + _HEAD:
                 raise large
             if unpack and unpack.eof:  # what follows is not part of the body
                 break

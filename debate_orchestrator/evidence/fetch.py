@@ -111,9 +111,9 @@ class Fetcher:
     def _followed(self, address: Address, location: str) -> Address:
         try:
             return addresses.follow(address, location, self._ports, self._allowed)
-        except Blocked as refusal:
+        except Blocked as blocked:
             to = sanitize.safe_url(location)
-            raise Blocked(f"it is redirected to {to}, which is refused: {refusal.why}", str(address)) from None
+            raise Blocked(f"it is redirected to {to}, which is refused: {blocked.why}", str(address)) from None
 
     async def _step(self, address: Address, time_left: _TimeLeft) -> Fetched | str:
         """What one address answers: the page, or the target of a redirect."""
@@ -158,8 +158,8 @@ class Fetcher:
                 return _unread(error.why)
             try:
                 step_address = self._followed(step_address, location)
-            except Blocked as refusal:
-                return _unread(refusal.why)
+            except Blocked as blocked:
+                return _unread(blocked.why)
         return _unread(f"it is redirected more than {REDIRECTS} times")
 
     @asynccontextmanager

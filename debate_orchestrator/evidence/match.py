@@ -125,14 +125,14 @@ def _judge_found(wanted: Sequence[str], text: Folded, place: tuple[int, int]) ->
 
 def _closest(wanted: Sequence[str], text: Folded) -> Match:
     """The passages most like each part, in order, and what they amount to."""
-    place, least, differing = 0, 1.0, ""
+    place, minimum, differing = 0, 1.0, ""
     stretches: list[tuple[int, int, str]] = []
     for part in wanted:
         found = _most_like(part, text.text, place)
         if found is None:
             return _nothing()
         likeness, start, end = found
-        least = min(least, likeness)
+        minimum = min(minimum, likeness)
         wide = _widened(text.text, start, end, 1)
         start = wide[0] if cut_before(text.text, start) else start
         end = wide[1] if cut_after(text.text, end) else end
@@ -140,12 +140,12 @@ def _closest(wanted: Sequence[str], text: Folded) -> Match:
             differing = differing or _difference(quoted, page_figures)
         stretches.append((start, end, part))
         place = end
-    if least < NEAR:
-        return Match("not found", least, "", f"the closest passage is only {least:.0%} alike")
+    if minimum < NEAR:
+        return Match("not found", minimum, "", f"the closest passage is only {minimum:.0%} alike")
     if differing:
-        return Match("not found", least, "", f"the closest passage has other figures: {differing}")
+        return Match("not found", minimum, "", f"the closest passage has other figures: {differing}")
     passage = " [...] ".join(_shortened(text.original(start, end), part) for start, end, part in stretches)
-    return Match("near match", least, passage, f"the closest passage is {least:.0%} alike")
+    return Match("near match", minimum, passage, f"the closest passage is {minimum:.0%} alike")
 
 
 def _most_like(part: str, text: str, place: int) -> tuple[float, int, int] | None:
@@ -205,8 +205,8 @@ def _difference(quoted: Sequence[str], page_figures: Sequence[str]) -> str:
 
 
 def _shortened(passage: str, part: str) -> str:
-    plain, most = " ".join(passage.split()), max(200, _SHOWN * len(part))
-    return plain if len(plain) <= most else f"{plain[:most]} ..."
+    plain, maximum = " ".join(passage.split()), max(200, _SHOWN * len(part))
+    return plain if len(plain) <= maximum else f"{plain[:maximum]} ..."
 
 
 _UNSEEN = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]")

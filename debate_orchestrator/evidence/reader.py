@@ -107,8 +107,8 @@ def _checked(out: bytes, at: str) -> PageReading:
     return reading.model_copy(update={**lines, "passage": _line(reading.passage, _PASSAGE)})
 
 
-def _line(text: str, most: int) -> str:
+def _line(text: str, maximum: int) -> str:
     """A text of a reader on one line. The reader knows no secret of the environment, so where it has cut a text, at its
     end or before an ellipsis, half of one may be left."""
     parts = sanitize.one_line(text).split(_ELLIPSIS)
-    return truncate(_ELLIPSIS.join(map(redactor().cut, parts)), most)
+    return truncate(_ELLIPSIS.join(map(redactor().cut, parts)), maximum)

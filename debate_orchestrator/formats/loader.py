@@ -41,18 +41,18 @@ def _shipped(name: str) -> tuple[Format, dict[str, str]]:
 
 
 def _whole(given: str) -> tuple[Format, dict[str, str]]:
-    draft = source.read_source(given)
-    if draft.format is None or draft.problems:
-        raise BadFormat(draft.problems)
-    return draft.format, carried_templates(draft)
+    format_source = source.read_source(given)
+    if format_source.format is None or format_source.problems:
+        raise BadFormat(format_source.problems)
+    return format_source.format, carried_templates(format_source)
 
 
-def carried_templates(draft: source.FormatSource) -> dict[str, str]:
+def carried_templates(format_source: source.FormatSource) -> dict[str, str]:
     """The templates that are copied into a debate of a format, path to text: all of a user's format, and a line that
     includes an inherited system text. Empty for most shipped formats."""
-    home, own = f"formats/{draft.name}", draft.folders[0]
-    templates = {} if own.shipped else {f"{home}/{file}": text for file, text in draft.texts.items()}
-    holders = [folder for folder in draft.folders if (folder.path / source.SYSTEM).is_file()]
+    home, own = f"formats/{format_source.name}", format_source.folders[0]
+    templates = {} if own.shipped else {f"{home}/{file}": text for file, text in format_source.texts.items()}
+    holders = [folder for folder in format_source.folders if (folder.path / source.SYSTEM).is_file()]
     if holders[:1] != [own] and (holders or not own.shipped):
         system = f"formats/{holders[0].name}/{source.SYSTEM}" if holders else _SHARED_SYSTEM
         templates[f"{home}/{source.SYSTEM}"] = f'{{% include "{system}" %}}'

@@ -32,16 +32,16 @@ class CopiedFormat(NamedTuple):
 def copy_format(source: str, name: str, to: str) -> CopiedFormat:
     """Copies the format `source` (a name or a path) into a new folder `name` inside `to`, or here if `to` is empty.
     BadFormat if the format has errors or the name can't be used, BadFile if the folder can't be made."""
-    draft = source_module.read_source(source)
-    if draft.problems:
-        raise BadFormat(draft.problems)
+    format_source = source_module.read_source(source)
+    if format_source.problems:
+        raise BadFormat(format_source.problems)
     path = os.path.join(to or ".", name)
     if not re.fullmatch(NAME_PATTERN, name):
         rule = "small letters, digits and hyphens, with a letter first"
         raise BadFormat(f"formats new: {short_repr(name)} should be {rule}. Try: `debate formats new town-hall`.")
     if name in resources.format_names():
         raise BadFormat(f"formats new: {short_repr(name)} is the name of a shipped format. Use another.")
-    files = _files(draft.folders, name)
+    files = _files(format_source.folders, name)
     if os.path.lexists(path):
         raise BadFile(f"{name_of(path)}: a file or folder of this name already exists. Use another, or move it away.")
     try:

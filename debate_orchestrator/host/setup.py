@@ -20,9 +20,9 @@ from debate_orchestrator.prompting.briefs import moderator_brief
 from debate_orchestrator.prompting.replies import parse_structured
 from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.questions import Questionnaire
+from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.setup.session import (
+from debate_orchestrator.setup.state import (
     Propose,
     Ready,
     SetupQuestion,
@@ -48,7 +48,7 @@ class AskResult(FrozenModel):
     """The questions that can be put at once, the next one first."""
     turn_files: TurnFiles | None
     """The path of the moderator's brief, if a moderator is needed now."""
-    settled: dict[str, Any]
+    given: dict[str, Any]
     sources: dict[str, str]
     problems: tuple[str, ...]
     missing: tuple[str, ...]
@@ -58,7 +58,7 @@ class AskResult(FrozenModel):
 def ask(
     path: str,
     given: Mapping[str, str],
-    questions: Questionnaire,
+    questions: SetupQuestions,
     tell: Tell = ignore,
     wait: float = 0.0,
     *,
@@ -70,29 +70,29 @@ def ask(
     to risks of the file; usually, none are agreed to.
 
     Raises BadSettings if the debate of the file is open already, and no new topic is given."""
-    draft = _begun(path, agreed, fresh="topic" in given)
-    read_keys = draft.given.keys()
-    draft, problems = questions.checked(draft)
-    draft = _with_free_output(draft, agreed, problems)
-    whole = read_keys <= draft.given.keys() | {"output"}
+    state = _begun(path, agreed, fresh="topic" in given)
+    read_keys = state.given.keys()
+    state, problems = questions.checked(state)
+    state = _with_free_output(state, agreed, problems)
+    whole = read_keys <= state.given.keys() | {"output"}
     folder = TurnsFolder(f"{os.path.splitext(path)[0]}.setup", tell)
-    if wait and isinstance(now := questions.next(draft), Propose) and now.turn not in given:
+    if wait and isinstance(now := questions.next(state), Propose) and now.turn not in given:
         wait_for_replies([folder.turn_files(now.turn, "json")], wait)
     for key, value in given.items():
         try:
-            draft = _take(draft, key, value, questions)
+            state = _take(state, key, value, questions)
         except DebateError as error:
             problems += error.problems
-    draft, turn_files, missing = _moderated(folder, draft, questions, problems)
-    together = questions.together(draft)
-    draft = questions.mark_asked(draft, *together)
-    save(path, draft, tell, whole=whole)
+    state, turn_files, missing = _moderated(folder, state, questions, problems)
+    together = questions.together(state)
+    state = questions.mark_asked(state, *together)
+    save(path, state, tell, whole=whole)
     return AskResult(
-        now=questions.next(draft),
+        now=questions.next(state),
         together=together,
         turn_files=turn_files,
-        settled=draft.given,
-        sources=dict(draft.sources),
+        given=state.given,
+        sources=dict(state.sources),
         problems=tuple(problems),
         missing=missing,
     )
@@ -101,55 +101,55 @@ def ask(
 def _begun(path: str, agreed: Callable[[tuple[Risk, ...]], bool], *, fresh: bool) -> SetupState:
     """The conversation of a file, or a new one. If the debate of the file is open, its answers are moved aside for a
     `fresh` conversation. Raises BadSettings otherwise."""
-    draft = load(path) if os.path.exists(path) else SetupState()
-    if journal := _open_debate(draft, agreed):
+    state = load(path) if os.path.exists(path) else SetupState()
+    if journal := _open_debate(state, agreed):
         if not fresh:
             hint = f"go on with `{command('step', journal)}`, or begin another debate with topic=..."
             raise BadSettings(f"{path}: the debate of these answers is open.", hint=hint)
         move_aside(path, "opened", first="-1")
-        draft = SetupState()
-    return draft if draft.progress.nonce else with_progress(draft, nonce=secrets.token_hex(8))
+        state = SetupState()
+    return state if state.progress.nonce else with_progress(state, nonce=secrets.token_hex(8))
 
 
-def _open_debate(draft: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) -> str | None:
+def _open_debate(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) -> str | None:
     """The journal of the debate that was opened with these answers; None if there is none. One elsewhere is not looked
     for unless the user agreed to that output: the file may be a stranger's."""
-    if not (draft.progress.topic_ok and draft.progress.positions_ok and isinstance(draft.given.get("output"), str)):
+    if not (state.progress.topic_ok and state.progress.positions_ok and isinstance(state.given.get("output"), str)):
         return None
-    if not _may_look(draft, agreed):
+    if not _may_look(state, agreed):
         return None
     try:
-        journal = DebateFiles.named_by(draft.given["output"]).journal
+        journal = DebateFiles.named_by(state.given["output"]).journal
         opened = read(journal).events[0] if os.path.isfile(journal) else None
     except DebateError:
         return None
-    same = isinstance(opened, Opened) and opened.settings.topic == draft.given.get("topic")
+    same = isinstance(opened, Opened) and opened.settings.topic == state.given.get("topic")
     return journal if same else None
 
 
-def _may_look(draft: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) -> bool:
+def _may_look(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) -> bool:
     """Whether it may be looked up what lies at the output of a file, which may be a stranger's."""
-    return agreed(risks.of_settings({"output": draft.given.get("output")}))
+    return agreed(risks.of_settings({"output": state.given.get("output")}))
 
 
-def _with_free_output(draft: SetupState, agreed: Callable[[tuple[Risk, ...]], bool], problems: list[str]) -> SetupState:
-    """The draft without an output at which a debate can't be opened any more, so that it is asked for again."""
+def _with_free_output(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool], problems: list[str]) -> SetupState:
+    """The state without an output at which a debate can't be opened any more, so that it is asked for again."""
     try:
-        if "output" in draft.given and _may_look(draft, agreed):
-            DebateFiles.named_by(draft.given["output"]).must_be_new()  # makes no folder: a file may name one elsewhere
-        return draft
+        if "output" in state.given and _may_look(state, agreed):
+            DebateFiles.named_by(state.given["output"]).must_be_new()  # makes no folder: a file may name one elsewhere
+        return state
     except BadFile as error:
         problems += error.problems
-        return without_answers(draft, "output")
+        return without_answers(state, "output")
 
 
 def _moderated(
-    folder: TurnsFolder, draft: SetupState, questions: Questionnaire, problems: list[str]
+    folder: TurnsFolder, state: SetupState, questions: SetupQuestions, problems: list[str]
 ) -> tuple[SetupState, TurnFiles | None, tuple[str, ...]]:
-    """The draft with the moderator's replies that are there; the files of the next one, whose brief is written;
+    """The state with the moderator's replies that are there; the files of the next one, whose brief is written;
     and what is missing. What is wrong with a reply is added to `problems`."""
-    while isinstance(now := questions.next(draft), Propose):
-        turn_files, brief = _brief(folder, now, draft)
+    while isinstance(now := questions.next(state), Propose):
+        turn_files, brief = _brief(folder, now, state)
         asked_before = os.path.exists(turn_files.brief)
         try:
             text = folder.collect(turn_files, brief)
@@ -157,22 +157,22 @@ def _moderated(
                 problem = folder.write_brief(turn_files, brief)
                 problems += [problem] if problem else []
                 awaited = asked_before and not problem
-                return draft, turn_files, tuple(folder.missing([turn_files])) if awaited else ()
-            draft = questions.proposed(draft, now.name, parse_structured(now.turn, text))
+                return state, turn_files, tuple(folder.missing([turn_files])) if awaited else ()
+            state = questions.proposed(state, now.name, parse_structured(now.turn, text))
             folder.archive(turn_files)
         except DebateError as error:
-            problems += folder.refuse(turn_files, error.problems)
-            return draft, turn_files, ()
-    return draft, None, ()
+            problems += folder.reject(turn_files, error.problems)
+            return state, turn_files, ()
+    return state, None, ()
 
 
-def _take(draft: SetupState, key: str, value: str, questions: Questionnaire) -> SetupState:
-    now = questions.next(draft)
+def _take(state: SetupState, key: str, value: str, questions: SetupQuestions) -> SetupState:
+    now = questions.next(state)
     if key.startswith("setup."):
         if not isinstance(now, Propose) or key != now.turn:
             raise BadSettings(f"{key}: this moderator's reply is not due.", hint="do what ask prints now")
-        return questions.proposed(draft, now.name, parse_structured(key, read_reply(key, value)))
-    after = questions.answer(draft, key, value)
+        return questions.proposed(state, now.name, parse_structured(key, read_reply(key, value)))
+    after = questions.answer(state, key, value)
     if key == "output":
         DebateFiles.of_output(after.given["output"]).must_be_new()
     named = after.given.get("cast", {}) if key == RAPPORTEUR else {}
@@ -181,12 +181,12 @@ def _take(draft: SetupState, key: str, value: str, questions: Questionnaire) -> 
     return after
 
 
-def _brief(folder: TurnsFolder, now: Propose, draft: SetupState) -> tuple[TurnFiles, str]:
+def _brief(folder: TurnsFolder, now: Propose, state: SetupState) -> tuple[TurnFiles, str]:
     turn_files = folder.turn_files(now.turn, "json")
     text = moderator_brief(
         now.name,
         turn=now.turn,
-        nonce=draft.progress.nonce,
+        nonce=state.progress.nonce,
         schema=now.json_schema,
         reply_name=os.path.basename(turn_files.reply),
         **now.values,

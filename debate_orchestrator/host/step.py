@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from debate_orchestrator.core import schedule, speech_rules
-from debate_orchestrator.core.events import BriefSent, Noted, Rejected, Reply, ReplyEvent, Submitted
+from debate_orchestrator.core.events import BriefSent, Noted, Rejected, Reply, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
@@ -91,7 +91,7 @@ def step(
     Args:
         journal: path of a journal, as `open_debate` returns it.
         replies: turn id to text (for a structured reply, JSON). Replies in the folder of turns are taken too.
-        trust: consent to what the journal makes this program do beyond the debate, as in `resume`.
+        trust: consent to what the journal makes this program do besides the debate, as in `resume`.
 
     Returns:
         What was `accepted`, the `problems` about other replies, and the `turns` now due, each with the path of its
@@ -151,7 +151,7 @@ class _Stepper:
         ]
         self.accepted: list[Accepted] = []
         self.problems: list[str] = []
-        self.refused: set[str] = set()
+        self.rejected: set[str] = set()
 
     @property
     def debate(self) -> DebateState:
@@ -167,7 +167,7 @@ class _Stepper:
             try:
                 self._take(turn_id, text)
             except (BadReply, OutOfTurn) as error:
-                self._refuse(turn_id, error.problems)
+                self._reject(turn_id, error.problems)
         try:
             while self._collect() or self._call():
                 pass
@@ -180,7 +180,7 @@ class _Stepper:
         self.open.journal.sync()
         new = announcer.new(self.debate)
         show = new if begun or self.accepted else [*before, *new][-1:]
-        missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.refused]
+        missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.rejected]
         return StepResult(
             show=(*(line.shown_alone(self.debate) for line in show), *self._unused()),
             accepted=tuple(self.accepted),
@@ -227,11 +227,11 @@ class _Stepper:
                 if text is not None:
                     self._take(turn.id, text)
             except BadReply as error:
-                self._refuse(turn.id, self.folder.refuse(turn_files, error.problems))
+                self._reject(turn.id, self.folder.reject(turn_files, error.problems))
         return len(self.accepted) > before
 
     def _call(self) -> bool:
-        """Runs the seats that have a provider; True if that settled a turn."""
+        """Runs the seats that have a provider; True if that brought a reply."""
         before = len(self.debate.replies)
         if self.callable:
             asyncio.run(drive(self.open, self.callable, unsaved=UnsavedEvents(self.folder.tell)))
@@ -242,8 +242,8 @@ class _Stepper:
         turn = schedule.turn(self.debate, turn_id)
         if turn.seat in self.callable:
             raise OutOfTurn(f"{turn_id}: this seat is filled by {self.callable[turn.seat].name}, not by the host.")
-        settled = self.debate.replies.get(turn_id)
-        if settled is not None and settled.reply.text == text:
+        on_record = self.debate.replies.get(turn_id)
+        if on_record is not None and on_record.reply.text == text:
             return
         asked = self._brief(turn)
         if line := _wrapper(text):
@@ -256,8 +256,8 @@ class _Stepper:
         if self.open.record(event):
             ignored = speech_rules.ignored_line(self.debate, turn, reply)
             remark = self.debate.format.lines.remark(ignored) if ignored else None
-            words = sanitize.count_words(speech_rules.public(self.debate, text))
-            changes = (event.changes if isinstance(event, Submitted) else ()) or None
+            words = sanitize.count_words(speech_rules.without_private_working(self.debate, text))
+            changes = (event.changes if isinstance(event, StructuredReplyGiven) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 
     def _parsed(self, turn: Turn, asked: Brief, reply: Reply) -> ReplyEvent:
@@ -273,8 +273,8 @@ class _Stepper:
             self.open.record(rejected)
             raise
 
-    def _refuse(self, turn_id: str, problems: list[str]) -> None:
-        self.refused.add(turn_id)
+    def _reject(self, turn_id: str, problems: list[str]) -> None:
+        self.rejected.add(turn_id)
         self.problems += problems
 
     def _due_at_host(self) -> list[Turn]:
@@ -300,7 +300,7 @@ class _Stepper:
         earlier = earlier_briefs(self.open.journal.events, turn, os.path.basename(turn_files.reply))
         self._ask_once(turn, asked)
         if problem := self.folder.write_brief(turn_files, self._brief_file(asked, self.debate, turn), earlier):
-            self._refuse(turn.id, [problem])
+            self._reject(turn.id, [problem])
         return DueTurn(
             turn=turn.id,
             seat=turn.seat,

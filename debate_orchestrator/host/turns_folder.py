@@ -116,7 +116,7 @@ class TurnsFolder:
         except OSError:
             return []
 
-    def refuse(self, turn_files: TurnFiles, problems: list[str]) -> list[str]:
+    def reject(self, turn_files: TurnFiles, problems: list[str]) -> list[str]:
         """Moves a reply that can't be taken aside, so that another can be awaited in its place. Returns the problems
         with its new name, and how to go on."""
         kept = self._move_aside(turn_files.reply, "refused")
@@ -186,7 +186,7 @@ def read_reply(turn_id: str, path: str, *, found: bool = False) -> str:
     """The text of a reply file. One that was merely `found` in its place must be a regular file, and no link: a pipe
     would be waited for, and a link may lead to any file. Raises BadReply if it can't be read or is not text."""
     try:
-        return decode(turn_id, read_regular(path, follow=not found, most=MAX_SIZE))
+        return decode(turn_id, read_regular(path, follow=not found, maximum=MAX_SIZE))
     except (OSError, ValueError) as error:
         if getattr(error, "errno", 0) == errno.EFBIG:
             problem = f"{turn_id}: the reply has {error_text(error)}, and at most {MAX_SIZE:,} are allowed."
@@ -195,11 +195,11 @@ def read_reply(turn_id: str, path: str, *, found: bool = False) -> str:
 
 
 def earlier_briefs(events: Sequence[Event], turn: Turn, reply_name: str) -> Iterator[str]:
-    """The brief files of a turn that were sent last, the newest first. They differ where a reply was refused, a
+    """The brief files of a turn that were sent last, the newest first. They differ where a reply was rejected, a
     question was put or the list of issues was changed in between.
 
     A journal holds the digests of the briefs, so each is made again in the state in which it was sent, with the last
-    reply that was refused or without it. The work for one grows with the journal: no more than `_MAX_EARLIER` are made.
+    reply that was rejected or without it. The work for one grows with the journal: at most `_MAX_EARLIER` are made.
     """
     sent: dict[str, int] = {}
     for n in range(len(events) - 1, 0, -1):

@@ -1,1 +1,1 @@
-"""Briefs out, replies in: what is put before a seat, and what comes back."""
+"""Briefs out, replies in: the prompt that a seat is sent, and what comes back."""

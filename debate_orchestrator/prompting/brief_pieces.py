@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import transcript
+from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.prompting.briefs import Brief
 
@@ -39,13 +39,13 @@ class Piece(NamedTuple):
 
 def pieces(brief: Brief, nonce: str, form: str = ALL_ASKED) -> list[Piece]:
     """All that a brief holds, in its order; in place of the shape in which machines reply, what the `form` asks for."""
-    found = list(_parsed(_unexplained(brief.system, nonce), nonce))
+    found = list(_parsed(_without_fence_text(brief.system, nonce), nonce))
     for message in brief.messages:
         for part in message.parts:
             if message.role == "assistant":
                 found.append(Piece("own.words", "You said", part))
             else:
-                found += _parsed(_shapeless(part, brief, form), nonce)
+                found += _parsed(_without_schema(part, brief, form), nonce)
     return found
 
 
@@ -107,13 +107,13 @@ def _instruction(lines: list[str]) -> Iterator[Piece]:
         yield Piece("", "", "\n".join(kept))
 
 
-def _unexplained(system: str, nonce: str) -> str:
+def _without_fence_text(system: str, nonce: str) -> str:
     """The system text without the paragraph that explains the fences, which a person is not shown."""
     paragraphs = re.split(r"\n\s*\n", system)
     return "\n\n".join(paragraph for paragraph in paragraphs if nonce not in paragraph or paragraph.startswith("<<< "))
 
 
-def _shapeless(part: str, brief: Brief, form: str) -> str:
+def _without_schema(part: str, brief: Brief, form: str) -> str:
     """A part without the JSON Schema of the reply, and without the paragraph that asks for it: a form does that."""
     if brief.json_schema is None:
         return part
@@ -137,7 +137,7 @@ def _fields(value: Any) -> Iterator[str]:
         for name, item in value.items():
             lines = list(_fields(item))
             nested = isinstance(item, dict | list) and bool(item)
-            yield f"{transcript.title(str(name))}:{'' if nested else ' ' + ' '.join(lines)}".rstrip()
+            yield f"{transcript_entries.title(str(name))}:{'' if nested else ' ' + ' '.join(lines)}".rstrip()
             yield from (f"  {line}" for line in lines if nested)
     elif isinstance(value, list):
         yield from (f"- {' '.join(_fields(item))}" for item in value)

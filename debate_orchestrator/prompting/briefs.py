@@ -15,13 +15,13 @@ from operator import is_
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript
-from debate_orchestrator.core.events import Rejected, ReplyEvent, Submitted
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
+from debate_orchestrator.core.events import Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase, Turn
 from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.core.state import DebateLayout, DebateState
-from debate_orchestrator.core.transcript import TranscriptEntry
+from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
 from debate_orchestrator.formats import loader
@@ -114,25 +114,25 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
 
     Only for a due turn: a judge's brief made later would hold results that were counted since.
     """
-    context = _context(debate, turn, code)
+    values = _template_values(debate, turn, code)
     dialogue = debate.format.history == "dialogue" and not turn.judging
-    messages: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", context))]
-    for heard in context["heard"]:
+    messages: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", values))]
+    for heard in values["heard"]:
         if dialogue and heard["turn"]["seat"] == turn.seat and heard["text"].strip() and not heard["declined"]:
             messages.append(("assistant", sanitize.fence(heard["text"], debate.opened.nonce)))
             continue
-        messages.append(("user", _block(debate, heard, context)))
+        messages.append(("user", _block(debate, heard, values)))
     own = debate.opened.templates
-    last = _render(loader.task_template(debate.format, turn.phase), context, own)
-    if context["floor"]:
-        last = f"{last}\n\n{_render('shared/floor.md.j2', context)}"
+    last = _render(loader.task_template(debate.format, turn.phase), values, own)
+    if values["floor"]:
+        last = f"{last}\n\n{_render('shared/floor.md.j2', values)}"
     if former is not None:
-        text = speech_rules.public(debate, former.reply.text)
+        text = speech_rules.without_private_working(debate, former.reply.text)
         again = {
             "complaints": former.problems,
             "former": text[:MAX_FORMER_LENGTH],
             "cut": len(text) > MAX_FORMER_LENGTH,
-            "wants": "json" if context["schema"] else "text",
+            "wants": "json" if values["schema"] else "text",
             "nonce": debate.opened.nonce,
         }
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
@@ -144,30 +144,30 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     messages.append(("user", last))
     return Brief(
         turn=turn.id,
-        system=_render(loader.system_templates(debate.format), context, own),
+        system=_render(loader.system_templates(debate.format), values, own),
         messages=_merged(messages),
-        wants="json" if context["schema"] else "text",
-        json_schema=context["schema"],
+        wants="json" if values["schema"] else "text",
+        json_schema=values["schema"],
         code=code,
         words=turn.phase.words,
         most_words=turn.phase.most_words,
         tokens=turn.phase.tokens,
-        search=context["search"],
+        search=values["search"],
     )
 
 
 _blocks: WeakKeyDictionary[DebateLayout, dict[tuple[str, bool, Hashable], tuple[ReplyEvent, str]]] = WeakKeyDictionary()
-"""A debate's layout, which all its states share, to the blocks of its settled turns, straight and mirrored, by the list
-of issues as it was changed. Each with the answer that it was made of."""
+"""A debate's layout, which all its states share, to the blocks of its turns, original and mirrored, by the list of
+issues as it was changed. Each with the reply that it was made of."""
 
 
-def _block(debate: DebateState, heard: dict[str, Any], context: dict[str, Any]) -> str:
+def _block(debate: DebateState, heard: dict[str, Any], values: dict[str, Any]) -> str:
     """A speech as those who heard it find it in their transcript."""
     blocks = _blocks.setdefault(debate.layout, {})
-    key = heard["turn"]["id"], context["mirrored"], debate.issues
-    answer = debate.replies[debate.side_swap.turn_id(key[0]) if key[1] else key[0]]
-    if key not in blocks or blocks[key][0] is not answer:
-        blocks[key] = answer, _render("shared/turn.md.j2", context | heard)
+    key = heard["turn"]["id"], values["mirrored"], debate.issues
+    reply_event = debate.replies[debate.mirror.turn_id(key[0]) if key[1] else key[0]]
+    if key not in blocks or blocks[key][0] is not reply_event:
+        blocks[key] = reply_event, _render("shared/turn.md.j2", values | heard)
     return blocks[key][1]
 
 
@@ -213,7 +213,7 @@ def names(debate: DebateState) -> dict[str, templates.KnownNames]:
         if seat not in debate.format.seats:
             continue
         given = {
-            *_context(debate, first.model_copy(update={"seat": seat})),
+            *_template_values(debate, first.model_copy(update={"seat": seat})),
             *templates.functions(templates.FunctionContext()),
         }
         names_of[role] = templates.KnownNames(f"a {role}'s", frozenset(given))
@@ -238,7 +238,7 @@ def _once(owner: Format | Phase, key: Hashable, make: Callable[[], Any]) -> Any:
     return known[1][key]
 
 
-def _context(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[str, Any]:
+def _template_values(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[str, Any]:
     """Everything a template of this turn may name."""
     heard, strictness = _heard(debate, turn), debate.opened.settings.strictness
     fixed = _once(debate.format, ("seats", debate.judges, strictness), lambda: _of_format(debate))
@@ -251,10 +251,10 @@ def _context(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[
 
 def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     """What every brief has from the setup, the issues and the floor."""
-    format, settings, side_swap = debate.format, debate.opened.settings, debate.side_swap
+    format, settings, mirror = debate.format, debate.opened.settings, debate.mirror
     as_they_are = {side: side for side in format.sides}
-    real = side_swap.keys(as_they_are) if turn.mirrored else as_they_are
-    renamed: Callable[[str], str] = side_swap.text if turn.mirrored else str
+    real = mirror.keys(as_they_are) if turn.mirrored else as_they_are
+    renamed: Callable[[str], str] = mirror.text if turn.mirrored else str
     return {
         "mirrored": turn.mirrored,
         "nonce": debate.opened.nonce,
@@ -324,7 +324,7 @@ def _kept_schema(debate: DebateState, turn: Turn, code: Code | None) -> Any:
         turn.phase.reply,
         settings.rounds,
         settings.strictness,
-        settings.conditions,
+        settings.shape_options,
         debate.criteria,
         issues,
         coded,
@@ -364,11 +364,11 @@ def _turn(debate: DebateState, turn: Turn) -> dict[str, Any]:
 
 
 def _heard(debate: DebateState, listener: Turn) -> list[dict[str, Any]]:
-    """The speeches that the taker of a turn has heard, as templates see them, as plain data."""
+    """The speeches that the seat of a turn has heard, as templates see them, as plain data."""
     names = [name for name in TranscriptEntry.model_fields if name != "turn"]
     return [
         {name: rendering.plain_data(getattr(entry, name)) for name in names} | {"turn": _turn(debate, entry.turn)}
-        for entry in transcript.entries_for(debate, listener)
+        for entry in transcript_entries.entries_for(debate, listener)
     ]
 
 
@@ -391,14 +391,14 @@ def _for_debater(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -
 
 
 def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
-    exchange = debate.side_swap
+    mirror = debate.mirror
     results = tally.results_of(debate, turn.seat, mirrored=turn.mirrored)
     totals, won = score_totals(results, debate.format.sides), rounds_won(results, debate.format.sides)
     share, conceded = score_gap(totals), tally.conceded(debate)
     if turn.mirrored:
-        totals, won, conceded = exchange.keys(totals), exchange.keys(won), exchange.side(conceded or "") or None
+        totals, won, conceded = mirror.keys(totals), mirror.keys(won), mirror.side(conceded or "") or None
     return {
-        "may_be_dry": bool({"issues", "until dry"} & set(debate.opened.settings.conditions)),
+        "may_be_dry": bool({"issues", "until dry"} & set(debate.opened.settings.shape_options)),
         "round_turns": [earlier["turn"]["id"] for earlier in heard if earlier["turn"]["round"] == turn.round],
         "declined": [earlier["turn"] for earlier in heard if earlier["declined"]],
         "ballots": [_own(debate, earlier) for earlier in schedule.own_ballots(debate, turn)],
@@ -427,7 +427,7 @@ def _for_rapporteur(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]
 
 
 def _own(debate: DebateState, turn: Turn) -> ReplyEvent:
-    """A ballot as its judge is shown it: no judge is told in which presentation it sees the debate."""
+    """A ballot as its judge is shown it: no judge is told whether it sees the debate mirrored."""
     return debate.replies[turn.id].model_copy(update={"turn": turn.id.removesuffix(MIRRORED)})
 
 
@@ -435,13 +435,13 @@ def evidence(debate: DebateState, turn: Turn) -> list[dict[str, str]]:
     """What the sides cite in a round, for a clerk to look up: the turn, the address and the quote of each."""
     cited = []
     for earlier in schedule.heard(debate, turn):
-        answer = debate.replies[earlier.id]
+        reply_event = debate.replies[earlier.id]
         if (
             earlier.round != turn.round
-            or not isinstance(answer, Submitted)
+            or not isinstance(reply_event, StructuredReplyGiven)
             or speech_rules.declined(debate, earlier.id)
         ):
             continue
-        if (url := answer.data.get("url")) and (quote := answer.data.get("quote")):
+        if (url := reply_event.data.get("url")) and (quote := reply_event.data.get("quote")):
             cited.append({"turn": earlier.id, "url": url, "quote": quote})
     return cited

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import schedule, tally, transcript
+from debate_orchestrator.core import schedule, tally, transcript_entries
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.schema import (
     MAX_ITEMS,
@@ -185,7 +185,7 @@ def asked_at_first(debate: DebateState, turn: Turn) -> list[str]:
     every, short = steps(debate.shape(turn) or {}, schedule.shape_context(debate, turn), {}), short_form(debate, turn)
     given = computed(debate, turn, {})
     asked = [step.field_path[0] for step in (short(every) if short else every) if step.field_path not in given]
-    return [transcript.title(name) for name in dict.fromkeys(asked)]
+    return [transcript_entries.title(name) for name in dict.fromkeys(asked)]
 
 
 def read(step: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
@@ -270,7 +270,7 @@ def hint(step: FormQuestion, shape_context: ShapeContext) -> str:
     return f"{expected}; Enter alone is for none" if step.may_be_empty else expected
 
 
-def label(field_path: FieldPath, name: Callable[[str], str] = transcript.title) -> str:
+def label(field_path: FieldPath, name: Callable[[str], str] = transcript_entries.title) -> str:
     """A place as people read it: `Strongest: Researcher A`. `name` gives the name of a part."""
     ending = (" (one more?)" if field_path[-2].isdigit() else " (anything?)") if field_path[-1] == GATE else ""
     return ": ".join(part if part.isdigit() else name(part) for part in field_path if part != GATE) + ending
@@ -358,7 +358,7 @@ def _record(
             filled[name] = yield from _leaf(first, shape_context, entered)
         elif conditional and not siblings.applies(field):
             filled[name] = empty_value(field)
-            complete = complete and siblings.settled(field)
+            complete = complete and siblings.is_known(field)
         else:
             must = conditional and not field.optional
             filled[name] = yield from _field(field, shape_context, entered, (*field_path, name), must=must)
@@ -474,7 +474,7 @@ class _Siblings:
         """Whether a field is to be filled in, by what was entered beside it so far."""
         return applies(field, {name: self._value(name) for name in (*field.only_if, *field.unless)})
 
-    def settled(self, field: Field) -> bool:
+    def is_known(self, field: Field) -> bool:
         """Whether all that this depends on is known."""
         return all(self._value(name) is not _MISSING for name in (*field.only_if, *field.unless))
 

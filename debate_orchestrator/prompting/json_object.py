@@ -53,7 +53,7 @@ _REPAIRED = "punctuation of the JSON repaired"
 _QUOTED_LINE = re.compile(r"^[ \t]{0,9}>.*$", re.MULTILINE)
 
 
-class PrivateAlone(ValueError):
+class OnlyPrivateWorking(ValueError):
     """A reply holds private working and nothing else."""
 
 
@@ -96,7 +96,7 @@ def _has_key(text: str, value: Mapping[str, Any]) -> bool:
     )
 
 
-def find_own(text: str, code: Code) -> dict[str, Found]:
+def find_with_code(text: str, code: Code) -> dict[str, Found]:
     """The JSON objects of a reply that hold the code at both ends, by the text that each is written as; empty if there
     are no such objects. Objects in private working do not count. Quoted marks of private working are ignored: see
     `_is_private`.
@@ -117,7 +117,7 @@ def find_own(text: str, code: Code) -> dict[str, Found]:
         if found or not _is_private(rest[: part.start], rest[part.stop :]):
             found[part.start, part.stop] = text[part.start : part.stop], (part.value, [])
     public = without_private(rest)
-    found |= (repaired := _repaired_own(rest, public, code))
+    found |= (repaired := _repaired_with_code(rest, public, code))
     begun, _ = min(found, default=(0, 0))
     outside = rest
     for first, last in repaired:
@@ -127,12 +127,12 @@ def find_own(text: str, code: Code) -> dict[str, Found]:
     if found and _has_another(text, own, [value for _, (value, _) in found.values()], begun):
         raise ValueError("it holds objects with the code that differ, and marks of private working between them")
     left = _without((part for part, _ in repaired.values()), f"{public}\n{rest[begun:]}" if found else rest)
-    if (start := _own_start(left, code)) is not None:
+    if (start := _start_with_code(left, code)) is not None:
         ended = code.end_field.casefold() in left[start:].casefold()
         ends_early = f"the object with the code ends before its {code.end_field}"
         raise ValueError(_problem(left[start:]) if ended else ends_early)
     if not found and (own or not public.strip()):
-        raise PrivateAlone("the reply is private working alone")
+        raise OnlyPrivateWorking("the reply is private working alone")
     return {part: (value, [*_changes(text, part, text), *changes]) for part, (value, changes) in found.values()}
 
 
@@ -145,7 +145,7 @@ def _has_another(text: str, own: Sequence[_Part], found: Sequence[Any], begun: i
     return any(value != other for value in found for other in others)
 
 
-def _own_start(text: str, code: Code) -> int | None:
+def _start_with_code(text: str, code: Code) -> int | None:
     """Where an object with the code begins in a text; None if none does. The code is looked for first: a pattern with
     it would be compiled for every turn."""
     if code.text.casefold() not in text.casefold():
@@ -154,7 +154,7 @@ def _own_start(text: str, code: Code) -> int | None:
     return begun.start() if begun else None
 
 
-def _repaired_own(rest: str, public: str, code: Code) -> dict[tuple[int, int], tuple[str, Found]]:
+def _repaired_with_code(rest: str, public: str, code: Code) -> dict[tuple[int, int], tuple[str, Found]]:
     """The objects with the code that are JSON once their punctuation is repaired: where each stands, its text and what
     it says. `public` is the `rest` of a reply without private working. A text that does not stand in the reply as it
     is was joined from two parts by what was left out between them, and is no object of its writer's."""
@@ -188,7 +188,7 @@ def _public(text: str, bare: str) -> str:
     """A reply without private working, unless it is in the braces of one object."""
     public = bare if bare.startswith("{") and bare.endswith("}") else without_private(text.strip())
     if text.strip() and not _without_fence(public):
-        raise PrivateAlone("the reply is private working alone")
+        raise OnlyPrivateWorking("the reply is private working alone")
     return public
 
 

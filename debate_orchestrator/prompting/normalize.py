@@ -338,11 +338,11 @@ def _shown(value: Any) -> str:
     return "null" if value is None else short_repr(value)
 
 
-def _number(value: Any, least: float | None, most: float | None, *, whole: bool = False) -> float | None:
+def _number(value: Any, minimum: float | None, maximum: float | None, *, whole: bool = False) -> float | None:
     """The number that a value means: `7`, `7.0`, `7/10` where 10 is the most, `70%` where the scale is 0 to 1."""
     if isinstance(value, str):
         found = _NUMBER.fullmatch(value.strip())
-        if found is None or (found[2] and float(found[2]) != most) or (found[3] and (least, most) != (0, 1)):
+        if found is None or (found[2] and float(found[2]) != maximum) or (found[3] and (minimum, maximum) != (0, 1)):
             return None
         value = float(found[1]) / (100 if found[3] else 1)
         value = int(value) if value.is_integer() else value

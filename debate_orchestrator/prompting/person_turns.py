@@ -3,8 +3,8 @@ wrong with a reply, and what handing it in does."""
 
 from __future__ import annotations
 
-from debate_orchestrator.core import rapporteur, speech_rules, transcript
-from debate_orchestrator.core.events import Reply, Submitted
+from debate_orchestrator.core import rapporteur, speech_rules, transcript_entries
+from debate_orchestrator.core.events import Reply, StructuredReplyGiven
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR, TIE, Turn
 from debate_orchestrator.core.schema import ShapeContext
@@ -33,7 +33,7 @@ def part_name(part: str, shape_context: ShapeContext, format: Format) -> str:
     """What a side, a criterion or a field is called."""
     if part in shape_context.sides:
         return format.name_of(part)
-    return format.rubric.criteria[part].title if part in shape_context.criteria else transcript.title(part)
+    return format.rubric.criteria[part].title if part in shape_context.criteria else transcript_entries.title(part)
 
 
 def step_label(step: FormQuestion, shape_context: ShapeContext, format: Format) -> str:
@@ -61,7 +61,7 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
         event = replies.parse_reply(debate, turn, Reply(text=text, brief_digest="", by=model_spec.HUMAN), None)
     except BadReply:
         return []
-    ballot = event.data if isinstance(event, Submitted) else {}
+    ballot = event.data if isinstance(event, StructuredReplyGiven) else {}
     if turn.role == RAPPORTEUR:
         found = rapporteur.quality_problems(debate, turn, ballot)
         return [*found, "What stays as it is stands in the report."] if found else []
@@ -77,7 +77,7 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
 
 def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     """What to know before a speech is handed in: what is not heard of it, and what its last line does."""
-    dropped, lines = speech_rules.as_spoken(debate, text, turn.phase).dropped, debate.format.lines
+    dropped, lines = speech_rules.visible_as_quoted(debate, text, turn.phase).dropped, debate.format.lines
     reply = Reply(text=text, brief_digest="", by=model_spec.HUMAN)
     over = f"The last {dropped:,} words are over the limit: they are on record, and no seat hears them."
     found = [over] if dropped else []

@@ -1,7 +1,7 @@
 """From a reply to an event: the other half of `briefs`, which makes what the reply answers.
 
 A speech is taken as it is. A structured reply is read in three steps: `json_object` finds the object with the turn's
-code in what was said, `normalize` reads its values and looks for the code in all its places, and `check` refuses what
+code in what was said, `normalize` reads its values and looks for the code in all its places, and `check` rejects what
 then does not have the shape asked for, with all problems at once. What the first two changed is recorded beside the
 reply.
 """
@@ -13,11 +13,11 @@ import re
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
-from debate_orchestrator.core.events import Declined, Reply, Spoke, Submitted
+from debate_orchestrator.core.events import Declined, Reply, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.json_object import Found, PrivateAlone, find_object, find_own
+from debate_orchestrator.prompting.json_object import Found, OnlyPrivateWorking, find_object, find_with_code
 from debate_orchestrator.prompting.normalize import Reading, normalize, unwrapped
 from debate_orchestrator.prompting.reply_code import Code, needs_code, phrase
 from debate_orchestrator.util import model_spec
@@ -63,7 +63,7 @@ def _check_text(turn_id: str, text: str) -> None:
 
 def parse_reply(
     debate: DebateState, turn: Turn, reply: Reply, code: Code | None, *, last: bool = False
-) -> Spoke | Declined | Submitted:
+) -> Spoke | Declined | StructuredReplyGiven:
     """The event that a reply amounts to. `code` is that of the brief that it answers. A reply after which no other is
     asked for is the `last`: it is not sent back for its quality alone. Neither is a person's, who is told before
     handing it in. Raises BadReply, with every problem, if it can't be used."""
@@ -96,7 +96,7 @@ def parse_reply(
         raise BadReply([f"{turn.id}: {problem}" for problem in problems])
     if recorded is None and not last and reply.by != model_spec.HUMAN:
         _check_quality(debate, turn, reading.value)
-    return Submitted(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
+    return StructuredReplyGiven(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
 
 
 def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], code: Code | None) -> Reading:
@@ -134,7 +134,7 @@ def _check_quality(debate: DebateState, turn: Turn, ballot: dict[str, Any]) -> N
 def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
     """Side to the phrases that mean it in a reply to this turn, and no other side."""
     format, positions = debate.format, debate.opened.settings.positions
-    holders = {side: debate.side_swap.side(side) if turn.mirrored else side for side in format.sides}
+    holders = {side: debate.mirror.side(side) if turn.mirrored else side for side in format.sides}
     phrases = {
         side: _side_phrases(side, format.name_of(side), format.seats[holder].side, positions[holder])
         for side, holder in holders.items()
@@ -146,11 +146,11 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
 def _check_speech(debate: DebateState, turn: Turn, text: str) -> None:
     """Raises BadReply for a speech with nothing that others can hear, or, the first time, one that is too short."""
     phase = turn.phase
-    speech = speech_rules.as_spoken(debate, text, phase)
+    speech = speech_rules.visible_as_quoted(debate, text, phase)
     if not speech.text.strip() and not speech.private:
         raise BadReply(f"{turn.id}: the speech has no visible character.")
     if not speech.text.strip():
-        raise _private_alone(turn.id, debate.format.private)
+        raise _only_private_working(turn.id, debate.format.private)
     least = phase.least_words
     # Asked once only: a seat that has no more to say keeps its short speech.
     if least is not None and speech.words + speech.dropped < least and not debate.rejected.get(turn.id):
@@ -158,7 +158,7 @@ def _check_speech(debate: DebateState, turn: Turn, text: str) -> None:
         raise BadReply(problem, hint="make the argument")
 
 
-def _private_alone(where: str, tag: str = "") -> BadReply:
+def _only_private_working(where: str, tag: str = "") -> BadReply:
     """The error for a reply that is all private working; `tag` is the format's own tag for that, if it has one."""
     marks, them = (f"<{tag}> tag", "it") if tag else ("marks of the working", "them")
     hint = f"close the {marks}, and write the reply after {them}"
@@ -173,10 +173,10 @@ def parse_structured(where: str, text: str) -> Any:
 def _found(where: str, text: str, code: Code | None) -> list[Found]:
     """The objects in a reply that are its writer's own: those with the code, or the only one if no code is needed."""
     try:
-        found = {text: find_object(text)} if code is None else find_own(text, code)
-    except PrivateAlone:
+        found = {text: find_object(text)} if code is None else find_with_code(text, code)
+    except OnlyPrivateWorking:
         if code is None:
-            raise _private_alone(where) from None
+            raise _only_private_working(where) from None
         problem = f"{where}: what you reply stands in private working."
         raise BadReply(problem, hint="close the marks of the working, and write the JSON object after them") from None
     except ValueError as error:

@@ -1,7 +1,7 @@
 """The code of a structured reply, which shows that its object and the items of its lists are its writer's own.
 
 A speech may hold a filled ballot, or a part of one, and a judge may repeat it without escaping its quotation marks. No
-speech can hold the code: it follows from a secret of this machine, and only the taker of the turn is shown it, at the
+speech can hold the code: it follows from a secret of this machine, and only the seat of the turn is shown it, at the
 very end of its brief. It stands first and last in the object, at the beginning of every item of a list, and before each
 field that decides and stands behind one with free words. All fields are written in the order of the shape. So between
 a text, where a quotation may stand, and the next decision there is always a code: a quotation can't write that

@@ -12,7 +12,7 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors, limits, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_marks
-from debate_orchestrator.providers.options import Option, Refusals
+from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
@@ -60,7 +60,7 @@ class Messages(api.ApiModel):
             if answer.stop != "pause_turn":
                 break
             base["messages"] = [*base["messages"], {"role": "assistant", "content": answer.blocks_to_resend()}]
-        return answer.reply(self.name, self.refusals.lacking(options))
+        return answer.reply(self.name, self.unsupported.lacking(options))
 
     def _request(self, brief: Brief) -> dict[str, Any]:
         plan = self._plans.get(brief.turn, CachePlan())
@@ -68,7 +68,7 @@ class Messages(api.ApiModel):
         return request(brief, self.name, marked, hour=plan.hour)
 
     def batch_body(self, brief: Brief) -> dict[str, Any]:
-        return Refusals().request(self._request(brief), options_of(brief, self.name))
+        return UnsupportedOptions().request(self._request(brief), options_of(brief, self.name))
 
     async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> str:
         requests = [{"custom_id": call, "params": body} for call, body in bodies.items()]
@@ -140,11 +140,11 @@ class Messages(api.ApiModel):
                 raise ProviderFailed(problem)
         return client
 
-    def refusal(self, error: Exception) -> ExternalError | None:
+    def call_error(self, error: Exception) -> ExternalError | None:
         sdk = self.sdk()
         if isinstance(error, sdk.APIStatusError):
             message = call_errors.quote(error.api_message or error.message)
-            return call_errors.refused(
+            return call_errors.http_error(
                 self.name, error.status_code, message, error.response.headers, str(error.type or "")
             )
         if isinstance(error, sdk.CredentialsError) or (isinstance(error, TypeError) and "authentication" in str(error)):
@@ -180,10 +180,10 @@ def options_of(brief: Brief, spec: str) -> list[Option]:
     if brief.search:
         options.append(Option(_SEARCH, ({"tools": [_SEARCH_TOOL]}, {}), ("web_search", "tool")))
     known, wanted = pricing.known(spec), limits.reply_length(brief, spec).tokens
-    most = min(known.most_output or _MAX_UNKNOWN, _MAX_TOKENS) if known else _MAX_UNKNOWN
-    most = min(most, wanted or most)
+    maximum = min(known.most_output or _MAX_UNKNOWN, _MAX_TOKENS) if known else _MAX_UNKNOWN
+    maximum = min(maximum, wanted or maximum)
     # The API wants a limit always. A server with a small context takes a lower one.
-    forms = tuple({"max_tokens": max(1, most // share)} for share in (1, 2, 4))
+    forms = tuple({"max_tokens": max(1, maximum // share)} for share in (1, 2, 4))
     options.append(Option("limit of tokens", forms, _LIMIT_SIGNS, equal=len(forms), reported=False))
     return options
 

@@ -24,7 +24,7 @@ from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import call_errors, limits, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
-from debate_orchestrator.providers.options import Option, Refusals
+from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util import redact
 from debate_orchestrator.util.data import strict_json
@@ -146,7 +146,7 @@ class ApiModel:
         self.server = servers.server(spec)
         self.insecure = permissions.insecure
         self.current = current
-        self.refusals = Refusals()
+        self.unsupported = UnsupportedOptions()
         _begin_import(self.imports)
         self._reached = False
         self._key: tuple[object, ...] | None = None
@@ -172,7 +172,7 @@ class ApiModel:
         """The SDK's stream of the answer to a request."""
         raise NotImplementedError
 
-    def refusal(self, error: Exception) -> ExternalError | None:
+    def call_error(self, error: Exception) -> ExternalError | None:
         """The error for an exception of the SDK with which the server, or a lack of credentials, refuses the call."""
         raise NotImplementedError
 
@@ -205,14 +205,16 @@ class ApiModel:
         on_text: OnPiece,
     ) -> None:
         """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it. Where a
-        server refuses an option, the call is made again at once in another form."""
+        server does not support an option, the call is made again at once in another form."""
         await _imported(self.imports)
-        meter = limits.Meter(limits.reply_length(brief, self.name), partial(speech_rules.public, self.current.state))
+        meter = limits.Meter(
+            limits.reply_length(brief, self.name), partial(speech_rules.without_private_working, self.current.state)
+        )
         while True:
             try:
                 client = self.client()  # before the clock runs
                 async with clock.listening():
-                    response = (await self.create(client, self.refusals.request(base, options))).response
+                    response = (await self.create(client, self.unsupported.request(base, options))).response
                     # The same stream with events as plain data: models of them take longer than all else about a call,
                     # and the SDK's stream keeps a copy of the request.
                     stream = self.sdk().AsyncStream(cast_to=object, response=response, client=client)
@@ -223,7 +225,7 @@ class ApiModel:
             except ExternalError:
                 raise
             except Exception as error:
-                if not answer.begun and self._refuses(error, options):
+                if not answer.begun and self._lacks_option(error, options):
                     continue
                 failure = self._error_for(error, answer, clock)
                 if (answer.incomplete() is not None and not answer.closed) or not isinstance(failure, TransientError):
@@ -274,17 +276,17 @@ class ApiModel:
                 replies[call] = answer.reply(self.name, batch=True)
         return replies
 
-    def _refuses(self, error: Exception, options: Sequence[Option]) -> bool:
-        """Whether an exception of the SDK refuses an option, and another form of it is left."""
+    def _lacks_option(self, error: Exception, options: Sequence[Option]) -> bool:
+        """Whether an exception of the SDK says that an option is not supported, and another form of it is left."""
         sdk = self.sdk()
         error = error.reason if isinstance(error, UnreadableReply) else error
         if not isinstance(error, sdk.APIError) or isinstance(error, sdk.APIConnectionError):
             return False
         status = error.status_code if isinstance(error, sdk.APIStatusError) else 200
-        if self.refusals.learn(options, status, f"{error} {error.body}"):
+        if self.unsupported.learn(options, status, f"{error} {error.body}"):
             return True
         if self.server.url is not None:
-            self.refusals.failed(options, status)
+            self.unsupported.failed(options, status)
         return False
 
     def _error_for(self, error: Exception, answer: ApiReply, clock: call_errors.SilenceClock) -> Exception:
@@ -294,8 +296,8 @@ class ApiModel:
             return call_errors.broken(self.name, clock.verdict(), partial, clock.hint)
         unreadable = isinstance(error, UnreadableReply)
         error = error.reason if isinstance(error, UnreadableReply) else error
-        if (refusal := self.refusal(error)) is not None:
-            return call_errors.with_partial(refusal, partial)
+        if (call_error := self.call_error(error)) is not None:
+            return call_errors.with_partial(call_error, partial)
         wrapped = isinstance(error, self.sdk().APIConnectionError)
         reason = call_errors.cause(error) if wrapped else error
         if isinstance(reason, OverLimit):

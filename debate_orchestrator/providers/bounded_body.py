@@ -164,11 +164,11 @@ def _values(json: bytes) -> int:
     return sum(json.count(sign) for sign in (b",", b"[", b"{"))
 
 
-def _nested(json: bytes, most: int) -> bool:
+def _nested(json: bytes, maximum: int) -> bool:
     """Whether JSON without its strings is nested deeper than that."""
     depth = 0
     for bracket in _BRACKET.findall(json):
         depth += 1 if bracket in b"[{" else -1
-        if depth > most:
+        if depth > maximum:
             return True
     return False

@@ -47,7 +47,7 @@ def quote(text: object, longest: int = _QUOTED, *, end: bool = False) -> str:
     return f"...{line[-longest:]}" if end else f"{line[:longest]}..."
 
 
-def refused(who: str, status: int, message: str, headers: Mapping[str, str], code: str = "") -> ExternalError:
+def http_error(who: str, status: int, message: str, headers: Mapping[str, str], code: str = "") -> ExternalError:
     """The error for an HTTP status. `message` is what the server said, as `quote` gives it; `code` is the server's own
     word for the error. Status 200 is an error within a stream."""
     reason = f"HTTP {status}: {message}" if status != 200 else message

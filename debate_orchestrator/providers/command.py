@@ -251,8 +251,8 @@ def problem(spec: str) -> str | None:
     if not words or not rest.replace("\n", "").replace("\t", "").isprintable():
         return f"{short_repr(rest)} is not a command line. {hint}"
     if len(rest) > model_spec.MAX_COMMAND_LENGTH:
-        most = model_spec.MAX_COMMAND_LENGTH
-        long = f"A command line of {len(rest):,} characters is too long; at most {most} are allowed."
+        maximum = model_spec.MAX_COMMAND_LENGTH
+        long = f"A command line of {len(rest):,} characters is too long; at most {maximum} are allowed."
         return f"{long} Put it into a script, and name that."
     if shutil.which(words[0]) is None:
         return f"{short_repr(words[0])} is not a program that can be run. A path counts from the working directory."

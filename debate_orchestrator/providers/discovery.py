@@ -163,8 +163,8 @@ class FoundModels(NamedTuple):
                 found += [(way.spec.replace("MODEL", name), way.about) for name in way.models[:_MAX_LISTED_MODELS]]
         return found
 
-    def callable_models(self, most: int) -> dict[str, str]:
-        """What can be called, with what was found of it: installed programs, and the first models, `most` of them at
+    def callable_models(self, maximum: int) -> dict[str, str]:
+        """What can be called, with what was found of it: installed programs, and the first models, `maximum` of them at
         most, of every API whose key or server was found."""
         found: dict[str, str] = {}
         for way in self.ways:
@@ -172,7 +172,7 @@ class FoundModels(NamedTuple):
             if way.ready and kind == model_spec.COMMAND and "PROGRAM" not in way.spec:
                 found[way.spec] = way.about
             elif way.ready and way.spec.endswith(":MODEL"):
-                found |= {f"{kind}:{name}": kind for name in (way.models or pricing.models(kind))[:most]}
+                found |= {f"{kind}:{name}": kind for name in (way.models or pricing.models(kind))[:maximum]}
         return found
 
     def anything(self) -> bool:
@@ -218,8 +218,8 @@ def _server(known: ProviderEntry, permissions: Permissions) -> Available:
         other = ", or sign in with a profile" if api.profile else other
         return unready(f"no key: set {api.keys[0]}{other}")
     server = servers.server(f"{known.kind}:x")
-    if api.needs_key and (refusal := servers.unencrypted(server, insecure=permissions.insecure)):
-        return unready(refusal)
+    if api.needs_key and (unencrypted := servers.unencrypted(server, insecure=permissions.insecure)):
+        return unready(unencrypted)
     key = server.key() if api.needs_key else None
     if key is None and api.needs_key:
         return Available(spec=spec, ready=True, about=f"credentials: {where}")
@@ -233,12 +233,12 @@ def _server(known: ProviderEntry, permissions: Permissions) -> Available:
         about = f"a server answers at {url}" + ("" if names else f", and has no model: `{known.kind} pull` one")
         return Available(spec=spec, ready=bool(names), about=about, models=names, more=more)
     about = f"{where} is set, for {url}"
-    if problem is not None and (refused := _refusal(*problem)):
-        return unready(f"{about}, but the server {refused}")
+    if problem is not None and (status_words := _status_words(*problem)):
+        return unready(f"{about}, but the server {status_words}")
     return Available(spec=spec, ready=True, about=about, models=tuple(sorted(names)), more=more)
 
 
-def _refusal(status: int, why: str) -> str:
+def _status_words(status: int, why: str) -> str:
     """What a failed look-up says of a server; empty if it says nothing of its models."""
     if status in (401, 403):
         return f"refuses it (HTTP {status})"

@@ -94,10 +94,10 @@ def reply_length(brief: Brief, spec: str) -> Length:
     """How long the answer of a model to a brief may be. A limit of the format's own replaces the one for tokens."""
     if brief.wants == "json":
         return Length(brief.tokens or _STRUCTURED + thinking(spec), characters=_STRUCTURED * _CHARACTERS_A_TOKEN)
-    most = brief.most_words or (brief.words and EXCESS * brief.words)
-    if most is None:
+    maximum = brief.most_words or (brief.words and EXCESS * brief.words)
+    if maximum is None:
         return Length(brief.tokens)
-    return Length(brief.tokens or EXCESS * most * _TOKENS_A_WORD + thinking(spec), words=EXCESS * most)
+    return Length(brief.tokens or EXCESS * maximum * _TOKENS_A_WORD + thinking(spec), words=EXCESS * maximum)
 
 
 def thinking(spec: str) -> int:

@@ -11,7 +11,7 @@ from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors, limits, servers
-from debate_orchestrator.providers.options import Option, Refusals
+from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
@@ -44,12 +44,12 @@ class Completions(api.ApiModel):
         answer, options = CompletionsReply(), self._options(brief)
         clock = call_errors.SilenceClock(self.current.state.retry_for)
         await self.listen({"model": self.server.model}, options, answer, brief, clock, on_text)
-        lacked = (*self.refusals.lacking(options), *([_SEARCH] if brief.search else []))
+        lacked = (*self.unsupported.lacking(options), *([_SEARCH] if brief.search else []))
         return answer.reply(self.name, tuple(sorted(lacked)))
 
     def batch_body(self, brief: Brief) -> dict[str, Any]:
         options = [option for option in self._options(brief) if option.name != _USAGE]  # it is for streams
-        return Refusals().request({"model": self.server.model}, options)
+        return UnsupportedOptions().request({"model": self.server.model}, options)
 
     async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> str:
         lines = [
@@ -136,10 +136,10 @@ class Completions(api.ApiModel):
                 {},
             )
             options.insert(0, Option(_STRUCTURED, forms, _SIGNS[_STRUCTURED]))
-        if (most := limits.reply_length(brief, self.name).tokens) is not None:
+        if (maximum := limits.reply_length(brief, self.name).tokens) is not None:
             # The vendor's newer models refuse the older field; other servers refuse the newer one, or ignore it.
             fields = _LIMIT_FIELDS if self.server.address is None else _LIMIT_FIELDS[::-1]
-            variants: tuple[dict[str, Any], ...] = ({fields[0]: most}, {fields[1]: most}, {})
+            variants: tuple[dict[str, Any], ...] = ({fields[0]: maximum}, {fields[1]: maximum}, {})
             options.append(Option(_LIMIT, variants, _SIGNS[_LIMIT], equal=2, reported=brief.tokens is not None))
         return options
 
@@ -159,7 +159,7 @@ class Completions(api.ApiModel):
         _ = client.chat.completions  # imports what belongs to it, before the clock runs
         return client
 
-    def refusal(self, error: Exception) -> ExternalError | None:
+    def call_error(self, error: Exception) -> ExternalError | None:
         sdk = self.sdk()
         if not isinstance(error, sdk.APIError) or isinstance(error, sdk.APIConnectionError):
             return None
@@ -167,7 +167,7 @@ class Completions(api.ApiModel):
         status = response.status_code if response else _status(error.code)
         message = call_errors.quote(_message(error.body) or error.message)
         code = f"{error.code or ''} {error.type or ''}"
-        return call_errors.refused(self.name, status, message, response.headers if response else {}, code)
+        return call_errors.http_error(self.name, status, message, response.headers if response else {}, code)
 
 
 class CompletionsReply(api.ApiReply):

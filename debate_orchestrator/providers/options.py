@@ -1,8 +1,9 @@
-"""Options of a request that not every server takes: their variants, best first, and what one server refused.
+"""Options of a request that not every server takes: their variants, best first, and which of them one server does not
+support.
 
-A server that refuses an option names it in its error, with any status: 400 or 422 as a rule, 500 where its validation
-fails outside of its own error handling (llama-cpp-python), 404 where a router finds no model that takes it
-(OpenRouter). The next variant is then tried at once: the server refused before it did anything.
+A server that does not support an option names it in its error, with any status: 400 or 422 as a rule, 500 where its
+validation fails outside of its own error handling (llama-cpp-python), 404 where a router finds no model that takes it
+(OpenRouter). The next variant is then tried at once: the server answered before it did anything.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _UNSPECIFIC = (
     "requested parameters", "unsupported parameter", "unrecognized request argument", "extra_forbidden",
     "extra inputs are not permitted", "extra fields not permitted", "unknown field", "unknown name",
 )  # fmt: skip
-"""What says that some field of a request is refused, without a name that is known."""
+"""What says that some field of a request is not supported, without a name that is known."""
 _FAILURES = 3
 """HTTP 500 in a row, without a reason, after which an option is taken for the cause."""
 
@@ -33,29 +34,30 @@ class Option(NamedTuple):
     variants: tuple[Mapping[str, Any], ...]
     """The fields of a request that ask for it, best first. The last are such that every server takes them."""
     signs: tuple[str, ...]
-    """Words of an error that refuses it, in lower case."""
+    """Words of an error which says that it is not supported, in lower case."""
     equal: int = 1
     """How many of the first variants have the same effect; with a later one, the reply lacks something."""
     reported: bool = True
     """Whether a reply without it says so."""
 
 
-class Refusals:
-    """What a server has refused so far: option name to how many of its variants."""
+class UnsupportedOptions:
+    """What a server has turned out not to support: option name to how many of its variants."""
 
     def __init__(self) -> None:
         self._variants: Counter[str] = Counter()
         self._failures = 0
 
     def request(self, base: Mapping[str, Any], options: Sequence[Option]) -> dict[str, Any]:
-        """The body of a request, with each option in the best variant that was not refused."""
+        """The body of a request, with each option in the best variant that the server may support."""
         body = dict(base)
         for option in options:
             body |= option.variants[self._variant(option)]
         return body
 
     def learn(self, options: Sequence[Option], status: int, error: str) -> bool:
-        """Whether an error refuses one of the options that were sent, so that another request may succeed at once."""
+        """Whether an error says that an option which was sent is not supported, so that another request may succeed at
+        once."""
         if status in _NOT_ABOUT_OPTIONS:
             return False
         left = [option for option in options if self._variant(option) < len(option.variants) - 1]

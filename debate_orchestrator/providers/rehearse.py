@@ -85,8 +85,8 @@ def provider(spec: str, current: CurrentState, permissions: Permissions) -> Rehe
 
 
 def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] = {}) -> str:
-    """The stand-in's reply to a turn that is due or settled. `prefer` gives the choices and flags that it makes, by the
-    names of their fields. A mirrored turn gets the same verdict on the positions as the straight one."""
+    """The stand-in's reply to a turn that is due or taken. `prefer` gives the choices and flags that it makes, by the
+    names of their fields. A mirrored turn gets the same verdict on the positions as the original one."""
     shape = debate.shape(turn)
     if shape is None:
         name = debate.format.name_of(turn.seat)
@@ -98,12 +98,12 @@ def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] 
     gap = score_gap(totals)
     strength = "decisive" if gap is not None and gap > DECISIVE else "narrow"
     chosen = {"winner": leader(totals), "strength": strength, **prefer}
-    straight = schedule.turn(debate, turn.id.removesuffix(MIRRORED))
-    shape_context = schedule.shape_context(debate, straight)
+    original = schedule.turn(debate, turn.id.removesuffix(MIRRORED))
+    shape_context = schedule.shape_context(debate, original)
     if turn.role == RAPPORTEUR:
         return json.dumps(_reported(debate, shape, shape_context, turn, prefer), ensure_ascii=False, indent=1)
-    ballot = filled(shape, shape_context, straight.id, chosen)
-    ballot = debate.side_swap.ballot(shape, ballot) if turn.mirrored else ballot
+    ballot = filled(shape, shape_context, original.id, chosen)
+    ballot = debate.mirror.structured_reply(shape, ballot) if turn.mirrored else ballot
     return json.dumps(ballot, ensure_ascii=False, indent=1)
 
 
@@ -170,9 +170,9 @@ def _value(
     items = round(max(field.least or 0, min(_ITEMS, field.most or _ITEMS)))
     match field.kind:
         case "text":
-            most = field.words or field.asked_words or words
-            text = _text(_field(about), min(most, words))
-            return text if len(text.split()) <= most else " ".join(text.split()[:most])
+            maximum = field.words or field.asked_words or words
+            text = _text(_field(about), min(maximum, words))
+            return text if len(text.split()) <= maximum else " ".join(text.split()[:maximum])
         case "url":
             return f"https://example.org/{_draw(about)}"
         case "turn":
@@ -205,10 +205,10 @@ def _value(
     }
 
 
-def _number(about: str, least: float | None, most: float | None) -> float:
+def _number(about: str, minimum: float | None, maximum: float | None) -> float:
     """A whole number from the upper half of a range, where there is one in it."""
-    low = least if least is not None else (most or 0.0) - 10 if most is not None else 0.0
-    high = most if most is not None else low + 10
+    low = minimum if minimum is not None else (maximum or 0.0) - 10 if maximum is not None else 0.0
+    high = maximum if maximum is not None else low + 10
     whole = range(math.ceil((low + high) / 2), math.floor(high) + 1) or range(math.ceil(low), math.floor(high) + 1)
     return whole[_draw(about) % len(whole)] if whole else (low + high) / 2
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from debate_orchestrator.core.events import Declined, Opened, RecordedOutcome, Rejected, Reply, Spoke, Submitted
+from debate_orchestrator.core.events import (
+    Declined,
+    Opened,
+    RecordedOutcome,
+    Rejected,
+    Reply,
+    Spoke,
+    StructuredReplyGiven,
+)
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions
@@ -28,7 +36,7 @@ class Replay:
         self._topic = sanitize(opened.settings.topic)
         recorded: dict[str, list[Reply]] = {}
         for event in events:
-            if isinstance(event, Spoke | Declined | Submitted | Rejected):
+            if isinstance(event, Spoke | Declined | StructuredReplyGiven | Rejected):
                 reply = event.reply.model_copy(update={"recorded": _recorded(event)})
                 recorded.setdefault(event.turn, []).append(reply)
         self._left = {turn: replies[-_MAX_REPLIES:] for turn, replies in recorded.items()}
@@ -51,10 +59,10 @@ class Replay:
         """Does nothing: nothing is open."""
 
 
-def _recorded(event: Spoke | Declined | Submitted | Rejected) -> RecordedOutcome:
+def _recorded(event: Spoke | Declined | StructuredReplyGiven | Rejected) -> RecordedOutcome:
     """What the recording made of a reply. The codes of its debate are not known here, so its ballots are not read
     again; and what it refused is not let in by rules that changed since."""
-    if isinstance(event, Submitted):
+    if isinstance(event, StructuredReplyGiven):
         return RecordedOutcome(data=event.data, changes=event.changes)
     return RecordedOutcome(problems=event.problems if isinstance(event, Rejected) else ())
 

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
-from debate_orchestrator.core.events import Submitted
+from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, fill_label
 from debate_orchestrator.core.state import DebateState, Stage
 from debate_orchestrator.core.votes import Vote
@@ -64,7 +64,7 @@ class Announcement(NamedTuple):
 
 
 class StageAnnouncements(NamedTuple):
-    """What a stage is announced with, and what it brings once all of its turns are settled."""
+    """What a stage is announced with, and what it brings once all of its turns are taken."""
 
     stage: Stage
     before: tuple[Announcement, ...]
@@ -98,10 +98,10 @@ class Announcer:
             if stages[n] != self._opened:
                 self._opened = stages[n]
                 before += self._begun(debate, stages[n])
-            settled = all(turn.id in debate.replies for turn in stages[n])
-            after = _brought(debate, stages, n) if settled else ()
+            all_taken = all(turn.id in debate.replies for turn in stages[n])
+            after = _brought(debate, stages, n) if all_taken else ()
             found.append(StageAnnouncements(stages[n], tuple(before), tuple(after)))
-            if not settled:
+            if not all_taken:
                 break
             self._settled, before = n + 1, []
         return found
@@ -152,7 +152,7 @@ def _is_filler(debate: DebateState, turn_id: str) -> bool:
 
 
 def _is_vote(debate: DebateState, turn: Turn) -> bool:
-    return turn.judging and debate.format.votes(turn.phase)
+    return turn.judging and debate.format.is_vote(turn.phase)
 
 
 def _after_in_its_part(stages: Sequence[Stage], n: int) -> Iterator[Turn]:
@@ -203,7 +203,7 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
 
 def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """The list of issues, or what the decision brief recommends once it stands: checked, or written again."""
-    reply = debate.submitted(turn.id)
+    reply = debate.structured_reply(turn.id)
     if reply is None:
         return
     if turn.phase.option == ISSUES and _is_filler(debate, turn.id):
@@ -245,7 +245,7 @@ def _blind(debate: DebateState) -> Iterator[Announcement]:
     votes, scales = tally.blind_votes(debate), wording.scales(debate.format)
     held = []
     for vote in votes:
-        ballot = wording.reading_line(vote.straight, scales) if vote.straight else "no ballot that counts"
+        ballot = wording.reading_line(vote.original, scales) if vote.original else "no ballot that counts"
         held.append(f"{debate.format.name_of(vote.judge)}: {ballot}")
     if held:
         yield Announcement("votes", f"Before the first word: {'; '.join(held)}")
@@ -277,7 +277,7 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
     yield from _changed(debate, votes)
 
 
-def _reasons(debate: DebateState, ballots: Sequence[Submitted]) -> Iterator[Announcement]:
+def _reasons(debate: DebateState, ballots: Sequence[StructuredReplyGiven]) -> Iterator[Announcement]:
     for voted in ballots:
         if _is_filler(debate, voted.turn):
             continue
@@ -339,7 +339,7 @@ def _decided(debate: DebateState) -> Iterator[Announcement]:
 def _dissent(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """The count of the dissent record by status, without those of which there are none: beside a closing line with an
     unresolved question, "0 unresolved" would read as a contradiction."""
-    voted = debate.submitted(turn.id)
+    voted = debate.structured_reply(turn.id)
     if voted is not None and "rows" in voted.data:
         found = voted.data["rows"]
         counts = Counter(row["status"] for row in found)

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any
 
 from debate_orchestrator.core import schedule, speech_rules, tally
-from debate_orchestrator.core.events import Submitted
+from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Citation, EvidenceReport, SourceRating
@@ -34,11 +34,15 @@ def evidence(debate: DebateState) -> EvidenceReport | None:
 def _citations(debate: DebateState) -> Iterator[Citation]:
     """In the order of the debate."""
     checks, ratings = _checks(debate), _ratings(debate)
-    for turn in schedule.settled(debate):
-        answer = debate.replies[turn.id]
-        if not turn.speaking or not isinstance(answer, Submitted) or speech_rules.declined(debate, turn.id):
+    for turn in schedule.turns_taken(debate):
+        reply_event = debate.replies[turn.id]
+        if (
+            not turn.speaking
+            or not isinstance(reply_event, StructuredReplyGiven)
+            or speech_rules.declined(debate, turn.id)
+        ):
             continue
-        if url := answer.data.get("url"):
+        if url := reply_event.data.get("url"):
             found = checks.get(turn.id, {"state": NOT_YET})
             own = tuple(ratings.get(turn.id, {}).values())
             yield _citation(turn.id, str(url), found, debate.opened.settings.as_of, own)
@@ -64,7 +68,7 @@ def _citation(
 def _checks(debate: DebateState) -> dict[str, Mapping[str, Any]]:
     """Turn to what a clerk found of what it cites; the last finding counts."""
     found: dict[str, Mapping[str, Any]] = {}
-    for turn in schedule.settled(debate):
+    for turn in schedule.turns_taken(debate):
         for row in rows(debate, turn, "checks") if turn.role == CLERK else ():
             found[str(row.get("turn"))] = row
     return found
@@ -73,7 +77,7 @@ def _checks(debate: DebateState) -> dict[str, Mapping[str, Any]]:
 def _ratings(debate: DebateState) -> dict[str, dict[str, SourceRating]]:
     """Turn to judge to what it thinks of the source, as it last said."""
     found: dict[str, dict[str, SourceRating]] = {}
-    for turn in schedule.settled(debate):
+    for turn in schedule.turns_taken(debate):
         for row in rows(debate, turn, "sources") if turn.judging and not turn.mirrored else ():
             credibility, why = str(row.get("credibility") or "unknown"), str(row.get("why") or "")
             rating = SourceRating(judge=turn.seat, credibility=credibility, why=why)
@@ -84,10 +88,10 @@ def _ratings(debate: DebateState) -> dict[str, dict[str, SourceRating]]:
 def rows(debate: DebateState, turn: Turn, field: str) -> list[Mapping[str, Any]]:
     """The rows of a list in a structured reply, with the sides as they are; none where it has no such
     list."""
-    answer, shape = debate.replies[turn.id], debate.shape(turn) or {}
-    if not isinstance(answer, Submitted) or field not in shape:
+    reply_event, shape = debate.replies[turn.id], debate.shape(turn) or {}
+    if not isinstance(reply_event, StructuredReplyGiven) or field not in shape:
         return []
-    return [row for row in tally.unmirrored(debate, shape, answer).get(field) or [] if isinstance(row, Mapping)]
+    return [row for row in tally.unmirrored(debate, shape, reply_event).get(field) or [] if isinstance(row, Mapping)]
 
 
 def has_clerk(debate: DebateState) -> bool:
@@ -113,7 +117,7 @@ def summary(debate: DebateState) -> str:
 
 def looked_up_by(debate: DebateState) -> str:
     """Who looked up what was cited, as a clause."""
-    specs = dict.fromkeys(debate.reply(turn).by for turn in schedule.settled(debate) if turn.role == CLERK)
+    specs = dict.fromkeys(debate.reply(turn).by for turn in schedule.turns_taken(debate) if turn.role == CLERK)
     return "; ".join(dict.fromkeys(map(_clerk_clause, specs))) or "it has not been looked up yet"
 
 

@@ -142,7 +142,7 @@ def _state(run: ComparedRun, known: Mapping[str, int]) -> Iterator[str]:
         unjudged = ". Only stand-ins judged it, so it has no winner, and its votes are left out"
         yield f"Run {run.number} is rehearsed{part}: stand-ins spoke in it{unjudged * report.stand_ins_judged}."
     if report.recorded is not None:
-        source = known.get(report.recorded.debated) or known.get(report.recorded.digest)
+        source = known.get(report.recorded.speeches_digest) or known.get(report.recorded.digest)
         where = (
             f"of run {source}"
             if source
@@ -181,7 +181,11 @@ def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
             strength = verdict.strength or ""
             by = {run.side(side): n for side, n in verdict.rounds_won.items()}
             rounds = ", ".join(f"{winner_word(side)} {by[side]}" for side in sorted(by)) if any(by.values()) else ""
-        votes = wording.tally({run.side(outcome): n for outcome, n in verdict.votes.items()}) if verdict and won else ""
+        votes = (
+            wording.tally({run.side(outcome): n for outcome, n in verdict.vote_counts.items()})
+            if verdict and won
+            else ""
+        )
         rows.append((str(run.number), winner, strength, *totals, gap, rounds, votes))
     return plain_table(("Run", "Winner", "Strength", "Total A", "Total B", "Gap", "Rounds won", "Votes"), rows)
 
@@ -208,7 +212,7 @@ def _cell(run: ComparedRun, reading: BallotReading | None) -> str:
 
 def _judges(runs: Sequence[ComparedRun]) -> PlainTable | None:
     """A row for each judge of each run."""
-    votes = [(run, seat, given) for run in runs for seat, given in run.votes().items()]
+    votes = [(run, seat, given) for run in runs for seat, given in run.votes_by_judge().items()]
     places = sorted({place for _, _, given in votes for place in given}, key=lambda place: (place == FINAL, place))
     rows = [
         (
@@ -263,9 +267,9 @@ class ComparedRun(NamedTuple):
     """Whether its sides are exchanged, beside those of the first run."""
 
     @property
-    def debated(self) -> str:
+    def speeches_digest(self) -> str:
         """The digest that identifies the speeches: two runs that share it judge the same ones."""
-        return self.report.recorded.debated if self.report.recorded else self.report.journal.head
+        return self.report.recorded.speeches_digest if self.report.recorded else self.report.journal.head
 
     def side(self, name: str) -> str:
         """A side, or a winner, by the letters of the first run."""
@@ -284,7 +288,7 @@ class ComparedRun(NamedTuple):
         found = next((judged for judged in self.report.rounds if judged.number == n), None)
         return self.reading(found.result, found.label) if found and found.result else None
 
-    def votes(self) -> dict[str, dict[int, BallotReading]]:
+    def votes_by_judge(self) -> dict[str, dict[int, BallotReading]]:
         """Judge's seat to place to its vote, of those that are not absent and no stand-in."""
         found: dict[str, dict[int, BallotReading]] = {}
         places: list[tuple[int, Vote]] = [
@@ -350,10 +354,10 @@ def _changed_judges(runs: Sequence[ComparedRun], *, labelled: bool) -> Iterator[
     """Judges by name whose final votes on the same speeches differ. On other speeches another vote is not a flip."""
     voted: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for run in runs:
-        for seat, given in run.votes().items():
+        for seat, given in run.votes_by_judge().items():
             if FINAL in given and model_spec.is_called(run.who(seat)):
                 won = named_by(given[FINAL], labelled=labelled)
-                voted.setdefault((run.debated, run.who(seat)), []).append((run.number, won))
+                voted.setdefault((run.speeches_digest, run.who(seat)), []).append((run.number, won))
     for (_, who), own in voted.items():
         if len({n for n, _ in own}) > 1 and len({won for _, won in own}) > 1:
             votes = ", ".join(f"{side_word(won)} in run {n}" for n, won in own)
@@ -375,21 +379,21 @@ class _Pairs:
     """What pairs of judges say of the same place."""
 
     def __init__(self) -> None:
-        self.same = self.votes = 0
+        self.same = self.pairs = 0
         self.differences: list[Fraction] = []
 
     def add(self, first: BallotReading, other: BallotReading, *, scores: bool, labelled: bool) -> None:
         won = [named_by(reading, labelled=labelled) for reading in (first, other)]
         if NO_DECISION not in won:
-            self.votes += 1
+            self.pairs += 1
             self.same += won[0] == won[1]
         if scores and set(first.scores) == set(other.scores):
             self.differences += [abs(first.scores[side] - other.scores[side]) for side in first.scores]
 
     def sentence(self, who: str) -> str:
-        if not self.votes:
+        if not self.pairs:
             return ""
-        sentence = f"{who}: {self.same} of {self.votes} pairs of votes on the same round or verdict are for the same"
+        sentence = f"{who}: {self.same} of {self.pairs} pairs of votes on the same round or verdict are for the same"
         distance = (
             f"; their scores of a side lie {decimals(mean(self.differences))} apart on average"
             if self.differences
@@ -401,12 +405,12 @@ class _Pairs:
 def agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """How often two judges, of one run or of two, say the same of the same place."""
     same_speeches, other_speeches = _Pairs(), _Pairs()
-    raters = [(run, given) for run in runs for given in run.votes().values()]
+    raters = [(run, given) for run in runs for given in run.votes_by_judge().values()]
     for (first, votes), (other, theirs) in combinations(raters, 2):
         twice = first.number != other.number and first.report.journal.head == other.report.journal.head
         if twice or first.report.topic != other.report.topic:
             continue
-        pairs = same_speeches if first.debated == other.debated else other_speeches
+        pairs = same_speeches if first.speeches_digest == other.speeches_digest else other_speeches
         rubric = first.report.format.criteria == other.report.format.criteria
         labelled = first.report.judging.labelled and other.report.judging.labelled
         for place in votes.keys() & theirs.keys():

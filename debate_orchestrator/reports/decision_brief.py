@@ -162,7 +162,7 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
     if listed is None:
         return None
     given = {"cases": list(listed.cases), "issues": listed.issues, "unknowns": list(listed.unknowns)}
-    heard, _ = speech_rules.fields_heard(debate, given)
+    heard, _ = speech_rules.visible_fields(debate, given)
     standing = rapporteur.issue_standings(debate)
     return IssuesReport(
         cases=tuple(heard["cases"]),
@@ -187,7 +187,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
     written = rapporteur.decision_brief(debate)
     if written is None:
         return None
-    brief, _ = speech_rules.fields_heard(debate, written.data)
+    brief, _ = speech_rules.visible_fields(debate, written.data)
     advice, verdict = brief["recommendation"], tally.verdict(debate)
     before, against = rapporteur.prior_advice(debate), _objections(brief)
     winner = verdict.winner if verdict and verdict.winner in debate.format.sides else None
@@ -250,7 +250,7 @@ def mark_text(reason: ConsiderationReport) -> str:
 
 
 def _held_exchanged(debate: DebateState) -> bool | None:
-    pairs = [vote for vote in tally.final_votes(debate) if vote.twice and not vote.absent]
+    pairs = [vote for vote in tally.final_votes(debate) if vote.shown_mirrored and not vote.absent]
     return all(vote.stable for vote in pairs) if pairs else None
 
 

@@ -43,7 +43,7 @@ class Reason(NamedTuple):
     """The ballot that gives it."""
 
 
-class Strip(NamedTuple):
+class ScoreBar(NamedTuple):
     """Where the result lies between A and B, or between the ends of a score."""
 
     ends: tuple[str, str]
@@ -54,16 +54,16 @@ class Strip(NamedTuple):
     """The same in a sentence."""
 
 
-class Decision(NamedTuple):
+class FirstScreen(NamedTuple):
     """The first screen, in reading order."""
 
-    answer: Phrase
+    headline: Phrase
     """A sentence about the world: the position that won, or why there is none."""
     sure: tuple[str, ...]
     """How firm that is, computed from the ballots, a sentence each."""
     behind: str
     """In which rounds the declared winner has fewer points, in a sentence; empty where that is so in none."""
-    strip: Strip | None
+    score_bar: ScoreBar | None
     reasons: tuple[Reason, ...]
     open_claims: tuple[tuple[str, DisputedClaim], ...]
     """Claim id to claim, the most disputed first, at most `MAX_OPEN`."""
@@ -75,15 +75,15 @@ class Decision(NamedTuple):
     """What weakens the result, a sentence each."""
 
 
-def decision(report: ReportModel) -> Decision:
+def first_screen(report: ReportModel) -> FirstScreen:
     """The first screen of a report."""
     still_open = [(f"C{n}", row) for n, row in enumerate(report.dissent or (), start=1) if row.status != SETTLED]
     still_open.sort(key=lambda claim: claim[1].status != "unresolved")
-    return Decision(
-        answer=answer(report),
+    return FirstScreen(
+        headline=headline(report),
         sure=tuple(_sure(report)),
         behind=_behind(report),
-        strip=_strip(report),
+        score_bar=_score_bar(report),
         reasons=tuple(reasons(report)),
         open_claims=tuple(still_open[:MAX_OPEN]),
         open_count=len(still_open),
@@ -92,7 +92,7 @@ def decision(report: ReportModel) -> Decision:
     )
 
 
-def answer(report: ReportModel) -> Phrase:
+def headline(report: ReportModel) -> Phrase:
     """What the debate comes to, as a sentence about the world. Where A argues for the motion as it stands, `Yes` or
     `No` leads, and the motion is not repeated."""
     verdict = report.verdict
@@ -135,8 +135,8 @@ def _sure(report: ReportModel) -> Iterator[str]:
         yield from _label_sure(report, verdict)
     elif verdict.strength is not None:
         yield f"{verdict.strength.capitalize()}: {_argued(report, verdict)}."
-    elif verdict.share is not None:
-        yield f"{wording.whole_percent(verdict.share)} likely, by the {_judges(report)}{_before(report)}."
+    elif verdict.win_probability is not None:
+        yield f"{wording.whole_percent(verdict.win_probability)} likely, by the {_judges(report)}{_before(report)}."
     if behind := _behind(report):
         yield behind
     if len(verdict.panel) > 1 and not report.judging.labelled:
@@ -187,7 +187,7 @@ def _before(report: ReportModel) -> str:
 def _share_of(vote: Vote, side: str, certain: Fraction) -> Fraction | None:
     """What a vote gives a side, as a share of certainty."""
     given = [
-        reading for reading in (vote.straight, vote.mirrored) if reading is not None and reading.probability is not None
+        reading for reading in (vote.original, vote.mirrored) if reading is not None and reading.probability is not None
     ]
     shares = [
         (reading.probability or Fraction(0)) / certain
@@ -198,7 +198,7 @@ def _share_of(vote: Vote, side: str, certain: Fraction) -> Fraction | None:
     return sum(shares, Fraction(0)) / len(shares) if shares else None
 
 
-def _strip(report: ReportModel) -> Strip | None:
+def _score_bar(report: ReportModel) -> ScoreBar | None:
     """The result between its two ends; None where nothing was measured."""
     verdict = report.verdict
     if verdict is None or len(report.positions) != 2:
@@ -210,14 +210,14 @@ def _strip(report: ReportModel) -> Strip | None:
             return None
         low, high = report.judging.scales.ends
         text = f"{decimals(verdict.score)} on a scale from 0 ({low}) to {decimals(most)} ({high})"
-        return Strip((f"0, {low}", f"{decimals(most)}, {high}"), min(verdict.score / most, Fraction(1)), text)
-    if verdict.share is not None and verdict.winner in report.positions:
-        share = verdict.share if verdict.winner == first else 1 - verdict.share
+        return ScoreBar((f"0, {low}", f"{decimals(most)}, {high}"), min(verdict.score / most, Fraction(1)), text)
+    if verdict.win_probability is not None and verdict.winner in report.positions:
+        share = verdict.win_probability if verdict.winner == first else 1 - verdict.win_probability
         ends = (
             f"{winner_word(first)} {wording.whole_percent(share)}",
             f"{winner_word(second)} {wording.whole_percent(1 - share)}",
         )
-        return Strip(ends, share, "how likely each answer is held to be")
+        return ScoreBar(ends, share, "how likely each answer is held to be")
     totals = verdict.totals
     if not report.scored or not sum(totals.values()):
         return None
@@ -225,7 +225,7 @@ def _strip(report: ReportModel) -> Strip | None:
         report.names[side].removeprefix(report.seats[side].removesuffix(winner_word(side))) for side in (first, second)
     ]
     ends = (f"{names[0]} {decimals(totals[first])}", f"{names[1]} {decimals(totals[second])}")
-    return Strip(ends, totals[first] / sum(totals.values()), _lead(report, verdict))
+    return ScoreBar(ends, totals[first] / sum(totals.values()), _lead(report, verdict))
 
 
 def _lead(report: ReportModel, verdict: VerdictReport) -> str:

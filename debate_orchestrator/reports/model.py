@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import Spoke, Submitted
+from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import CLERK, DECISION_BRIEF, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
 from debate_orchestrator.core.schema import Shape
@@ -171,17 +171,17 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
     """The report of a journal, and of the reviewers' ballots that lie beside it."""
     debate = fold(entry.event for entry in entries)
     format = debate.format
-    settled = [turn for turn in schedule.settled(debate) if not rapporteur.is_sealed(debate, turn)]
+    shown_turns = [turn for turn in schedule.turns_taken(debate) if not rapporteur.is_hidden_advice(debate, turn)]
     judging, votes = _judging(debate), _votes(debate)
     ballots = {turn: vote for vote in votes for turn in _ballot_turns(vote)}
-    turns = {turn.id: _turn(debate, turn, ballots.get(turn.id)) for turn in settled}
+    turns = {turn.id: _turn(debate, turn, ballots.get(turn.id)) for turn in shown_turns}
     rounds = tuple(_round(debate, n, turns) for n in _round_numbers(debate))
-    before = tuple(turns[turn.id] for turn in settled if turn.round is None and not turn.after_rounds)
-    finals = tuple(turns[turn.id] for turn in settled if turn.after_rounds and turns[turn.id].votes)
+    before = tuple(turns[turn.id] for turn in shown_turns if turn.round is None and not turn.after_rounds)
+    finals = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].is_vote)
     records = [turn for turn in turns.values() if turn.kind == "record"]
     briefs = [turns[turn] for turn in turns if turn in decision_brief.decision_brief_turns(debate)]
     elsewhere = (*finals, *records, *briefs)
-    after = tuple(turns[turn.id] for turn in settled if turn.after_rounds and turns[turn.id] not in elsewhere)
+    after = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id] not in elsewhere)
     record = records[0] if records and records[0].fields else None
     report = ReportModel(
         **_setup(debate),
@@ -201,7 +201,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         dissent=tuple(_disputed(record.fields or {}, format.sides)) if record else None,
         questions=tuple(_questions(finals)),
         follow_up=tuple(_follow_up(finals)),
-        links=tuple(link for turn in settled if turn.speaking for link in _links(debate, turn)),
+        links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
         turns=(*before, *_in_rounds(rounds), *after, *finals, *([record] if record else []), *briefs),
         evidence=citations.evidence(debate),
         costs=costs_report(costs_of(debate)),
@@ -213,7 +213,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         finals=finals,
         dissent_turn=record.id if record else "",
         persisted=format.labels.persisted if tally.persisted(debate) else None,
-        places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in settled},
+        places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
     )
     return report.model_copy(update={"summary": summary_line(report, None)})
 
@@ -231,7 +231,7 @@ def _format_report(debate: DebateState, judging: JudgingReport) -> FormatReport:
 
 def _round_numbers(debate: DebateState) -> list[int]:
     """The rounds in which a turn was taken."""
-    return sorted({turn.round for turn in schedule.settled(debate) if turn.round is not None})
+    return sorted({turn.round for turn in schedule.turns_taken(debate) if turn.round is not None})
 
 
 def _in_rounds(rounds: Sequence[RoundReport]) -> list[TurnReport]:
@@ -243,7 +243,7 @@ def _in_rounds(rounds: Sequence[RoundReport]) -> list[TurnReport]:
 
 
 def _setup(debate: DebateState) -> dict[str, Any]:
-    """The fields that were settled before the first word."""
+    """The fields that were decided before the first word."""
     format, settings, arguing = debate.format, debate.opened.settings, arguing_sides(debate)
     others = ((CLERK, CLERK in format.seats), (RAPPORTEUR, RAPPORTEUR in debate.cast))
     seats = (*format.sides, *debate.judges, *(seat for seat, taken in others if taken))
@@ -268,14 +268,14 @@ def _shown_name(name: str, side: str) -> str:
 
 
 def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
-    """One settled turn: what was said in it, as others heard it."""
-    answer, shape = debate.replies[turn.id], debate.shape(turn) or {}
-    shown = transcript.entry(debate, turn)
-    fields = _fields(debate, turn, shape, answer) if isinstance(answer, Submitted) else None
-    is_vote = turn.judging and debate.format.votes(turn.phase)
+    """One turn that is taken: what was said in it, as others heard it."""
+    reply_event, shape = debate.replies[turn.id], debate.shape(turn) or {}
+    shown = transcript_entries.entry(debate, turn)
+    fields = _fields(debate, turn, shape, reply_event) if isinstance(reply_event, StructuredReplyGiven) else None
+    is_vote = turn.judging and debate.format.is_vote(turn.phase)
     is_record = turn.after_rounds and "rows" in shape
     side = turn.seat in debate.format.sides
-    reading = None if vote is None else vote.mirrored if turn.id == vote.turn + MIRRORED else vote.straight
+    reading = None if vote is None else vote.mirrored if turn.id == vote.turn + MIRRORED else vote.original
     counted = vote is not None and (vote.winner != NO_DECISION or vote.label is not None)
     return TurnReport(
         id=turn.id,
@@ -286,7 +286,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         phase_title=turn.phase.title,
         heading=debate.format.heading_of(turn),
         tag=debate.format.tag_of(turn),
-        text=shown.text if isinstance(answer, Spoke) or shown.declined else None,
+        text=shown.text if isinstance(reply_event, Spoke) or shown.declined else None,
         fields=None if shown.declined else fields,
         shape=shape,
         mirrored=turn.mirrored,
@@ -299,7 +299,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         cut=shown.cut,
         declined=shown.declined,
         concedes=turn.id in debate.conceding,
-        private=isinstance(answer, Spoke) and speech_rules.visible(debate, turn).private,
+        private=isinstance(reply_event, Spoke) and speech_rules.visible_speech(debate, turn).private,
         other_lines=shown.other_lines,
         floor=wording.new_to(debate, turn),
         quotes=tuple(MaterialQuote(**dict(quote)) for quote in shown.quotes),
@@ -307,11 +307,11 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
     )
 
 
-def _fields(debate: DebateState, turn: Turn, shape: Shape, answer: Submitted) -> dict[str, Any]:
+def _fields(debate: DebateState, turn: Turn, shape: Shape, reply_event: StructuredReplyGiven) -> dict[str, Any]:
     """A structured reply: a judge's as it was given, any other as it was heard; in the terms of the sides as they
     are."""
-    fields = tally.unmirrored(debate, shape, answer)
-    return fields if turn.judging else speech_rules.fields_heard(debate, fields)[0]
+    fields = tally.unmirrored(debate, shape, reply_event)
+    return fields if turn.judging else speech_rules.visible_fields(debate, fields)[0]
 
 
 def _words(shape: Shape, fields: Mapping[str, Any]) -> int:
@@ -321,7 +321,7 @@ def _words(shape: Shape, fields: Mapping[str, Any]) -> int:
 
 
 def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> RoundReport:
-    own = [turn for turn in schedule.settled(debate) if turn.round == n]
+    own = [turn for turn in schedule.turns_taken(debate) if turn.round == n]
     judged = [turn for turn in own if turn.judging and debate.shape(turn) is not None]
     votes, result = tuple(tally.votes(debate, n)), tally.result(debate, n)
     forced = tuple(turns[turn.id] for turn in own if turn.phase.on)
@@ -349,7 +349,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
 def _judging(debate: DebateState) -> JudgingReport:
     format = debate.format
     slots = [slot for slot in debate.layout.slots if JUDGE in slot.phase.seats and slot.phase.reply != "text"]
-    voting = [slot for slot in slots if format.votes(slot.phase)]
+    voting = [slot for slot in slots if format.is_vote(slot.phase)]
     changed, mirrored = tally.flips(debate)
     return JudgingReport(
         quorum=debate.opened.settings.quorum,
@@ -389,7 +389,7 @@ def _votes(debate: DebateState) -> list[Vote]:
 
 def _ballot_turns(vote: Vote) -> tuple[str, ...]:
     """The turns in which a vote was cast."""
-    return (vote.turn, vote.turn + MIRRORED) if vote.twice else (vote.turn,)
+    return (vote.turn, vote.turn + MIRRORED) if vote.shown_mirrored else (vote.turn,)
 
 
 def _vote(vote: Vote, certain: Fraction) -> VoteReport:
@@ -399,7 +399,7 @@ def _vote(vote: Vote, certain: Fraction) -> VoteReport:
         place="start" if place == "start" else "final" if place == "final" else "round",
         round=int(place) if place.isdigit() else None,
         turns=_ballot_turns(vote),
-        straight=_ballot_result(vote.straight, certain),
+        original=_ballot_result(vote.original, certain),
         mirrored=_ballot_result(vote.mirrored, certain),
         absent=vote.absent,
         stable=vote.stable,
@@ -428,7 +428,7 @@ def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: Judgin
         "rounds_won": verdict.rounds_won if any(round_report.result for round_report in rounds) else {},
         "label": label,
         "score": verdict.score if label is not None or not judging.labelled else None,
-        "share": None if verdict.probability is None else verdict.probability / judging.scales.certain,
+        "win_probability": None if verdict.probability is None else verdict.probability / judging.scales.certain,
     }
     return VerdictReport(**{**dict(verdict), **own})
 

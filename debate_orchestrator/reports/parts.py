@@ -114,14 +114,14 @@ class TurnReport(Part):
     other_lines: bool = False
     """Whether it writes lines for the other side, where the format forbids that."""
     floor: tuple[str, ...] = ()
-    """Questions from the floor that were put to its speaker since its turn before."""
+    """Questions from the floor that its speaker heard for the first time in this turn."""
     quotes: tuple[MaterialQuote, ...] = ()
     """What it quotes from the material, where that was looked up."""
     pages: tuple[SearchPage, ...] = ()
     """Pages that a search returned while it was written."""
 
     @property
-    def votes(self) -> bool:
+    def is_vote(self) -> bool:
         """Whether it is a judge's vote."""
         return self.kind == "ballot"
 
@@ -185,7 +185,7 @@ class VoteReport(Part):
     """Counted from 1; null outside the rounds."""
     turns: tuple[str, ...]
     """The turns in which it was cast: two where it was also cast with the sides exchanged."""
-    straight: BallotResult | None
+    original: BallotResult | None = Field(serialization_alias="straight")
     """The ballot on the debate as it was; null where none is valid."""
     mirrored: BallotResult | None
     """The ballot on the debate with the sides exchanged; null where none is valid, or none was asked for."""
@@ -198,7 +198,7 @@ class VoteReport(Part):
     label: str | None
     """The label it counts as; null where it counts as none."""
     scores: dict[str, Number]
-    """Side to the mean of its points in both presentations; empty where the judge is absent or scores nothing."""
+    """Side to the mean of its points on all ballots of the vote; empty where the judge is absent or scores nothing."""
 
 
 class JudgingReport(Part):
@@ -207,11 +207,11 @@ class JudgingReport(Part):
     quorum: int = 1
     """Judges whose votes must count for there to be a decision."""
     mirrored: int = 0
-    """Votes that were cast in both presentations, as the debate was and with the sides exchanged."""
+    """Votes of judges who voted on the debate and also on the mirrored one, which shows each side as the other."""
     changed: int = 0
-    """How many of those said something else in the mirror, and so do not count."""
+    """How many of those differed on the mirrored debate, and so do not count."""
     by_swing: bool = False
-    """Whether votes gained since the first word decide, and not votes."""
+    """Whether the side that gained more votes during the debate wins, in place of the side with more votes."""
     means: dict[str, dict[str, Number]] = {}
     """Side to criterion to the mean of what judges gave it, in points; empty where nothing is scored."""
     conflicts: tuple[str, ...] = ()
@@ -264,13 +264,13 @@ class VerdictReport(Verdict, Part):
     """How far the totals are apart, as a share of the larger one, from 0 to 1; null where there are none."""
     rounds_won: dict[str, int]
     """Side, or `tie`, to rounds; empty where no round was judged by itself."""
-    votes: dict[str, int]
+    vote_counts: dict[str, int] = Field(serialization_alias="votes")
     """Winner to the judges that vote for it; abstentions are not among them."""
     label: str | None
     """The label that the panel gives a claim; null where no label stands."""
     score: Number | None
     """The mean of the numbers that its judges give the claim; null where they give none, or no label stands."""
-    share: Number | None = Field(serialization_alias="probability")
+    win_probability: Number | None = Field(serialization_alias="probability")
     """The mean of what judges give the winner, from 0 to 1; null where they do not bet."""
     swing: dict[str, int]
     """Side to the votes it gained since the first word; empty where no judge voted both times."""
@@ -405,7 +405,7 @@ class CostRow(Part):
     calls: int
     """How many were made."""
     usd: float | None
-    """US dollars, by the prices known when each answer was given; null where the price of any call is unknown."""
+    """US dollars, by the prices known when each reply was given; null where the price of any call is unknown."""
     usd_known: float | None
     """US dollars of the calls whose price is known; null where none is."""
     calls_unknown: int
@@ -443,8 +443,8 @@ class RecordingReport(Part):
     """The journal or transcript that it comes from."""
     digest: str
     """The hash of that journal's last line, or the sha256 of the transcript."""
-    debated: str
-    """The same of the debate that was really held, however often it was judged since."""
+    speeches_digest: str = Field(serialization_alias="debated")
+    """The hash or sha256 that identifies the speeches: the same in every judging of them."""
     speakers: dict[str, str]
     """Side to who spoke for it, as far as it is known."""
     notes: tuple[str, ...]

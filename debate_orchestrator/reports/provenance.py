@@ -67,7 +67,9 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
         yield _warning(UNWRITTEN, wording.unwritten(debate, turn), turn.id)
     for side in debate.format.sides:
         declined = [
-            turn.id for turn in schedule.settled(debate) if turn.seat == side and speech_rules.declined(debate, turn.id)
+            turn.id
+            for turn in schedule.turns_taken(debate)
+            if turn.seat == side and speech_rules.declined(debate, turn.id)
         ]
         if declined:
             turns = plural(len(declined), "turn")
@@ -116,18 +118,18 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
 def _half_exchanged(debate: DebateState) -> bool:
     """Whether mirrored judges read speeches of an older version, in which a side's name was exchanged and its letter
     alone (`B concedes`) was not."""
-    mirrored = any(turn.mirrored for turn in schedule.settled(debate))
+    mirrored = any(turn.mirrored for turn in schedule.turns_taken(debate))
     if not mirrored or not debate.opened.version.startswith("0.1."):
         return False
-    speeches = [debate.reply(turn).text for turn in schedule.settled(debate) if turn.speaking]
-    return any(debate.side_swap.names_by_letter(text) for text in speeches)
+    speeches = [debate.reply(turn).text for turn in schedule.turns_taken(debate) if turn.speaking]
+    return any(debate.mirror.names_by_letter(text) for text in speeches)
 
 
 def _source_notes(debate: DebateState) -> Iterator[Note]:
     """What was left out, what was checked, and what a provider or a newer version did otherwise."""
     if any(
-        isinstance(debate.replies[turn.id], Spoke) and speech_rules.visible(debate, turn).private
-        for turn in schedule.settled(debate)
+        isinstance(debate.replies[turn.id], Spoke) and speech_rules.visible_speech(debate, turn).private
+        for turn in schedule.turns_taken(debate)
     ):
         yield _info("private", "Private working of the speakers is left out; it is in the journal.")
     if _half_exchanged(debate):
@@ -142,7 +144,7 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
     elif debate.judges and arguing_sides(debate) and not (debate.format.quotes and debate.opened.context):
         yield _info("sources", "No source that the debaters cite was looked up: this format has no seat for that.")
     lacked: dict[str, dict[str, None]] = {}
-    for turn in schedule.settled(debate):
+    for turn in schedule.turns_taken(debate):
         lacked.setdefault(turn.seat, {}).update(dict.fromkeys(debate.reply(turn).lacked))
     for seat, features in lacked.items():
         if features:
@@ -191,7 +193,7 @@ def _material(debate: DebateState) -> str:
 
 def _advises(debate: DebateState) -> bool:
     """Whether judges advise the debaters in this format."""
-    slots = [slot for slot in debate.layout.slots if slot.round is not None and debate.format.votes(slot.phase)]
+    slots = [slot for slot in debate.layout.slots if slot.round is not None and debate.format.is_vote(slot.phase)]
     return any("feedback" in debate.format.shapes[slot.phase.reply] for slot in slots)
 
 
@@ -235,7 +237,7 @@ def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str
 def _reassigned(debate: DebateState) -> Iterator[str]:
     """The seats for which more than one speaker spoke, in the order in which they came."""
     speakers: dict[str, dict[str, None]] = {}
-    for turn in schedule.settled(debate):
+    for turn in schedule.turns_taken(debate):
         speakers.setdefault(turn.seat, {})[debate.reply(turn).by] = None
     for seat, specs in speakers.items():
         if len(specs) > 1:
@@ -246,7 +248,7 @@ def _reassigned(debate: DebateState) -> Iterator[str]:
 def _people(debate: DebateState) -> Iterator[str]:
     """The seats that a person fills, or filled."""
     seats = [seat for seat, spec in _specs(debate, debate.cast).items() if spec == model_spec.HUMAN]
-    seats += [turn.seat for turn in schedule.settled(debate) if debate.reply(turn).by == model_spec.HUMAN]
+    seats += [turn.seat for turn in schedule.turns_taken(debate) if debate.reply(turn).by == model_spec.HUMAN]
     sides = [debate.format.name_of(seat) for seat in dict.fromkeys(seats) if not seat.startswith(JUDGE)]
     panel = [debate.format.name_of(seat) for seat in dict.fromkeys(seats) if seat.startswith(JUDGE)]
     if sides:
@@ -305,7 +307,7 @@ def run_report(debate: DebateState) -> RunReport:
     """How that debate is run, and with what."""
     opened = debate.opened
     models: dict[str, dict[str, None]] = {}
-    for turn in schedule.settled(debate):
+    for turn in schedule.turns_taken(debate):
         if model := debate.reply(turn).model:
             models.setdefault(turn.seat, {})[model] = None
     return RunReport(
@@ -362,7 +364,7 @@ def _kind(debate: DebateState) -> RunKind:
     again = debate.opened.recording is not None
     seats = [seat for seat in debate.seated if (seat == JUDGE if again else seat != CLERK)]
     specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}
-    specs |= {debate.reply(turn).by for turn in schedule.settled(debate) if turn.role in seats}
+    specs |= {debate.reply(turn).by for turn in schedule.turns_taken(debate) if turn.role in seats}
     kinds = {_KINDS.get(model_spec.kind(spec), "called") for spec in specs}
     return kinds.pop() if len(kinds) == 1 else "mixed"
 
@@ -381,7 +383,7 @@ class _Speakers(NamedTuple):
 def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
     """A sentence for each model and each vendor that a judge shares with sides; none for unknown speakers."""
     speakers: dict[str, _Speakers] = {}
-    for turn in schedule.settled(debate):
+    for turn in schedule.turns_taken(debate):
         reply, before = debate.reply(turn), speakers.get(turn.seat, _Speakers())
         own = _known([reply.by], [reply.model] if model_spec.is_called(reply.by) else [])
         speakers[turn.seat] = _Speakers(before.specs | own.specs, before.models | own.models)

@@ -279,14 +279,14 @@ def _swing(
 
 
 def judges_marks(debate: DebateState) -> dict[str, dict[tuple[int, str, str], Fraction]]:
-    """Judge to what it gave, in the same terms as `Review.marks`: the mean of both presentations where it saw two.
-    A judge whose ballots don't count has none."""
+    """Judge to what it gave, in the same terms as `Review.marks`: the mean of its two ballots where it saw the debate
+    mirrored too. A judge whose ballots don't count has none."""
     votes = {n: tally.votes(debate, n) for n in range(1, debate.rounds + 1)} | {FINAL: tally.final_votes(debate)}
     absent = {(n, vote.judge) for n, cast in votes.items() for vote in cast if vote.absent}
     found: dict[str, dict[tuple[int, str, str], list[Fraction]]] = {}
-    for turn in schedule.settled(debate):
-        place, vote = turn.round or FINAL, debate.submitted(turn.id)
-        if vote is None or not debate.format.votes(turn.phase) or turn.phase.option == "blind":
+    for turn in schedule.turns_taken(debate):
+        place, vote = turn.round or FINAL, debate.structured_reply(turn.id)
+        if vote is None or not debate.format.is_vote(turn.phase) or turn.phase.option == "blind":
             continue
         if turn.role != JUDGE or (place, turn.seat) in absent:
             continue

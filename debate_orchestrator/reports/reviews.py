@@ -29,7 +29,7 @@ from debate_orchestrator.core.schema import Field, Shape, ShapeContext
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.votes import BallotReading, read_ballot
-from debate_orchestrator.setup.session import QuestionText
+from debate_orchestrator.setup.state import QuestionText
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
 from debate_orchestrator.storage.journal import Entry
 from debate_orchestrator.storage.paths import DebateFiles
@@ -90,8 +90,8 @@ class ReviewForm:
             strictness=debate.opened.settings.strictness,
             scales={name: format.rubric.scale(name) for name in debate.criteria},
         )
-        reached = {turn.round for turn in schedule.settled(debate)}
-        slots = [slot for slot in debate.layout.slots if format.votes(slot.phase)]
+        reached = {turn.round for turn in schedule.turns_taken(debate)}
+        slots = [slot for slot in debate.layout.slots if format.is_vote(slot.phase)]
         self.rounds: dict[int, Shape] = {}
         """Round to what is asked about it; only rounds that were held and that judges vote on."""
         for n in sorted(n for n in reached if n is not None):

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from debate_orchestrator.core.schema import Field, Shape
-from debate_orchestrator.core.transcript import as_text, title
+from debate_orchestrator.core.transcript_entries import as_text, title
 from debate_orchestrator.reports.parts import Part
 
 Kind = Literal["own", "literal", "plain", "prose", "turn", "page", "found"]
@@ -53,7 +53,7 @@ def joined(between: str, phrases: Iterable[str | Phrase]) -> Phrase:
     return phrase(*parts)
 
 
-def resting(words: Phrase, turn_id: str | None) -> Phrase:
+def citing(words: Phrase, turn_id: str | None) -> Phrase:
     """The same with the turn that its words rest on: a number's ballot."""
     return tuple(run._replace(to=turn_id) for run in words) if turn_id else words
 

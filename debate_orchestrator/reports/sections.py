@@ -18,12 +18,12 @@ from debate_orchestrator.reports.rich_text import (
     FieldText,
     Phrase,
     PhraseTable,
+    citing,
     joined,
     literal,
     page,
     phrase,
     prose,
-    resting,
     strong,
     turn,
     without_empty,
@@ -137,23 +137,23 @@ def _votes(report: ReportModel) -> PhraseTable | None:
     """A row for each vote, where there is more than one judge, or the judge voted twice."""
     rounds = [(str(judged.number), vote) for judged in report.rounds for vote in judged.votes]
     votes = [*rounds, *(("Final", vote) for vote in report.judging.panel)]
-    twice = any(vote.twice for _, vote in votes)
-    if len({vote.judge for _, vote in votes}) < 2 and not twice:
+    shown_mirrored = any(vote.shown_mirrored for _, vote in votes)
+    if len({vote.judge for _, vote in votes}) < 2 and not shown_mirrored:
         return None
     rows = [_vote_row(report, place if rounds else "", vote) for place, vote in votes]
-    heads = ("Round", "Judge", "Straight" if twice else "Vote", "Mirrored", "Stable", "Counts as")
+    heads = ("Round", "Judge", "Straight" if shown_mirrored else "Vote", "Mirrored", "Stable", "Counts as")
     return without_empty(tuple(map(phrase, heads)), rows, keep=0)
 
 
 def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]:
     scales = report.judging.scales
-    straight, mirrored = (
-        resting(prose(wording.reading_line(reading, scales)), ballot) if reading else phrase("no ballot that counts")
-        for reading, ballot in ((vote.straight, vote.turn), (vote.mirrored, vote.turn + MIRRORED))
+    original, mirrored = (
+        citing(prose(wording.reading_line(reading, scales)), ballot) if reading else phrase("no ballot that counts")
+        for reading, ballot in ((vote.original, vote.turn), (vote.mirrored, vote.turn + MIRRORED))
     )
     stable = "yes" if vote.stable else "no"
-    twice = (mirrored, phrase("-" if vote.absent else stable)) if vote.twice else ((), ())
-    return (phrase(place), prose(report.seats[vote.judge]), straight, *twice, prose(wording.vote_line(vote)))
+    shown_mirrored = (mirrored, phrase("-" if vote.absent else stable)) if vote.shown_mirrored else ((), ())
+    return (phrase(place), prose(report.seats[vote.judge]), original, *shown_mirrored, prose(wording.vote_line(vote)))
 
 
 def _counts(report: ReportModel) -> Iterator[str]:
@@ -190,9 +190,9 @@ def _held(report: ReportModel, vote: Vote | None) -> Phrase:
     """The ballot of a judge on the debate as it was, and whether the mirror changed the vote."""
     if vote is None:
         return phrase("not yet")
-    if vote.absent or vote.straight is None:
+    if vote.absent or vote.original is None:
         return phrase("absent")
-    ballot = resting(prose(wording.reading_line(vote.straight, report.judging.scales)), vote.turn)
+    ballot = citing(prose(wording.reading_line(vote.original, report.judging.scales)), vote.turn)
     return ballot if vote.stable else phrase(ballot, ", changed in the mirror")
 
 
@@ -283,7 +283,7 @@ def _named_faults(report: ReportModel, fields: FieldText) -> Iterator[Phrase]:
     """The faults that judges name, each once."""
     named: dict[Phrase, None] = {}
     for ballot in report.turns:
-        for row in (ballot.fields or {}).get("faults") or [] if ballot.votes else ():
+        for row in (ballot.fields or {}).get("faults") or [] if ballot.is_vote else ():
             fault = fields.row(ballot.shape["faults"].fields, row)
             named[phrase(f"{report.seats[ballot.seat]} names a fault: ", fault)] = None
     yield from named

@@ -12,7 +12,7 @@ from debate_orchestrator.core.verdict import Remark
 from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import RecordingReport, VerdictReport
-from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, joined, literal, phrase, prose, resting, strong
+from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, citing, joined, literal, phrase, prose, strong
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.numbers import decimals, percent, plural
 
@@ -62,8 +62,8 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
     yield "Winner", phrase(f"{winner_word(verdict.winner)}{', by stand-ins' * _only_stand_ins(report)}")
     if report.judging.answers and verdict.winner in report.positions:
         yield "Answer", literal(report.positions[verdict.winner])
-    if verdict.share is not None:
-        yield "Probability", phrase(percent(verdict.share))
+    if verdict.win_probability is not None:
+        yield "Probability", phrase(percent(verdict.win_probability))
     if verdict.strength is not None or report.judging.measured:
         yield "Strength", phrase(verdict.strength or "none")
     if report.judging.measured:
@@ -120,7 +120,7 @@ def _winner_outcome(report: ReportModel, verdict: VerdictReport) -> Phrase:
     if verdict.winner in report.positions:
         position, name = literal(report.positions[verdict.winner].rstrip(".")), report.seats[verdict.winner]
         if report.judging.answers:
-            likely = "" if verdict.share is None else f", held {percent(verdict.share)} likely"
+            likely = "" if verdict.win_probability is None else f", held {percent(verdict.win_probability)} likely"
             return phrase(strong(f"{name}'s answer was chosen{likely}:"), " ", position, ".")
         return phrase(strong(f"{name} prevailed{_firmness(report, verdict)}"), ", arguing: ", position, ".")
     if verdict.winner == TIE:
@@ -140,8 +140,8 @@ def _firmness(report: ReportModel, verdict: VerdictReport) -> str:
     if verdict.strength in _FIRMLY and report.scored:
         return _FIRMLY[verdict.strength]
     if len(verdict.panel) > 1 and not report.judging.by_swing:
-        won = verdict.votes.get(verdict.winner, 0)
-        lost = sum(verdict.votes.get(side, 0) for side in report.positions if side != verdict.winner)
+        won = verdict.vote_counts.get(verdict.winner, 0)
+        lost = sum(verdict.vote_counts.get(side, 0) for side in report.positions if side != verdict.winner)
         return f" by {plural(won, 'vote')} to {lost}"
     return ""
 
@@ -229,7 +229,7 @@ def summary(report: ReportModel) -> PhraseTable:
             score = judging.scales.of(round_report.score if round_report.label else None, " / ")
             cells = [literal(round_report.label) if round_report.label else phrase(NO_DECISION), phrase(score)]
         # Winners alone lead nowhere: the table would only repeat the transcript's links.
-        linked = [resting(text, ballot) for text in cells] if judging.scores_rounds or judging.labelled else cells
+        linked = [citing(text, ballot) for text in cells] if judging.scores_rounds or judging.labelled else cells
         rows.append((phrase(str(round_report.number)), *linked))
     if report.verdict and judging.scores_rounds:
         totals = [decimals(report.verdict.totals[side]) if report.scored else "none" for side in sides]

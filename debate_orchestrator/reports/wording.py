@@ -69,7 +69,7 @@ BEHIND = "The declared winner is behind on points: the judges' declaration decid
 
 def scales(format: Format) -> Scales:
     """How the numbers of a format's votes are shown."""
-    fields = [format.shapes[phase.reply] for phase in format.phases() if format.votes(phase)]
+    fields = [format.shapes[phase.reply] for phase in format.phases() if format.is_vote(phase)]
     scores = [shape[SCORE].most for shape in fields if SCORE in shape]
     shares = [shape[PROBABILITY].most for shape in fields if PROBABILITY in shape]
     most = scores[-1] if scores else None
@@ -116,7 +116,7 @@ def tally(votes: Mapping[str, int]) -> str:
 
 def votes_sentence(verdict: Verdict) -> str:
     """How many judges of a panel voted for whom: `2 of 3 judges voted for A, 1 for B.`"""
-    given = [(winner_word(side), n) for side, n in verdict.votes.items()]
+    given = [(winner_word(side), n) for side, n in verdict.vote_counts.items()]
     if not given:
         return f"None of {len(verdict.panel)} judges' votes counts."
     (first, most), *others = given
@@ -260,7 +260,7 @@ def unwritten(debate: DebateState, turn: Turn) -> str:
     rejected = debate.rejected[turn.id]
     replies = "the only reply" if len(rejected) == 1 else f"each of the {len(rejected)} replies"
     text = f"{_missing(debate, turn)}: {replies} from {debate.format.name_of(turn.seat)} was unusable"
-    if rapporteur.is_sealed(debate, turn):
+    if rapporteur.is_hidden_advice(debate, turn):
         return f"{text}."
     why, _, _ = one_line(rejected[-1].problems[0].removeprefix(f"{turn.id}: ")).partition(" Try: ")
     return f"{text} ({why.rstrip('.')})."
@@ -283,7 +283,7 @@ def _missing(debate: DebateState, turn: Turn) -> str:
 
 
 def new_to(debate: DebateState, turn: Turn) -> tuple[str, ...]:
-    """The questions that the taker of a turn heard for the first time before it."""
+    """The questions that the seat of a turn heard for the first time before it."""
     return tuple(question.text for question in schedule.new_questions(debate, turn))
 
 
@@ -303,8 +303,10 @@ def floor_sentences(debate: DebateState) -> Iterator[str]:
 
 
 def _unheard(debate: DebateState) -> list[QuestionAsked]:
-    """The questions from the floor that no taker of a turn on record has heard."""
-    heard = {question.number for turn in schedule.settled(debate) for question in schedule.new_questions(debate, turn)}
+    """The questions from the floor that no seat of a turn on record has heard."""
+    heard = {
+        question.number for turn in schedule.turns_taken(debate) for question in schedule.new_questions(debate, turn)
+    }
     return [event for number, event in enumerate(debate.questions) if number not in heard]
 
 
@@ -317,8 +319,8 @@ def left_unheard(debate: DebateState) -> Iterator[str]:
 
 def _unscored(debate: DebateState) -> Iterator[str]:
     """The rounds of an early end in which sides spoke, and which were not voted on."""
-    spoken = {turn.round for turn in schedule.settled(debate) if turn.speaking and turn.round}
-    voting = [slot for slot in debate.layout.slots if debate.format.votes(slot.phase) and slot.round in spoken]
+    spoken = {turn.round for turn in schedule.turns_taken(debate) if turn.speaking and turn.round}
+    voting = [slot for slot in debate.layout.slots if debate.format.is_vote(slot.phase) and slot.round in spoken]
     for slot in voting:
         if debate.is_skipped(slot):
             yield f"What was said in round {slot.round} was not voted on by itself."

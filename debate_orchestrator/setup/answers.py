@@ -136,7 +136,7 @@ def format_of(given: Mapping[str, Any], default: str = DEFAULT_FORMAT) -> str:
     return default if value is None else value
 
 
-def settings_from(
+def make_settings(
     given: Mapping[str, Any],
     format: Format,
     default_output: str,
@@ -285,7 +285,7 @@ def judging_settings(given: Mapping[str, Any], format: Format, panel: int) -> Se
     """The settings of a debate of which only these are known, and that its panel has that size. Raises BadSettings with
     every problem."""
     cast = {JUDGE: [HOST] * max(1, min(panel, MAX_JUDGES))} if JUDGE in format.seated else {}
-    return settings_from({"topic": "Any.", "cast": cast, **given}, format, "any.md")
+    return make_settings({"topic": "Any.", "cast": cast, **given}, format, "any.md")
 
 
 def rounds(value: Any, most: int) -> int | None:
@@ -364,12 +364,12 @@ def _sample_lines(name: str, shown: SettingText) -> str:
     return f"# {name}: {shown.help}\n{line}\n"
 
 
-def block_lines(settled: Mapping[str, Any], format: Format) -> list[str]:
+def block_lines(given: Mapping[str, Any], format: Format) -> list[str]:
     """The lines of the block that confirms a setup for settings that are not the default; topic, positions, rounds,
     strictness and output are in the words of prompts/setup.yaml."""
     lines = []
     for name, shown in SETTING_TEXTS.items():
-        value = settled.get(name)
+        value = given.get(name)
         if shown.label and value not in (None, default_of(name, format)):
             items = "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             text = "yes" if value is True else "no" if value is False else sanitize.one_line(items)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from debate_orchestrator.setup.session import SetupState, load, save
+from debate_orchestrator.setup.state import SetupState, load, save
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.data import read_mapping
@@ -43,10 +43,10 @@ class KeptAnswers:
         self.asides: list[str] = []
         """A sentence for each file that was moved aside."""
 
-    def keep(self, draft: SetupState) -> None:
+    def keep(self, state: SetupState) -> None:
         """Writes the answers so far; if that fails, `lost` says why, and the conversation continues."""
         try:
-            save(self.path, draft, self.asides.append, whole=self.whole)
+            save(self.path, state, self.asides.append, whole=self.whole)
             self.saved, self.whole, self.lost = True, True, ""
         except DebateError as error:
             self.lost = " ".join(error.problems)
@@ -60,13 +60,13 @@ class KeptAnswers:
         left = f"You left the setup. Your answers are in {self.path}. Continue with `debate --answers {self.path}`."
         return " ".join([left, *self.asides])
 
-    def moved(self, draft: SetupState, report: str) -> str:
+    def moved(self, state: SetupState, report: str) -> str:
         """Keeps the answers beside the report instead, in a file of their own; returns its path."""
         stem = report.removesuffix(".md")
         names = (f"{stem}{'' if n == 1 else f'-{n}'}{ANSWERS}" for n in itertools.count(1))
         own = os.path.abspath(self.path)
         path = next(name for name in names if not os.path.lexists(name) or os.path.abspath(name) == own)
-        save(path, draft, self.asides.append)
+        save(path, state, self.asides.append)
         if self.own and self.saved and os.path.abspath(path) != os.path.abspath(self.path):
             Path(self.path).unlink(missing_ok=True)
         self.path, self.own, self.saved = path, False, True
@@ -98,12 +98,12 @@ def from_file(path: str) -> tuple[KeptAnswers, SetupState]:
     and left as it is, and the answers are kept in another."""
     if not os.path.exists(path):
         return KeptAnswers(path, own=False), SetupState()
-    draft = load(path)
+    state = load(path)
     if not _holds_setup(path):
-        return new_file(), draft
+        return new_file(), state
     kept = KeptAnswers(path, own=_is_own(Path(path)))  # ours, even if the user names it
     kept.saved = True
-    return kept, draft
+    return kept, state
 
 
 def _is_own(path: Path) -> bool:

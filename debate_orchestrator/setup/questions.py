@@ -19,7 +19,7 @@ from debate_orchestrator.core.schema import ShapeContext, check, json_schema
 from debate_orchestrator.core.settings import DECLARED, Source, default_of, duplicate_positions, value_problem
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import answers, risks
-from debate_orchestrator.setup.session import (
+from debate_orchestrator.setup.state import (
     Propose,
     QuestionTexts,
     Ready,
@@ -56,7 +56,7 @@ def question_texts() -> QuestionTexts:
     return QuestionTexts.model_validate(resources.read_yaml("setup.yaml"))
 
 
-class Questionnaire:
+class SetupQuestions:
     """The questions in the words and the limits of a format."""
 
     def __init__(self, words: QuestionTexts, format: Format, default_output: str):
@@ -66,38 +66,38 @@ class Questionnaire:
 
     # What comes next
 
-    def next(self, draft: SetupState) -> SetupQuestion | Propose | Ready:
+    def next(self, state: SetupState) -> SetupQuestion | Propose | Ready:
         """What the conversation needs now."""
-        step = next((key for key, done in self._steps(draft) if not done), None)
+        step = next((key for key, done in self._steps(state) if not done), None)
         if step is None:
-            return Ready(show=self.confirmed(draft.given))
+            return Ready(show=self.confirmed(state.given))
         if step == _TOPIC:
-            values: dict[str, Any] = {"heard": draft.progress.topics}
+            values: dict[str, Any] = {"heard": state.progress.topics}
             return Propose(name="topic", values=values, json_schema=self._schema("topic"))
         if step == _POSITIONS:
-            values = {"topic": draft.given["topic"], "rejected": draft.progress.rejected}
+            values = {"topic": state.given["topic"], "rejected": state.progress.rejected}
             return Propose(name="positions", values=values, json_schema=self._schema("positions"))
-        return self.question(draft, step)
+        return self.question(state, step)
 
-    def together(self, draft: SetupState) -> tuple[SetupQuestion, ...]:
+    def together(self, state: SetupState) -> tuple[SetupQuestion, ...]:
         """The question that comes next, and those that can be put at the same time; none where none comes next."""
-        now = self.next(draft)
+        now = self.next(state)
         if not isinstance(now, SetupQuestion):
             return ()
         together = () if now.key == "topic" else (*_INDEPENDENT, *self.plain_settings)
-        left = [key for key, done in self._steps(draft) if not done and key in together]
+        left = [key for key, done in self._steps(state) if not done and key in together]
         keys = dict.fromkeys((now.key, *left))
-        return tuple(self.question(draft, key) for key in [*keys][:_MAX_TOGETHER])
+        return tuple(self.question(state, key) for key in [*keys][:_MAX_TOGETHER])
 
-    def _steps(self, draft: SetupState) -> Iterator[tuple[str, bool]]:
+    def _steps(self, state: SetupState) -> Iterator[tuple[str, bool]]:
         """Every question in its order, and the moderator's work where some is needed; and whether it is done."""
-        progress, settled = draft.progress, draft.given
+        progress, given = state.progress, state.given
         yield "topic", bool(progress.topics)
         if progress.proposal is None and not progress.topic_ok:
             yield _TOPIC, False
         yield "framing" if (progress.proposal or {}).get("ambiguous") else "topic_ok", progress.topic_ok
         yield "positions", progress.positions is not None
-        positions = settled.get("positions", {})
+        positions = given.get("positions", {})
         if progress.positions == "auto" and not positions:
             yield _POSITIONS, False
         if progress.positions == "own":
@@ -105,16 +105,16 @@ class Questionnaire:
         yield "positions_ok", progress.positions_ok
         limits = self.format.rounds
         if limits.insist > 1:
-            yield "rounds", "rounds" in settled
-        number = settled.get("rounds", 1)
+            yield "rounds", "rounds" in given
+        number = given.get("rounds", 1)
         if number != answers.AUTO and number > limits.most:
-            yield "insist", bool(settled.get("insist"))
-        yield from ((key, key in settled) for key in self.plain_settings if len(self._choices(key)) != 1)
+            yield "insist", bool(given.get("insist"))
+        yield from ((key, key in given) for key in self.plain_settings if len(self._choices(key)) != 1)
 
-    def question(self, draft: SetupState, key: str) -> SetupQuestion:
+    def question(self, state: SetupState, key: str) -> SetupQuestion:
         """A question as it is put, also once more: one that comes next, or one that was answered."""
         wording = self.words.questions[key]
-        values = self._values(draft, key)
+        values = self._values(state, key)
         filled = {name: sanitize.one_line(str(value)).rstrip(".") for name, value in values.items()}
         filled |= {name: values[name] for name in ("argued", "keys") if name in values}
         choices = {value: about.format(**filled) for value, about in self._choices(key).items()}
@@ -141,75 +141,75 @@ class Questionnaire:
         """The default of a setting."""
         return self.default_output if key == "output" else default_of(key, self.format)
 
-    def _values(self, draft: SetupState, key: str) -> dict[str, Any]:
+    def _values(self, state: SetupState, key: str) -> dict[str, Any]:
         """What the wording of a question names."""
-        proposal, limits = draft.progress.proposal or {}, self.format.rounds
+        proposal, limits = state.progress.proposal or {}, self.format.rounds
         match key:
             case "framing":
                 return {name: proposal.get(name) or "" for name in ("recommended", "alternative")}
             case "topic_ok":
-                return {"restated": proposal.get("restated") or draft.given.get("topic", "")}
+                return {"restated": proposal.get("restated") or state.given.get("topic", "")}
             case "position_a" | "position_b":
                 return {"who": self.who(key.removeprefix("position_"))}
             case "positions_ok":
                 keys = " or ".join(f"position_{side}=..." for side in self.format.sides)
-                return {"argued": " ".join(self.argued(draft)), "keys": keys}
+                return {"argued": " ".join(self.argued(state)), "keys": keys}
             case "rounds":
                 auto = f", or {answers.AUTO}" if self.format.can_run_dry else ""
                 return {"default": limits.default, "most": limits.most, "auto": auto, "about": self._about_rounds()}
             case "insist":
                 cap = "4 or 5" if limits.most > 4 else limits.most
-                return {"rounds": draft.given.get("rounds", ""), "cap": cap}
+                return {"rounds": state.given.get("rounds", ""), "cap": cap}
         return {"default": answers.typed(self.default(key))} if key in self.plain_settings else {}
 
-    def current_answer(self, draft: SetupState, key: str) -> str:
+    def current_answer(self, state: SetupState, key: str) -> str:
         """What stands as the answer to a question, or stood before others were wanted; empty if nothing does."""
-        progress, settled = draft.progress, draft.given
+        progress, given = state.progress, state.given
         match key:
             case "topic":
-                return str(settled.get("topic") or (progress.topics[0] if progress.topics else ""))
+                return str(given.get("topic") or (progress.topics[0] if progress.topics else ""))
             case "framing":
                 offered = progress.proposal or {}
-                return next((name for name in offered if settled.get("topic") == offered[name]), "")
+                return next((name for name in offered if given.get("topic") == offered[name]), "")
             case "topic_ok" | "positions_ok" | "insist":
-                return "yes" if settled.get(key) or getattr(progress, key, False) else ""
+                return "yes" if given.get(key) or getattr(progress, key, False) else ""
             case "positions":
                 return progress.positions or ""
             case "position_a" | "position_b":
                 side = key.removeprefix("position_")
-                return str(settled.get("positions", {}).get(side) or progress.own.get(side, ""))
-        return answers.typed(settled.get(key))
+                return str(given.get("positions", {}).get(side) or progress.own.get(side, ""))
+        return answers.typed(given.get(key))
 
-    def confirmed(self, settled: dict[str, Any]) -> str:
-        """The block that says what was settled."""
+    def confirmed(self, given: dict[str, Any]) -> str:
+        """The block that shows the answers, to be confirmed."""
         format, lines = self.format, []
         for side in format.sides:
-            position = sanitize.one_line(settled["positions"][side])
+            position = sanitize.one_line(given["positions"][side])
             lines.append(self.words.side.format(who=self.who(side), position=position))
         shown_values = {
-            "topic": settled["topic"],
-            "rounds": settled.get("rounds", format.rounds.default),
-            "strictness": settled.get("strictness", tuple(format.rubric.strictness)[-1]),
-            "output": settled["output"],
+            "topic": given["topic"],
+            "rounds": given.get("rounds", format.rounds.default),
+            "strictness": given.get("strictness", tuple(format.rubric.strictness)[-1]),
+            "output": given["output"],
         }
         if shown_values["rounds"] == answers.AUTO:
             shown_values["rounds"] = f"{answers.AUTO}, at most {format.rounds.most}"
         flat = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
-        beyond = "".join(f"\n{line}" for line in (*answers.block_lines(settled, format), *self.beyond(settled)))
-        return self.words.confirmed.format(positions="\n".join(lines), beyond=beyond, **flat)
+        more = "".join(f"\n{line}" for line in (*answers.block_lines(given, format), *self.risk_lines(given)))
+        return self.words.confirmed.format(positions="\n".join(lines), more=more, **flat)
 
-    def beyond(self, settled: dict[str, Any]) -> list[str]:
-        """A line for each thing in a setup that reaches beyond the debate."""
-        return [self.words.beyond.format(what=risk.text) for risk in risks.of_settings(settled)]
+    def risk_lines(self, given: dict[str, Any]) -> list[str]:
+        """A line for each thing in a setup that asks for more than a debate."""
+        return [self.words.risk.format(what=risk.text) for risk in risks.of_settings(given)]
 
     def who(self, side: str) -> str:
         """What a side is called, with what it stands for: `Researcher A (Pro)`."""
         seat = self.format.seats[side]
         return f"{seat.name} ({seat.side})" if seat.side else seat.name
 
-    def argued(self, draft: SetupState) -> list[str]:
+    def argued(self, state: SetupState) -> list[str]:
         """Who will argue what, a sentence for each side."""
-        positions = draft.given.get("positions", {})
+        positions = state.given.get("positions", {})
         flat = {side: sanitize.one_line(positions.get(side, "")).rstrip(".") for side in self.format.sides}
         sentences = [self.words.argues.format(name=self.format.name_of(side), position=flat[side]) for side in flat]
         return [sentence[:-1] if sentence.endswith(("?.", "!.")) else sentence for sentence in sentences]
@@ -224,30 +224,30 @@ class Questionnaire:
     def _schema(self, name: str) -> dict[str, Any]:
         return json_schema(self.words.shapes[name], _NO_CONTEXT)
 
-    def checked(self, draft: SetupState) -> tuple[SetupState, list[str]]:
-        """The draft without the answers, written by hand into its file, that would have been refused; and why."""
+    def checked(self, state: SetupState) -> tuple[SetupState, list[str]]:
+        """The state without its invalid answers, such as a user may have written into its file; and their problems."""
         problems: list[str] = []
-        draft = checked_state(draft, self.format.sides)
-        proposal = draft.progress.proposal
+        state = checked_state(state, self.format.sides)
+        proposal = state.progress.proposal
         if proposal is not None and check(self.words.shapes["topic"], proposal, _NO_CONTEXT):
-            draft = with_progress(draft, proposal=None)
+            state = with_progress(state, proposal=None)
         for key in ("rounds", *self.plain_settings):
-            if key in draft.given:
+            if key in state.given:
                 try:
-                    draft = self._take(draft, key, answers.typed(draft.given[key]), draft.sources.get(key, "file"))
+                    state = self._take(state, key, answers.typed(state.given[key]), state.sources.get(key, "file"))
                 except BadSettings as error:
                     problems += error.problems
-                    draft = without_answers(draft, key)
-        return draft, problems
+                    state = without_answers(state, key)
+        return state, problems
 
     # Taking answers
 
-    def mark_asked(self, draft: SetupState, *questions: SetupQuestion) -> SetupState:
-        """The draft once these questions were really put to the user."""
-        return with_progress(draft, asked={question.key: question.text for question in questions})
+    def mark_asked(self, state: SetupState, *questions: SetupQuestion) -> SetupState:
+        """The state once the user was really asked these questions."""
+        return with_progress(state, asked={question.key: question.text for question in questions})
 
-    def answer(self, draft: SetupState, key: str, value: str, source: Source = "user") -> SetupState:
-        """The draft with one more answer. An earlier answer may be given again: what depended on it is asked again,
+    def answer(self, state: SetupState, key: str, value: str, source: Source = "user") -> SetupState:
+        """The state with one more answer. An earlier answer may be given again: what depended on it is asked again,
         and where it is the same, nothing is. Raises BadSettings if the answer can't be taken."""
         text = value.strip()
         if text.lower() in self.words.automatic:
@@ -256,7 +256,7 @@ class Questionnaire:
         if key not in self.words.questions:
             known = ", ".join(self.words.questions)
             raise BadSettings(f"{short_repr(key)} is not a question of the setup. The questions are {known}.")
-        if key in _CONFIRMATIONS and draft.progress.asked.get(key) != self.question(draft, key).text:
+        if key in _CONFIRMATIONS and state.progress.asked.get(key) != self.question(state, key).text:
             problem = f"{key}: this answer came before its question was put."
             raise BadSettings(problem, hint="run ask without it, put the question that it prints, then answer")
         wording = self.words.questions[key]
@@ -264,21 +264,21 @@ class Questionnaire:
             text = _ADDED.sub("", text)
         if text.lower() == "default" and wording.default:
             text, source = answers.typed(self.default(key)), "default"
-        after = self._take(draft, key, text, source)
+        after = self._take(state, key, text, source)
         return with_progress(after, asked={other: put for other, put in after.progress.asked.items() if other != key})
 
-    def _take(self, draft: SetupState, key: str, text: str, source: Source) -> SetupState:
-        """The draft with the answer to one question. Raises BadSettings."""
+    def _take(self, state: SetupState, key: str, text: str, source: Source) -> SetupState:
+        """The state with the answer to one question. Raises BadSettings."""
         if key.startswith("position_"):
-            return self._take_position(draft, text, source, key.removeprefix("position_"))
+            return self._take_position(state, text, source, key.removeprefix("position_"))
         if key in self.plain_settings:
             text = text.lower() if text.lower() in self._choices(key) else text
-            return with_answers(draft, source, **{key: answers.setting_of(key, text, self.format)})
-        taken: SetupState = getattr(self, f"_take_{key}")(draft, text, source)
+            return with_answers(state, source, **{key: answers.setting_of(key, text, self.format)})
+        taken: SetupState = getattr(self, f"_take_{key}")(state, text, source)
         return taken
 
-    def proposed(self, draft: SetupState, name: str, value: Any) -> SetupState:
-        """The draft with the moderator's work. Raises BadSettings if it is not in the shape asked for."""
+    def proposed(self, state: SetupState, name: str, value: Any) -> SetupState:
+        """The state with the moderator's work. Raises BadSettings if it is not in the shape asked for."""
         shape = self.words.shapes[name]
         value = normalize(shape, value, _NO_CONTEXT, {}).value
         if isinstance(value, dict):
@@ -286,113 +286,113 @@ class Questionnaire:
         if problems := check(shape, value, _NO_CONTEXT):
             raise BadSettings([f"setup.{name}.moderator: {error}" for error in problems])
         if name == "topic":
-            return with_progress(draft, proposal=value)
+            return with_progress(state, proposal=value)
         positions = {side: sanitize.one_line(value[side]) for side in self.format.sides}
         if problems := duplicate_positions(positions):
             raise BadSettings(problems)
-        return with_answers(draft, "derived", positions=positions)
+        return with_answers(state, "derived", positions=positions)
 
-    def as_stated(self, draft: SetupState) -> SetupState:
-        """The draft with the topic as the user stated it last, where no moderator restates it; it is still to be
+    def as_stated(self, state: SetupState) -> SetupState:
+        """The state with the topic as the user stated it last, where no moderator restates it; it is still to be
         confirmed."""
-        stated = {"ambiguous": False, "restated": sanitize.one_line(draft.progress.topics[-1])}
-        return with_progress(draft, proposal={**stated, "recommended": None, "alternative": None})
+        stated = {"ambiguous": False, "restated": sanitize.one_line(state.progress.topics[-1])}
+        return with_progress(state, proposal={**stated, "recommended": None, "alternative": None})
 
-    def reworded(self, draft: SetupState, text: str) -> SetupState:
-        """The draft with the topic in exactly these words of the user's, still to be confirmed."""
-        same = text.strip() == (draft.progress.proposal or {}).get("restated")
-        return draft if same else self.as_stated(self._correct(draft, text.strip()))
+    def reworded(self, state: SetupState, text: str) -> SetupState:
+        """The state with the topic in exactly these words of the user's, still to be confirmed."""
+        same = text.strip() == (state.progress.proposal or {}).get("restated")
+        return state if same else self.as_stated(self._correct(state, text.strip()))
 
-    def _take_topic(self, draft: SetupState, text: str, source: Source) -> SetupState:
+    def _take_topic(self, state: SetupState, text: str, source: Source) -> SetupState:
         line = answers.message_line("topic", text)
-        if draft.progress.topics and line in (self.current_answer(draft, "topic"), draft.progress.topics[-1]):
-            return draft
-        return with_progress(self._unsettled(draft), topics=(line,))
+        if state.progress.topics and line in (self.current_answer(state, "topic"), state.progress.topics[-1]):
+            return state
+        return with_progress(self._unsettled(state), topics=(line,))
 
-    def _take_framing(self, draft: SetupState, text: str, source: Source) -> SetupState:
-        offered = draft.progress.proposal or {}
+    def _take_framing(self, state: SetupState, text: str, source: Source) -> SetupState:
+        offered = state.progress.proposal or {}
         names = {"recommended": "recommended", "1": "recommended", "alternative": "alternative", "2": "alternative"}
         chosen = offered.get(names.get(text.lower(), "")) or (text if text in offered.values() else None)
         if chosen is None:
-            return self._correct(draft, text)
-        return self._settled(draft, sanitize.one_line(chosen), "derived")
+            return self._correct(state, text)
+        return self._settled(state, sanitize.one_line(chosen), "derived")
 
-    def _take_topic_ok(self, draft: SetupState, text: str, source: Source) -> SetupState:
+    def _take_topic_ok(self, state: SetupState, text: str, source: Source) -> SetupState:
         if text.lower() in _YES:
-            restated = sanitize.one_line((draft.progress.proposal or {}).get("restated") or draft.given["topic"])
-            return self._settled(draft, restated, source if restated == _last(draft) else "derived")
+            restated = sanitize.one_line((state.progress.proposal or {}).get("restated") or state.given["topic"])
+            return self._settled(state, restated, source if restated == _last(state) else "derived")
         if text.lower() in _NO:
-            return with_progress(self._unsettled(draft), topics=())
+            return with_progress(self._unsettled(state), topics=())
         if meant := suggest(text.lower(), (_YES[0], _NO[0])):
             raise BadSettings(f"topic_ok: {short_repr(text)} is not yes, no, or the topic in other words. {meant}")
-        return self._correct(draft, text)
+        return self._correct(state, text)
 
-    def _settled(self, draft: SetupState, topic: str, source: Source) -> SetupState:
-        """The draft with its topic confirmed."""
-        if draft.given.get("topic") != topic:
-            draft = with_answers(self._unsettled(draft, draft.progress.proposal), source, topic=topic)
-        return with_progress(draft, topic_ok=True)
+    def _settled(self, state: SetupState, topic: str, source: Source) -> SetupState:
+        """The state with its topic confirmed."""
+        if state.given.get("topic") != topic:
+            state = with_answers(self._unsettled(state, state.progress.proposal), source, topic=topic)
+        return with_progress(state, topic_ok=True)
 
-    def _unsettled(self, draft: SetupState, proposal: dict[str, Any] | None = None) -> SetupState:
-        """The draft without its topic, and without positions that were derived from it."""
-        derived = draft.progress.positions == "auto"
-        draft = without_answers(draft, "topic", *(["positions"] if derived else []))
-        return with_progress(draft, proposal=proposal, topic_ok=False, positions_ok=False, rejected=())
+    def _unsettled(self, state: SetupState, proposal: dict[str, Any] | None = None) -> SetupState:
+        """The state without its topic, and without positions that were derived from it."""
+        derived = state.progress.positions == "auto"
+        state = without_answers(state, "topic", *(["positions"] if derived else []))
+        return with_progress(state, proposal=proposal, topic_ok=False, positions_ok=False, rejected=())
 
-    def _correct(self, draft: SetupState, text: str) -> SetupState:
-        topics = (*draft.progress.topics, answers.message_line("topic", text))
-        return with_progress(self._unsettled(draft), topics=topics)
+    def _correct(self, state: SetupState, text: str) -> SetupState:
+        topics = (*state.progress.topics, answers.message_line("topic", text))
+        return with_progress(self._unsettled(state), topics=topics)
 
-    def _take_positions(self, draft: SetupState, text: str, source: Source) -> SetupState:
+    def _take_positions(self, state: SetupState, text: str, source: Source) -> SetupState:
         chosen = text.lower()
         if chosen not in ("auto", "own"):
             hint = "give positions of the user's own as position_a=... and position_b=..."
             raise BadSettings(f"positions: {short_repr(text)} is neither auto nor own.", hint=hint)
-        if chosen == draft.progress.positions:
-            return draft
+        if chosen == state.progress.positions:
+            return state
         # Positions of the user's own are kept, to be offered again.
-        standing, progress = draft.given.get("positions", {}), draft.progress
+        standing, progress = state.given.get("positions", {}), state.progress
         own = {**progress.own, **standing} if progress.positions == "own" else progress.own or standing
-        return with_progress(without_answers(draft, "positions"), own=own, positions_ok=False, positions=chosen)
+        return with_progress(without_answers(state, "positions"), own=own, positions_ok=False, positions=chosen)
 
-    def _take_position(self, draft: SetupState, text: str, source: Source, side: str) -> SetupState:
-        before = draft.given.get("positions", {})
+    def _take_position(self, state: SetupState, text: str, source: Source, side: str) -> SetupState:
+        before = state.given.get("positions", {})
         if before.get(side) == (line := answers.message_line(f"position_{side}", text)):
-            return draft
-        after = with_answers(draft, source, positions={**before, side: line})
+            return state
+        after = with_answers(state, source, positions={**before, side: line})
         return with_progress(after, positions="own", positions_ok=False)
 
-    def _take_positions_ok(self, draft: SetupState, text: str, source: Source) -> SetupState:
+    def _take_positions_ok(self, state: SetupState, text: str, source: Source) -> SetupState:
         if _yes("positions_ok", text, "change one with position_a=... or position_b=..."):
-            if problems := duplicate_positions(draft.given["positions"]):
+            if problems := duplicate_positions(state.given["positions"]):
                 raise BadSettings(problems)
-            return with_progress(draft, positions_ok=True)
-        rejected = (*draft.progress.rejected, draft.given["positions"])
-        after = without_answers(draft, "positions")
+            return with_progress(state, positions_ok=True)
+        rejected = (*state.progress.rejected, state.given["positions"])
+        after = without_answers(state, "positions")
         return with_progress(after, positions=None, own={}, positions_ok=False, rejected=rejected)
 
-    def _take_rounds(self, draft: SetupState, text: str, source: Source) -> SetupState:
+    def _take_rounds(self, state: SetupState, text: str, source: Source) -> SetupState:
         if text.lower() == answers.AUTO and self.format.can_run_dry:
-            return with_answers(without_answers(draft, "insist"), source, rounds=answers.AUTO)
+            return with_answers(without_answers(state, "insist"), source, rounds=answers.AUTO)
         number = answers.rounds(text, self.format.rounds.insist)
         if number is None:
             raise BadSettings(value_problem("rounds", text, self.format))
-        same = draft.given.get("rounds") == number
-        return with_answers(draft if same else without_answers(draft, "insist"), source, rounds=number)
+        same = state.given.get("rounds") == number
+        return with_answers(state if same else without_answers(state, "insist"), source, rounds=number)
 
-    def _take_rapporteur(self, draft: SetupState, text: str, source: Source) -> SetupState:
+    def _take_rapporteur(self, state: SetupState, text: str, source: Source) -> SetupState:
         format = self.format
         if RAPPORTEUR not in format.seats_taken(format.options):
             raise BadSettings(f"{RAPPORTEUR}: the format {format.name} has no such seat.")
-        cast = draft.given.get("cast") or {}
+        cast = state.given.get("cast") or {}
         cast = dict.fromkeys(format.seated, cast) if isinstance(cast, str) else dict(cast)
         cast.pop(RAPPORTEUR, None)
-        return with_answers(draft, source, cast=cast if text.lower() == JUDGE else {**cast, RAPPORTEUR: text})
+        return with_answers(state, source, cast=cast if text.lower() == JUDGE else {**cast, RAPPORTEUR: text})
 
-    def _take_insist(self, draft: SetupState, text: str, source: Source) -> SetupState:
+    def _take_insist(self, state: SetupState, text: str, source: Source) -> SetupState:
         if _yes("insist", text):
-            return with_answers(draft, source, insist=True)
-        return without_answers(draft, "rounds", "insist")
+            return with_answers(state, source, insist=True)
+        return without_answers(state, "rounds", "insist")
 
 
 def _yes(key: str, text: str, hint: str = "") -> bool:
@@ -402,6 +402,6 @@ def _yes(key: str, text: str, hint: str = "") -> bool:
     return text.lower() in _YES
 
 
-def _last(draft: SetupState) -> str:
+def _last(state: SetupState) -> str:
     """What the user called the topic last."""
-    return sanitize.one_line(draft.progress.topics[-1]) if draft.progress.topics else ""
+    return sanitize.one_line(state.progress.topics[-1]) if state.progress.topics else ""

@@ -1,4 +1,4 @@
-"""What a setup does beyond the debate itself: programs, servers, other files, prompts from elsewhere.
+"""What a setup does besides the debate: programs, servers, other files, prompts from elsewhere.
 
 A value that the user typed is the user's own. A value from an answers file or a journal may be a stranger's: what is
 listed here of it needs the user's consent, for which `cli.consent` asks.
@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from debate_orchestrator.core import schedule, tally, transcript
+from debate_orchestrator.core import schedule, tally, transcript_entries
 from debate_orchestrator.core.events import SPEECH_RULES, Event, Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
@@ -92,7 +92,7 @@ _EARLIER = frozenset(
 
 
 class Risk(FrozenModel):
-    """One thing that reaches beyond the debate."""
+    """One thing that asks for more than a debate."""
 
     kind: Kind
     where: str
@@ -220,7 +220,7 @@ def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
 def _speeches(events: Sequence[Event]) -> list[Any]:
     """The speeches of a debate as they are heard, and who conceded in which round."""
     debate = fold(events)
-    speeches = [transcript.entry(debate, turn) for turn in schedule.settled(debate) if turn.speaking]
+    speeches = [transcript_entries.entry(debate, turn) for turn in schedule.turns_taken(debate) if turn.speaking]
     return [*speeches, *(tally.conceded_in(debate, n) for n in range(1, debate.rounds + 1))]
 
 

@@ -169,7 +169,7 @@ def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
 def _fields(where: str, body: bytes) -> tuple[int, str, str, object]:
     """Number, time, previous hash and event data of a line whose hash is right."""
     try:
-        record = json.loads(body.decode(), parse_constant=_refuse_constant)
+        record = json.loads(body.decode(), parse_constant=_reject_constant)
         if b"\\u" in body:
             json.dumps(record, ensure_ascii=False).encode()  # fails for half a surrogate pair, which can't be printed
         number, at, before, data = record["n"], record["at"], record["prev"], record["event"]
@@ -182,7 +182,7 @@ def _fields(where: str, body: bytes) -> tuple[int, str, str, object]:
     return number, at, before, data
 
 
-def _refuse_constant(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
 
 

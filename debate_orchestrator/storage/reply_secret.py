@@ -67,7 +67,7 @@ def _version(path: Path) -> tuple[int, ...]:
 @lru_cache(maxsize=4)  # every structured reply of a process asks for it
 def _found(path: Path, *version: int) -> bytes:
     try:
-        found = read_regular(path, most=_BYTES)
+        found = read_regular(path, maximum=_BYTES)
     except OSError as error:
         if error.errno != errno.EFBIG:
             raise

@@ -78,7 +78,7 @@ class Drafts:
             return False
         return True
 
-    def leaf(self, brief: Brief, text: str) -> str:
+    def new_part(self, brief: Brief, text: str) -> str:
         """A new file that holds this text, a part of the draft for this brief, to be written on elsewhere; its path.
         Whoever asks for it takes it away. BadFile where it can't be written."""
         try:
@@ -128,10 +128,10 @@ class Drafts:
         folder with the last of them."""
         for path in self._all():
             draft = _named(path)
-            answer = debate.replies.get(draft.turn)
-            if answer is None or not (_half(path) or draft.ending in _ENDINGS.values()):
+            reply_event = debate.replies.get(draft.turn)
+            if reply_event is None or not (_half(path) or draft.ending in _ENDINGS.values()):
                 continue
-            if debate.complete or _half(path) or answer.reply.brief_digest.startswith(draft.brief):
+            if debate.complete or _half(path) or reply_event.reply.brief_digest.startswith(draft.brief):
                 with suppress(OSError):
                     os.unlink(path)
         with suppress(OSError):

@@ -13,7 +13,7 @@ from fractions import Fraction
 from rich.cells import cell_len
 from rich.text import Text
 
-from debate_orchestrator.core import events, rapporteur, schedule, speech_rules, tally, transcript
+from debate_orchestrator.core import events, rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, fill_label
 from debate_orchestrator.core.state import DebateState, spec_in
@@ -44,12 +44,12 @@ class Live:
         *,
         now: Callable[[], float] = time.monotonic,
         money: bool = True,
-        sealed: bool = False,
+        ballots_hidden: bool = False,
     ):
-        """`money` says whether costs are shown; `sealed`, that ballots are hidden until the debate is complete,
+        """`money` says whether costs are shown; `ballots_hidden`, that ballots are hidden until the debate is complete,
         since a judge of a panel watches."""
         self._debate, self._display, self._now, self._money = debate, display, now, money
-        self._sealed = sealed and not debate.complete
+        self._ballots_hidden = ballots_hidden and not debate.complete
         self._sealed_rows: list[Row] = []
         self._began = now()
         self._rows: list[Row] = []
@@ -90,18 +90,18 @@ class Live:
                     speech.settle(shown, _notes(debate, speech.turn, event))
                 else:  # a structured reply was wanted, and declined
                     self._reply(speech.turn)
-            case events.Submitted():
+            case events.StructuredReplyGiven():
                 self._ballot(event)
             case events.Rejected() | events.CallFailed():
                 self._fail(event)
             case events.QuestionAsked() | events.IssuesChanged() | events.EndedEarly():
                 self._say(wording.announced(debate, event) or "", ALARM)
-        if self._stage is not None and self._stage.settled:
+        if self._stage is not None and self._stage.is_final:
             self._end_stage()
         if isinstance(event, events.ReplyEvent | events.BriefSent):
             self._announce()
-        if self._sealed and debate.complete:
-            self._sealed = False
+        if self._ballots_hidden and debate.complete:
+            self._ballots_hidden = False
             self._put(self._sealed_rows)
         if isinstance(event, events.ReplyEvent | events.CallFailed) and self._money:
             self._cost = _cost(debate)
@@ -155,7 +155,7 @@ class Live:
         stage = self._debate.stages[-1]
         parts = [f"Round {stage[0].round} of {self._debate.rounds}"] if stage[0].round else []
         parts.append(", ".join(dict.fromkeys(one_line(turn.phase.title) for turn in stage)))
-        writing = [speech for speech in self._speeches.values() if speech.asked and not speech.settled]
+        writing = [speech for speech in self._speeches.values() if speech.asked and not speech.is_final]
         parts += [self._activity(speech, now) for speech in writing]
         rows = packed([*parts, _clock(now - self._began), *self._cost], width, "dim")[:_STATUS_ROWS]
         asking = self.question is not None and self.question.open
@@ -227,10 +227,10 @@ class Live:
         self._announce()
         if not isinstance(event, events.BriefSent):
             heading = self._debate.format.heading_of(schedule.turn(self._debate, event.turn))
-            words = count_words(speech_rules.public(self._debate, event.reply.text))
+            words = count_words(speech_rules.without_private_working(self._debate, event.reply.text))
             self._say(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)
 
-    def _ballot(self, voted: events.Submitted) -> None:
+    def _ballot(self, voted: events.StructuredReplyGiven) -> None:
         self._speeches.pop(voted.turn, None)
         turn = schedule.turn(self._debate, voted.turn)
         if "scores" in voted.data:
@@ -248,7 +248,7 @@ class Live:
         """A side's structured reply, as other seats read it."""
         self._speeches.pop(turn.id, None)
         self._say(self._debate.format.heading_of(turn), JUDGE)
-        text = transcript.entry(self._debate, turn).text
+        text = transcript_entries.entry(self._debate, turn).text
         self._say(wording.filler_in_place(text) if self._stood_in(turn) else text, indent=INDENT)
 
     def _fail(self, event: events.Rejected | events.CallFailed) -> None:
@@ -259,11 +259,11 @@ class Live:
             failed.break_off(why, until)
             return
         heading = self._debate.format.heading_of(failed.turn)
-        if rapporteur.is_sealed(self._debate, failed.turn):
-            why = _failure(self._debate, event, sealed=True)
-        elif self._sealed and failed.turn.judging:
+        if rapporteur.is_hidden_advice(self._debate, failed.turn):
+            why = _failure(self._debate, event, ballots_hidden=True)
+        elif self._ballots_hidden and failed.turn.judging:
             self._say(f"{heading}: {why}", ALARM, of_ballots=True)
-            why = _failure(self._debate, event, sealed=True)
+            why = _failure(self._debate, event, ballots_hidden=True)
         self._say(f"{heading}: {why}", ALARM)
         failed.wait(until)
         if event.turn in self._debate.replies:
@@ -298,7 +298,7 @@ class Live:
     def _put(self, rows: Sequence[Row], *, gap: bool = True, of_ballots: bool = False) -> None:
         """Adds finished rows; with `gap`, after an empty one. What tells of ballots is hidden where they are
         sealed."""
-        if of_ballots and self._sealed:
+        if of_ballots and self._ballots_hidden:
             self._sealed_rows += [*([()] if gap else []), *rows]
             return
         if gap and not self._after_blank:
@@ -344,7 +344,7 @@ def _side_style(debate: DebateState, side: str) -> str:
     return SIDES[debate.format.sides.index(side) % len(SIDES)]
 
 
-def ballot_rows(debate: DebateState, voted: events.Submitted, width: int) -> list[Row]:
+def ballot_rows(debate: DebateState, voted: events.StructuredReplyGiven, width: int) -> list[Row]:
     """A ballot with scores: each side's bar, and each criterion for both sides. A mirrored ballot is shown in the
     terms of the sides as they are."""
     format, turn = debate.format, schedule.turn(debate, voted.turn)
@@ -387,17 +387,18 @@ def _notes(debate: DebateState, turn: Turn, event: events.Spoke | events.Decline
     """What to note below a speech; empty where there is nothing."""
     found = ["cut short by a limit of length"] if event.reply.ended == "cut" else []
     if isinstance(event, events.Spoke):
-        heard = speech_rules.visible(debate, turn)
+        heard = speech_rules.visible_speech(debate, turn)
         found += [f"the last {heard.dropped} words are over the limit, and no seat hears them"] if heard.dropped else []
         missing = sum(not quote.verified for quote in heard.quotes)
         found += [f"{missing} of {len(heard.quotes)} quotes not found in the material"] if missing else []
     return f"-- {'; '.join(found)}." if found else ""
 
 
-def _failure(debate: DebateState, event: events.Rejected | events.CallFailed, *, sealed: bool = False) -> str:
-    """Why a call failed, or a reply does not count. The problems may quote the reply; `sealed` leaves them out."""
+def _failure(debate: DebateState, event: events.Rejected | events.CallFailed, *, ballots_hidden: bool = False) -> str:
+    """Why a call failed, or a reply does not count. The problems may quote the reply; `ballots_hidden` leaves them
+    out."""
     if isinstance(event, events.CallFailed):
         return event.problem + ("" if event.wait is None else f" Asked again in {event.wait:.0f} s.")
-    if not sealed:
+    if not ballots_hidden:
         return f"a reply that can't be taken: {'; '.join(event.problems)}"
     return "a reply that can't be taken." + ("" if event.turn in debate.replies else " It is asked for again.")

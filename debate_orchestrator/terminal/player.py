@@ -18,7 +18,7 @@ from debate_orchestrator.core.events import (
     Rejected,
     ReplyEvent,
     Spoke,
-    Submitted,
+    StructuredReplyGiven,
 )
 from debate_orchestrator.core.fold import apply
 from debate_orchestrator.core.state import DebateState
@@ -29,8 +29,8 @@ _AFTER_SPEECH = 0.8
 """Seconds."""
 _AFTER_BALLOT = 4.0
 """Seconds to look at the scores."""
-_INTERVENING = QuestionAsked | IssuesChanged | EndedEarly
-"""Events of the audience, which keep their place: they decide who speaks and who hears what."""
+_USER_EVENTS = QuestionAsked | IssuesChanged | EndedEarly
+"""What a user did during the debate. These events keep their place: they decide who speaks and who hears what."""
 _WORD = re.compile(r"\s*\S{1,16}\s*")
 """What counts as a word: so many characters, in scripts that set no blanks between words."""
 
@@ -41,7 +41,9 @@ class Player:
     def __init__(self, debate: DebateState, events: Iterable[Event], live: Live, pace: float | None):
         """`debate` is the state before the events; `pace` is in words a minute, None for all at once."""
         self.debate, self._events, self._live, self._pace = debate, list(events), live, pace
-        self._answered = {event.turn for event in self._events if isinstance(event, Spoke | Declined | Submitted)}
+        self._answered = {
+            event.turn for event in self._events if isinstance(event, Spoke | Declined | StructuredReplyGiven)
+        }
         self._spoken: set[str] = set()
         self._skip, self._running = asyncio.Event(), asyncio.Event()
         self._running.set()
@@ -77,7 +79,7 @@ class Player:
         while rest:
             batch = take_batch(self.debate, rest)
             for event in batch:
-                if isinstance(event, Submitted) and schedule.turn(self.debate, event.turn).round is None:
+                if isinstance(event, StructuredReplyGiven) and schedule.turn(self.debate, event.turn).round is None:
                     self._to_verdict = False
                 await self._lead_up_to(event, batch)
                 if self.left:
@@ -86,7 +88,7 @@ class Player:
                 if not self._was_replaced(event):
                     self._live.on_event(self.debate, event)
                 if isinstance(event, ReplyEvent):
-                    await self._rest(_AFTER_BALLOT if isinstance(event, Submitted) else _AFTER_SPEECH)
+                    await self._rest(_AFTER_BALLOT if isinstance(event, StructuredReplyGiven) else _AFTER_SPEECH)
         return True
 
     @property
@@ -102,12 +104,15 @@ class Player:
         if isinstance(event, Spoke | Declined) and event.turn not in self._spoken:
             at_once = batch if self._live.beside else [event]
             spoken = [other for other in at_once if isinstance(other, Spoke | Declined)]
-            await self._speak({other.turn: speech_rules.public(self.debate, other.reply.text) for other in spoken})
+            await self._speak(
+                {other.turn: speech_rules.without_private_working(self.debate, other.reply.text) for other in spoken}
+            )
         elif isinstance(event, Rejected | CallFailed) and event.reply is not None and not self._was_replaced(event):
             self._live.on_text(
-                schedule.turn(self.debate, event.turn), speech_rules.public(self.debate, event.reply.text)
+                schedule.turn(self.debate, event.turn),
+                speech_rules.without_private_working(self.debate, event.reply.text),
             )
-        elif isinstance(event, Submitted):
+        elif isinstance(event, StructuredReplyGiven):
             await self._rest(_AFTER_SPEECH)
 
     async def _speak(self, texts: Mapping[str, str]) -> None:
@@ -141,10 +146,10 @@ def take_batch(debate: DebateState, rest: deque[Event]) -> list[Event]:
     however they came in. `debate` is the state before them."""
     order = {turn.id: place for place, turn in enumerate(debate.stages[-1], start=1)}
     batch = [rest.popleft()]
-    if not isinstance(batch[0], _INTERVENING):
-        while rest and not isinstance(rest[0], _INTERVENING) and _turn(rest[0]) in {"", *order}:
+    if not isinstance(batch[0], _USER_EVENTS):
+        while rest and not isinstance(rest[0], _USER_EVENTS) and _turn(rest[0]) in {"", *order}:
             batch.append(rest.popleft())
-    answers = [event for event in batch if isinstance(event, Spoke | Declined | Submitted)]
+    answers = [event for event in batch if isinstance(event, Spoke | Declined | StructuredReplyGiven)]
     others = [event for event in batch if event not in answers]
     return [*others, *sorted(answers, key=lambda event: order.get(event.turn, 0))]
 

@@ -104,7 +104,7 @@ class SpeechView:
         self.until: float | None = None
         """When it is asked again, in seconds; None while it is not waiting for that."""
         self.asked = 0
-        self.settled = False
+        self.is_final = False
         self._heading, self._style, self._tag, self._known = heading, style, tag, known
         self._paragraphs = deque([Paragraph(heading, style)])
         self._line: Paragraph | None = None
@@ -158,14 +158,14 @@ class SpeechView:
             shown = ""
         self._show(record[len(shown) :] if record.startswith(shown) else "")
         self.note(note)
-        self.settled, self.until = True, None
+        self.is_final, self.until = True, None
 
     def leave(self) -> None:
         """The debate is left: what was heard is shown."""
         self._add()
         self._redacted.end()
-        self.note("" if self.settled or not self._shown else "-- left here, before its end.")
-        self.settled = True
+        self.note("" if self.is_final or not self._shown else "-- left here, before its end.")
+        self.is_final = True
 
     @property
     def words(self) -> int:
@@ -204,7 +204,7 @@ class SpeechView:
 
     def continue_below(self) -> None:
         """The rest of it is shown below other rows than its beginning: it gets a heading of its own there."""
-        if self._printed and (self._paragraphs or not self.settled):
+        if self._printed and (self._paragraphs or not self.is_final):
             self._paragraphs.appendleft(Paragraph(f"{self._heading} (continued)", self._style))
 
     def _add(self) -> None:
@@ -274,8 +274,8 @@ class StageView:
         self._beside = False
 
     @property
-    def settled(self) -> bool:
-        return all(speech.settled for speech in self.speeches)
+    def is_final(self) -> bool:
+        return all(speech.is_final for speech in self.speeches)
 
     def rows(self, width: int, room: int, *, beside: bool) -> tuple[list[Row], list[Row]]:
         """The rows that are final, each once, and at most `room` rows that are open; `beside` says whether the
@@ -292,7 +292,7 @@ class StageView:
             rows = [_beside(cells, width) for cells in zip_longest(*(found for found, _ in looks))]
             # A column that has ended leaves its place empty; one that goes on holds the rows of the others back.
             ended = [
-                speech.settled and final == len(found) for speech, (found, final) in zip(shown, looks, strict=True)
+                speech.is_final and final == len(found) for speech, (found, final) in zip(shown, looks, strict=True)
             ]
             ready = min(len(rows) if end else final for end, (_, final) in zip(ended, looks, strict=True))
             finished += rows[:ready]

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript_entries
 from debate_orchestrator.core.events import BriefSent, Event
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
@@ -185,7 +185,7 @@ class SpeechEditor:
 
     def _counted(self, text: str) -> tuple[int, int]:
         """How many words there are, and how many of those are over the limit."""
-        spoken = speech_rules.as_spoken(self._at.debate, text, self._at.turn.phase)
+        spoken = speech_rules.visible_as_quoted(self._at.debate, text, self._at.turn.phase)
         return spoken.words + spoken.dropped, spoken.dropped
 
     def _status(self, text: str) -> Status:
@@ -208,7 +208,7 @@ class BallotForm(Form):
         super().__init__(at.prompter, shape, shape_context, keeping, entered)
         self.short = short_form(at.debate, at.turn)
         self._at = at
-        entries = transcript.entries_for(at.debate, at.turn)
+        entries = transcript_entries.entries_for(at.debate, at.turn)
         meanings = {entry.turn.id: at.debate.format.heading_of(entry.turn) for entry in entries}
         meanings |= at.debate.format.rubric.convergence
         self._meanings = meanings | {side: at.debate.format.name_of(side) for side in shape_context.sides}
@@ -238,7 +238,7 @@ class BallotForm(Form):
             return
         path = ""
         try:
-            path = at.drafts.leaf(at.brief, text)
+            path = at.drafts.new_part(at.brief, text)
             if problem := await self.prompter.edit(command, path):
                 tell(problem)
             self.entered[typing] = read_text(path, MAX_SIZE).rstrip("\n")
@@ -283,7 +283,7 @@ class BallotForm(Form):
     def _issues(self) -> list[str]:
         """The list of issues in words, as the brief of this turn has them."""
         debate, listed = self._at.debate, rapporteur.issue_list(self._at.debate)
-        renamed: Callable[[str], str] = debate.side_swap.text if self._at.turn.mirrored else str
+        renamed: Callable[[str], str] = debate.mirror.text if self._at.turn.mirrored else str
         return [f"  {name}. {one_line(renamed(text))}" for name, text in listed.issues.items()] if listed else []
 
     def _about(self, step: FormQuestion) -> list[str]:
@@ -333,9 +333,10 @@ class Person:
         """Removes drafts that are on record."""
         self._drafts.tidy(debate)
 
-    def attends(self, leave: Callable[[], None], debate_view: DebateView | None, also: Watch) -> Watch:
-        """They are at a debate that runs now: `leave` is called when they want to leave it, and `debate_view` lends the
-        terminal as long as a turn of theirs is due. Returns the watch to be told of its events, which tells `also`."""
+    def begin_watching(self, leave: Callable[[], None], debate_view: DebateView | None, also: Watch) -> Watch:
+        """The person now watches a debate that runs: `leave` is called when they want to leave it, and `debate_view`
+        lends the terminal as long as a turn of theirs is due. Returns the watch to be told of its events, which tells
+        `also`."""
         self._leave = leave
 
         def on_event(debate: DebateState, event: Event) -> None:

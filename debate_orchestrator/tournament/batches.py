@@ -239,7 +239,7 @@ class Batches:
             tried = True
             return found or await api.create_batch(batch.name, bodies)
 
-        return await _patiently(create)
+        return await _with_retries(create)
 
     async def _found(self, api: BatchApi, batch: Batch) -> str | None:
         """The id of a batch whose creation was not confirmed; None if there is none.
@@ -247,14 +247,14 @@ class Batches:
         Where the provider keeps no names, batches of other programs may have the same size, and only the results tell
         whose they are. The first to end is looked at first, so that none of them holds up one that has ended."""
         since = batch.at - _CLOCKS
-        found = await _patiently(lambda: api.find_batches(batch.name, len(batch.calls), since))
+        found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since))
         candidates = [id for id in found if not self._file.is_known(id)]
         seconds, noted = self._first_look, False
         while candidates:
             for id in tuple(candidates):
                 if await self._ended(api, id):
                     candidates.remove(id)
-                    if not set(batch.calls).isdisjoint(await _patiently(partial(api.batch_results, id))):
+                    if not set(batch.calls).isdisjoint(await _with_retries(partial(api.batch_results, id))):
                         return id
             if candidates and not noted:
                 noted = True
@@ -273,10 +273,10 @@ class Batches:
         while not await self._ended(api, id):
             await asyncio.sleep(seconds)
             seconds = min(seconds * 1.5, LAST_LOOK)
-        return await _patiently(lambda: api.batch_results(id))
+        return await _with_retries(lambda: api.batch_results(id))
 
     async def _ended(self, api: BatchApi, id: str) -> bool:
-        return await _patiently(lambda: api.batch_ended(id))
+        return await _with_retries(lambda: api.batch_ended(id))
 
     def _settle(self, call: str, reply: Reply) -> None:
         waiting = self._calls.get(call)
@@ -306,7 +306,7 @@ class Batches:
         self._file.close()
 
 
-async def _patiently(call: Callable[[], Awaitable[_Result]]) -> _Result:
+async def _with_retries(call: Callable[[], Awaitable[_Result]]) -> _Result:
     """The result of a request about a batch, which is made again for a while if it fails. TransientError after that."""
 
     async def on_failure(failure: ExternalError, wait: float | None) -> None:
@@ -319,9 +319,9 @@ async def _patiently(call: Callable[[], Awaitable[_Result]]) -> _Result:
 class BatchedProvider:
     """A provider of one debate whose calls go into batches: all but searches, and turns of which a call failed."""
 
-    def __init__(self, live: Provider, source: BatchApi, current: CurrentState, batches: Batches):
-        self.name, self.caches = live.name, live.caches and not batches.collects
-        self._live, self._source, self._current, self._batches = live, source, current, batches
+    def __init__(self, direct: Provider, source: BatchApi, current: CurrentState, batches: Batches):
+        self.name, self.caches = direct.name, direct.caches and not batches.collects
+        self._direct, self._source, self._current, self._batches = direct, source, current, batches
         self._stop = asyncio.Event()
 
     def _id(self, brief: Brief) -> str:
@@ -351,17 +351,17 @@ class BatchedProvider:
 
     async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
         self._stop = stop
-        if self.in_batch(brief) or not isinstance(self._live, QueuedProvider):
+        if self.in_batch(brief) or not isinstance(self._direct, QueuedProvider):
             return not stop.is_set()
-        return await self._live.admitted(brief, stop)
+        return await self._direct.admitted(brief, stop)
 
     def withdraw(self, brief: Brief) -> None:
-        if not self.in_batch(brief) and isinstance(self._live, QueuedProvider):
-            self._live.withdraw(brief)
+        if not self.in_batch(brief) and isinstance(self._direct, QueuedProvider):
+            self._direct.withdraw(brief)
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         if not self.in_batch(brief):
-            return await self._live.reply(brief, on_text)
+            return await self._direct.reply(brief, on_text)
         body = self._source.batch_body(brief)
         code = brief.code.text if brief.code else None
         reply = await self._batches.answer(self._id(brief), self.name, body, self._stop, code)
@@ -369,7 +369,7 @@ class BatchedProvider:
         return reply
 
     async def close(self) -> None:
-        await self._live.close()
+        await self._direct.close()
 
 
 def call_id(state: DebateState, turn: str, model: str, brief: str) -> str:

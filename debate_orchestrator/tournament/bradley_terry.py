@@ -173,9 +173,9 @@ def _as_numbers(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> _Vo
     if len(models) < 2:
         return None
     judges = sorted({vote.judge for _, vote in used})
-    for count, most, what in ((len(models), MAX_MODELS, "models"), (len(judges), MAX_JUDGES, "judges")):
-        if count > most:
-            raise BadFile(f"{count:,} {what} are too many for strengths from votes; at most {most:,} are allowed.")
+    for count, maximum, what in ((len(models), MAX_MODELS, "models"), (len(judges), MAX_JUDGES, "judges")):
+        if count > maximum:
+            raise BadFile(f"{count:,} {what} are too many for strengths from votes; at most {maximum:,} are allowed.")
     topics = {topic: n for n, topic in enumerate(dict.fromkeys(debate.topic for debate, _ in used))}
     drawn_by = "topic" if len(topics) > 1 else "debate"
     if drawn_by == "debate":
@@ -266,9 +266,9 @@ class _Layout(NamedTuple):
         return np.array([_PRIOR[name] for name in [*names, "effect", "effect", "ties"]])
 
     def fit(
-        self, data: _Votes, counts: Floats, start: Floats, within: float = 1e-4, most: int = _MAX_STEPS
+        self, data: _Votes, counts: Floats, start: Floats, within: float = 1e-4, maximum: int = _MAX_STEPS
     ) -> tuple[Floats, int]:
-        """The most likely parameters, `within` so many standard errors unless that takes more than `most` steps; and
+        """The most likely parameters, `within` so many standard errors unless that takes more than `maximum` steps; and
         how often the likelihood was evaluated."""
         from scipy.optimize import minimize
 
@@ -279,7 +279,7 @@ class _Layout(NamedTuple):
             value, gradient = self._loss(scale * scaled, data, counts, precision)
             return value, scale * gradient
 
-        found = minimize(loss, start / scale, jac=True, method="CG", options={"gtol": within, "maxiter": most})
+        found = minimize(loss, start / scale, jac=True, method="CG", options={"gtol": within, "maxiter": maximum})
         best: Floats = scale * found.x
         return best, int(found.nfev)
 
@@ -325,8 +325,8 @@ class _Layout(NamedTuple):
         return loss, precision * x - gradient
 
 
-def _bootstrap(data: _Votes, layout: _Layout, best: Floats, seed: int, most: int) -> Floats:
-    """Parameters by draw, of which there are at most about `most`: NaN for models and judges without a vote in
+def _bootstrap(data: _Votes, layout: _Layout, best: Floats, seed: int, maximum: int) -> Floats:
+    """Parameters by draw, of which there are at most about `maximum`: NaN for models and judges without a vote in
     it; no row where there is one cluster, or where draws take too long."""
     import numpy as np
 
@@ -334,12 +334,12 @@ def _bootstrap(data: _Votes, layout: _Layout, best: Floats, seed: int, most: int
         return np.empty((0, layout.size))
     random = np.random.default_rng(seed)
     found, work = [], 0
-    for _ in range(max(_FEW_DRAWS, min(_MAX_DRAWS, most, _WORK // len(data.pro)))):
+    for _ in range(max(_FEW_DRAWS, min(_MAX_DRAWS, maximum, _WORK // len(data.pro)))):
         if work > _MAX_WORK:
             break
         weights = random.multinomial(data.clusters, np.full(data.clusters, 1 / data.clusters)).astype(float)
         counts = data.counts(weights)
-        x, evaluations = layout.fit(data, counts, best, within=0.01, most=_STEPS_OF_A_DRAW)
+        x, evaluations = layout.fit(data, counts, best, within=0.01, maximum=_STEPS_OF_A_DRAW)
         work += evaluations * (len(data.pro) + layout.size)
         x[layout.models : -3] = np.concatenate(layout.centered(x))
         seen = counts.sum(axis=1) > 0

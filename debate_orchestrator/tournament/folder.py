@@ -69,14 +69,14 @@ class Tournament(NamedTuple):
         """The path of the journal of the debate with that id."""
         return os.path.join(self.folder, DEBATES, f"{debate}{JOURNAL}")
 
-    def opening(self, debate: ScheduledDebate) -> Opened:
+    def make_opened(self, debate: ScheduledDebate) -> Opened:
         """The event that opens a debate."""
         return open_scheduled(self.spec, debate, self.topics)
 
     def must_belong(self, debate: ScheduledDebate, events: Sequence[Event]) -> None:
         """BadFile unless events are of this debate: they begin with its opening, whatever was drawn for it by chance,
         and no model from outside the tournament was put into a seat."""
-        opened, expected = events[0], self.opening(debate)
+        opened, expected = events[0], self.make_opened(debate)
         drawn = {"nonce", "version", "prompts"}
         known = isinstance(opened, Opened) and opened.model_dump(exclude=drawn) == expected.model_dump(exclude=drawn)
         pool = {judge.spec for judge in self.spec.judges.pool}
@@ -93,12 +93,12 @@ class FileJournals:
         self._path = tournament.journal_of
 
     @asynccontextmanager
-    async def open(self, debate: str, opening: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
+    async def open(self, debate: str, make_opened: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
         path = self._path(debate)
         if is_begun(path):
             journal = await asyncio.to_thread(JournalWriter, path)
         else:
-            journal = await asyncio.to_thread(JournalWriter.create, path, opening())
+            journal = await asyncio.to_thread(JournalWriter.create, path, make_opened())
         with journal:
             yield journal
 
@@ -210,7 +210,7 @@ def load(folder: str) -> Tournament:
     data = read_json(path)
     if isinstance(data, dict) and "imported" in data:
         raise BadFile(f"{name_of(folder)} holds imported results, and no debates can be run in it.")
-    spec = thawed(data, name_of(path))
+    spec = unfrozen(data, name_of(path))
     schedule = make_schedule(spec)
     written = os.path.join(folder, SCHEDULE)
     if os.path.exists(written) and read_json(written) != _plain(schedule):
@@ -224,7 +224,7 @@ def frozen(spec: Spec) -> dict[str, Any]:
     return {"schema": SCHEMA, "version": __version__, **spec.model_dump(mode="json", by_alias=True)}
 
 
-def thawed(data: Any, name: str) -> Spec:
+def unfrozen(data: Any, name: str) -> Spec:
     """The spec that was frozen so; `name` says where it was read. BadFile with every problem if it can't be used."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         found = data.get("schema") if isinstance(data, dict) else data

@@ -23,7 +23,7 @@ from debate_orchestrator.storage.files import make_folder, write_new
 from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.folder import SPEC, must_be_new
 from debate_orchestrator.tournament.journal_rows import IMPORTED
-from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, Side, Winner
 from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_mapping, read_text, strict_json
 from debate_orchestrator.util.errors import MAX_LISTED, BadFile, first_few, short_repr, suggest
 from debate_orchestrator.util.garbage import collection_paused
@@ -92,7 +92,7 @@ class JudgeRow(NamedTuple):
     line: int
     values: dict[str, Any]
     scores: dict[str, tuple[Any, Any]]
-    work: dict[Any, Work]
+    work: dict[Any, RoleUsage]
 
 
 class _Unread:
@@ -267,10 +267,10 @@ def _debatebench(lines: Iterable[tuple[int, Any]], where: str) -> Iterator[Judge
             "first": turns[0].get("speaker") if turns else transcript.get("round_order"),
         }
         panel = [judge for judge in panel if isinstance(judge, dict)]
-        work: dict[Any, Work] = {}
+        work: dict[Any, RoleUsage] = {}
         if turns:
-            work = {side: _side_work([turn for turn in turns if turn.get("speaker") == side]) for side in rows.SIDES}
-            work["judge"] = _side_work(panel)
+            work = {side: _side_usage([turn for turn in turns if turn.get("speaker") == side]) for side in rows.SIDES}
+            work["judge"] = _side_usage(panel)
         for judge in panel or [{}]:
             pro, con = (_mapping(_at(judge, _path(f"{side}.scores"))) for side in rows.SIDES)
             points = {str(name): (pro[name], con.get(name)) for name in pro}
@@ -282,7 +282,7 @@ def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _side_work(turns: list[dict[str, Any]]) -> Work:
+def _side_usage(turns: list[dict[str, Any]]) -> RoleUsage:
     """What a side's turns took, or the judges' ballots, as far as the record says."""
 
     def total(*names: str) -> float | None:
@@ -296,7 +296,7 @@ def _side_work(turns: list[dict[str, Any]]) -> Work:
         total("completion_tokens"),
     )
     contents = [turn["content"] for turn in turns if isinstance(turn.get("content"), str)]
-    return Work(
+    return RoleUsage(
         calls=len(turns),
         input=None if prompt is None else int(prompt),
         output=None if answer is None else int(answer),
@@ -343,7 +343,7 @@ class _Collector:
             judge=judge,
             winner=self._winner(row, debate, scores),
             scores=scores,
-            turn=None if turn is None else int(turn),
+            round=None if turn is None else int(turn),
             mirrored=mirrored,
             label=_text(row.values.get("label")) or None,
             score=self._number(row, "score"),
@@ -439,7 +439,7 @@ class _Collector:
         rows.check_sizes(ballots, where)
         votes: dict[str, list[Winner | None]] = {debate_id: [] for debate_id in self._debates}
         for ballot in ballots:
-            if ballot.votes:
+            if ballot.is_vote:
                 votes[ballot.debate].append(ballot.winner)
         debates = [self._row(debate_id, rows.panel_winner(votes[debate_id])) for debate_id in self._debates]
         if not self._has_time:
@@ -460,13 +460,13 @@ def _finals(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
     """The ballots, of which the last of each debate judge the whole of it, with repeats numbered from 0."""
     last: dict[str, int] = {}
     for ballot in ballots.values():
-        last[ballot.debate] = max(last.get(ballot.debate, 0), ballot.turn or 0)
+        last[ballot.debate] = max(last.get(ballot.debate, 0), ballot.round or 0)
     numbers: dict[tuple[Any, ...], dict[str, int]] = {}
     found = []
     for (*key, repeat), ballot in ballots.items():
         known = numbers.setdefault((key[0], key[1]), {})
         number = known.setdefault(repeat, len(known))
-        final = ballot.turn is None or ballot.turn == last[ballot.debate]
+        final = ballot.round is None or ballot.round == last[ballot.debate]
         changed = number or not final
         found.append(ballot.model_copy(update={"repeat": number, "final": final}) if changed else ballot)
     return found

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.events import BriefSent, Declined, Opened, Spoke, Submitted
+from debate_orchestrator.core.events import BriefSent, Declined, Opened, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import TIE, judge_seats
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
@@ -20,7 +20,7 @@ from debate_orchestrator.storage.journal import Entry, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.folder import DEBATES, SCHEDULE, SPEC, load, must_hold_no_link, read_json
-from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner, Work
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, Side, Winner
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_text
 from debate_orchestrator.util.errors import BadFile, BadJournal, UserError
@@ -207,7 +207,7 @@ def _debate_row(folder: str, debate: _Debate, line: Mapping[str, Any], names: Ma
         winner=_WINNERS.get(report.verdict.winner) if report.verdict else None,
         complete=report.status == "complete",
         rehearsed=report.run.rehearsed,
-        work=_work(debate),
+        work=_usage_by_role(debate),
         page=os.path.relpath(page, folder) if os.path.exists(page) else "",
     )
 
@@ -220,18 +220,18 @@ def _model(scheduled: object, cast: Sequence[str], names: Mapping[str, str]) -> 
     return _name(model_spec.stand_in(spec) if any(map(model_spec.is_stand_in, cast)) else spec, names)
 
 
-def _work(debate: _Debate) -> dict[Any, Work]:
+def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
     """What each side and the panel took."""
     report, seconds = debate.report, _seconds(debate.entries)
     roles = {seat: _SEATS.get(seat, "judge") for seat in report.seats if seat in _SEATS or seat.startswith("judge")}
-    found: dict[Any, Work] = {}
+    found: dict[Any, RoleUsage] = {}
     for role in dict.fromkeys(roles.values()):
         seats = [seat for seat, of in roles.items() if of == role]
         costs = [line for line in report.costs.seats if line.seat in seats] if report.costs else []
         tokens = [line.tokens for line in costs if line.tokens is not None]
         turns = [turn for turn in report.turns if turn.seat in seats]
         prices = [line.usd for line in costs]
-        found[role] = Work(
+        found[role] = RoleUsage(
             calls=sum(line.calls for line in costs),
             input=sum(one.input_fresh + one.input_cached + one.input_written for one in tokens) if tokens else None,
             output=sum(one.output for one in tokens) if tokens else None,
@@ -244,7 +244,7 @@ def _work(debate: _Debate) -> dict[Any, Work]:
 
 
 def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
-    """Turn to the seconds from its first request to the answer that settled it."""
+    """Turn to the seconds from its first request to the reply that counts."""
     asked: dict[str, datetime] = {}
     found: dict[str, float] = {}
     try:
@@ -254,7 +254,7 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     for entry, at in zip(entries, times, strict=True):
         if isinstance(entry.event, BriefSent):
             asked.setdefault(entry.event.turn, at)
-        elif isinstance(entry.event, Spoke | Submitted | Declined) and entry.event.turn in asked:
+        elif isinstance(entry.event, Spoke | StructuredReplyGiven | Declined) and entry.event.turn in asked:
             passed = at - asked[entry.event.turn]
             found[entry.event.turn] = passed.total_seconds()
     return found
@@ -267,14 +267,14 @@ def _ballot_rows(debate: str, report: ReportModel, names: Mapping[str, str], rep
     for vote in report.votes:
         if vote.place == "start":
             continue
-        for turn_id, result in zip(vote.turns, (vote.straight, vote.mirrored), strict=False):
+        for turn_id, result in zip(vote.turns, (vote.original, vote.mirrored), strict=False):
             if result is not None:
                 yield BallotRow(
                     debate=debate,
                     judge=seats.get(vote.judge, vote.judge),
                     winner=_WINNERS.get(result.winner),
                     scores=_scores(turns[turn_id]) if turn_id in turns else {},
-                    turn=vote.round,
+                    round=vote.round,
                     final=vote.place == "final",
                     mirrored=turn_id != vote.turns[0],
                     counted=not vote.absent and vote.stable,
@@ -309,8 +309,8 @@ def _repeated(held: Sequence[_Debate], again: Sequence[_Debate], names: Mapping[
     repeats: Counter[str] = Counter()
     for debate in again:
         recorded = debate.report.recorded
-        if recorded is not None and recorded.debated in heads:
-            name = heads[recorded.debated]
+        if recorded is not None and recorded.speeches_digest in heads:
+            name = heads[recorded.speeches_digest]
             repeats[name] += 1
             yield from _ballot_rows(name, debate.report, names, repeats[name])
 
@@ -323,6 +323,6 @@ def _notes(
     if missing:
         yield f"{len(missing)} of {len(schedule)} scheduled debates have no journal that can be read yet."
     heads = {debate.report.journal.head for debate in held}
-    lost = [one for one in again if one.report.recorded and one.report.recorded.debated not in heads]
+    lost = [one for one in again if one.report.recorded and one.report.recorded.speeches_digest not in heads]
     if lost:
         yield f"{len(lost)} journals judge a debate again that is not in this folder, and are left out."

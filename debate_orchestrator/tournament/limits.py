@@ -1,8 +1,8 @@
 """Keeps the calls of all debates within the limits of providers, which they share: requests, tokens, calls at once.
 
 A call is admitted before its intent is written, so that what a journal names as under way is under way. Calls begin
-slowly and double every second until something is refused; a refusal pauses all calls to that model, for as long as
-the provider asks, and halves how many may be under way.
+slowly and double every second until one is throttled (HTTP 429, 503 or 529); that pauses all calls to the model, for as
+long as the provider asks, and halves how many may be under way.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Literal, NamedTuple, get_args
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.settings import MAX_COUNT
@@ -38,7 +38,7 @@ _MIN_PAUSE = 0.001
 _BACKOFF, _MAX_BACKOFF = 1.0, 60.0
 MAX_PAUSE = 3600.0
 """Seconds that calls are held back at most, however long a provider asks for."""
-_REFUSALS = (429, 503, 529)
+_THROTTLED = (429, 503, 529)
 _LOOK = 0.25
 """Seconds after which a waiting call looks again whether it was told to stop."""
 _Kind = Literal["requests", "input_tokens", "output_tokens", "tokens"]
@@ -95,13 +95,15 @@ class Bucket:
 class LimiterState(FrozenModel):
     """What a limiter knows, as plain data. Times are those of its clock, in seconds."""
 
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
     allowed: Annotated[_Figure, Field(ge=0)]
     """Calls that may be under way."""
     grown_at: _Figure
     careful: bool
     paused_until: _Figure
-    refusals: _Count
-    """Those since the last call that was answered."""
+    throttled_in_a_row: _Count = Field(alias="refusals")
+    """Throttled calls since the last one that was answered."""
     throttled: _Count
     buckets: dict[_Kind, tuple[Annotated[_Figure, Field(gt=0)], _Figure, _Figure]]
     """As `Bucket.state`."""
@@ -121,9 +123,9 @@ class Limiter:
         self.in_flight = 0
         self.most = limits.at_once or MAX_AT_ONCE
         self.allowed, self.grown_at, self.careful = float(min(FIRST_AT_ONCE, self.most)), now, False
-        self.paused_until, self.refusals = 0.0, 0
+        self.paused_until, self.throttled_in_a_row = 0.0, 0
         self.throttled = 0
-        """Refusals because of load, in all."""
+        """Calls that were throttled, in all."""
 
     def wait(self) -> float | None:
         """Seconds until a call may be made; None if that depends on calls under way."""
@@ -136,7 +138,7 @@ class Limiter:
         return max((bucket.wait(now) for bucket in self.buckets.values()), default=0.0)
 
     def pause(self) -> float:
-        """Seconds for which no call may be made, after a refusal."""
+        """Seconds for which no call may be made, after one was throttled."""
         return max(0.0, self.paused_until - self._clock())
 
     def held_back(self) -> tuple[float, str]:
@@ -171,18 +173,18 @@ class Limiter:
                 bucket.a_minute = rate.limit
                 if rate.remaining is not None:
                     bucket.hold_to(rate.remaining)
-        if status in _REFUSALS:
-            self._refused(call_errors.retry_after(headers))
+        if status in _THROTTLED:
+            self._throttle(call_errors.retry_after(headers))
         elif status < 400:
-            self.refusals = 0
+            self.throttled_in_a_row = 0
 
-    def _refused(self, after: float | None) -> None:
+    def _throttle(self, after: float | None) -> None:
         now = self._clock()
         self.throttled += 1
         if now < self.paused_until:
-            return  # calls that were refused together count once
-        self.refusals += 1
-        backoff = min(_BACKOFF * 2 ** min(self.refusals - 1, 10), _MAX_BACKOFF)
+            return  # calls that were throttled together count once
+        self.throttled_in_a_row += 1
+        backoff = min(_BACKOFF * 2 ** min(self.throttled_in_a_row - 1, 10), _MAX_BACKOFF)
         self.paused_until = now + min(max(backoff, after or 0.0), MAX_PAUSE)
         self.allowed, self.careful = max(1.0, self.in_flight / 2), True
         self.grown_at = self.paused_until
@@ -195,14 +197,14 @@ class Limiter:
             grown_at=self.grown_at,
             careful=self.careful,
             paused_until=self.paused_until,
-            refusals=self.refusals,
+            throttled_in_a_row=self.throttled_in_a_row,
             throttled=self.throttled,
             buckets=buckets,
         )
 
     def restore(self, state: LimiterState) -> None:
         """Takes over what another limiter of the same clock knew. Limits that were given stay as they are."""
-        self.grown_at, self.careful, self.refusals = state.grown_at, state.careful, state.refusals
+        self.grown_at, self.careful, self.throttled_in_a_row = state.grown_at, state.careful, state.throttled_in_a_row
         self.throttled = state.throttled
         self.paused_until = min(state.paused_until, self._clock() + MAX_PAUSE)
         self.allowed = min(state.allowed, float(self.most))
@@ -211,7 +213,7 @@ class Limiter:
             self.buckets[name] = Bucket(a_minute if given is None else given, at, level, stated=given is None)
 
     def _grow(self, now: float) -> None:
-        """Lets more calls be made at once: twice as many every second, and after a refusal a twentieth more."""
+        """Lets more calls be made at once: twice as many every second, and once one was throttled a twentieth more."""
         if now > self.grown_at:
             factor: float = 1.05 if self.careful else 2.0
             self.allowed = min(float(self.most), self.allowed * factor ** min(now - self.grown_at, 60.0))
@@ -350,7 +352,7 @@ class Limiters:
 
     @property
     def throttled(self) -> int:
-        """Refusals because of load."""
+        """Calls that were throttled."""
         return sum(limiter.throttled for limiter in self._limiters.values())
 
     def tightest(self) -> Iterator[tuple[str, str, float]]:
@@ -366,7 +368,7 @@ class LimitedProvider:
         self.name, self.caches = provider.name, provider.caches
         self._provider, self._gate = provider, gate
         self._admitted: dict[str, Admission] = {}
-        """By turn: a debate asks for a turn once at a time."""
+        """Turn id to the admission of its call. A turn has one call at a time."""
 
     async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
         call = Admission.of(self.name, brief)

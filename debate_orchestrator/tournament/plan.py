@@ -195,7 +195,7 @@ def open_scheduled(spec: Spec, debate: ScheduledDebate, topics: dict[str, Topic]
     panel = [spec.model_named(name).spec for name in debate.judges]
     settings = debate_settings(spec, topic, pro if debate.first == "pro" else con, seated, panel)
     settings = settings.model_copy(update={"output": f"{debate.id}.md"})
-    return start.make_opening(settings, loaded=(spec.rules, spec.templates), seed=debate.seed)
+    return start.make_opened(settings, loaded=(spec.rules, spec.templates), seed=debate.seed)
 
 
 def number(what: str, spec: Spec, *parts: object) -> int:

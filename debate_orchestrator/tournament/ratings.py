@@ -67,7 +67,7 @@ def rate(rows: Rows, seed: int = 0) -> Ratings:
     if not rated:
         notes = rows.all_notes()
         raise BadFile([*notes, "No debate here can be rated."], hint="finish some debates between two models")
-    votes = [vote for debate in rows.debates for vote in rows.votes[debate.id]]
+    votes = [vote for debate in rows.debates for vote in rows.votes_by_debate[debate.id]]
     fit = bradley_terry.fit(rows.debates, votes, seed)
     return Ratings(rated, fit, (*rows.all_notes(), *_fit_notes(fit)))
 

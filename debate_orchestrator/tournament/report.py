@@ -42,7 +42,7 @@ _MAX_LIST_SIZE = 1_000_000
 
 
 @collection_paused()
-def write_report(folder: str, least: int = MIN_GAMES) -> tuple[list[str], tuple[str, ...]]:
+def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tuple[str, ...]]:
     """Writes all of it into the tournament's folder. Returns the files, the page first, and notes: what weakens the
     results, and which files were moved aside.
 
@@ -53,7 +53,7 @@ def write_report(folder: str, least: int = MIN_GAMES) -> tuple[list[str], tuple[
     tables = all_tables(rows, ratings)
     strongest = [one.model for one in ratings.fit.strengths] if ratings.fit else [row.model for row in ratings.elo]
     drawn = plots.draw(tables, strongest)
-    text = render_page(title(folder), rows, ratings, tables, drawn, least)
+    text = render_page(title(folder), rows, ratings, tables, drawn, minimum)
     files = {PAGE: text.encode("utf-8", "backslashreplace"), RATINGS: _json(ratings)}
     files |= {f"{TABLES}/{table.name}.csv": to_csv(table).encode("utf-8", "backslashreplace") for table in tables}
     for plot in drawn:
@@ -74,7 +74,7 @@ def _json(ratings: Ratings) -> bytes:
 def _write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:
     """Writes files, by their names in the folder, and the list of them; a sentence on each that is moved aside."""
     try:
-        listed = _checksums(read_regular(os.path.join(folder, CHECKSUMS), most=_MAX_LIST_SIZE)) or {}
+        listed = _checksums(read_regular(os.path.join(folder, CHECKSUMS), maximum=_MAX_LIST_SIZE)) or {}
     except OSError:
         listed = {}
     for name, data in files.items():
@@ -119,9 +119,9 @@ class _Place(NamedTuple):
 
 
 def render_page(
-    name: str, rows: Rows, ratings: Ratings, tables: Sequence[Table], drawn: Sequence[Plot], least: int
+    name: str, rows: Rows, ratings: Ratings, tables: Sequence[Table], drawn: Sequence[Plot], minimum: int
 ) -> str:
-    """The page, ending in a newline. Models with fewer than `least` games are not on the leaderboard."""
+    """The page, ending in a newline. Models with fewer than `minimum` games are not on the leaderboard."""
     plotted = {plot.name for plot in drawn}
     listed = [debate for n, debate in enumerate(rows.debates) if debate.page or n < _MAX_DEBATES]
     values: dict[str, Any] = {
@@ -131,8 +131,8 @@ def render_page(
         "rows": rows,
         "ratings": ratings,
         "fit": ratings.fit,
-        "leaders": _leaders(ratings, least),
-        "least": least,
+        "leaders": _leaders(ratings, minimum),
+        "least": minimum,
         "plots": drawn,
         "plotted": plotted,
         "tables": [table for table in tables if table.rows],
@@ -142,9 +142,9 @@ def render_page(
     return _environment().get_template("tournament/page.html.j2").render(values).strip("\n") + "\n"
 
 
-def _leaders(ratings: Ratings, least: int) -> list[_Place]:
+def _leaders(ratings: Ratings, minimum: int) -> list[_Place]:
     """The models with enough games, in the order of their strengths, or else of Elo."""
-    elo = {row.model: row for row in ratings.elo if row.games >= least}
+    elo = {row.model: row for row in ratings.elo if row.games >= minimum}
     if ratings.fit is None:
         return [_Place(row, None) for row in elo.values()]
     return [_Place(elo[one.model], one) for one in ratings.fit.strengths if one.model in elo]

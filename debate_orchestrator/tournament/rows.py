@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.core.values import FrozenModel
@@ -36,7 +36,7 @@ _Amount = Annotated[int, Field(ge=-(10**18), le=10**18)]
 """What SQLite holds and adds up; an amount is the sum of the counts of many replies."""
 
 
-class Work(FrozenModel):
+class RoleUsage(FrozenModel):
     """What one side, or the panel, took."""
 
     calls: _Count = 0
@@ -47,7 +47,7 @@ class Work(FrozenModel):
     cost: float | None = None
     """US dollars; None where the price of any call is unknown."""
     seconds: float | None = None
-    """From each request to its answer, added up; None where it was not measured."""
+    """From each request to its reply, added up; None where it was not measured."""
     words: _Amount | None = None
     """Words of the speeches; None where they are not known."""
     refusals: _Count = 0
@@ -74,7 +74,7 @@ class DebateRow(FrozenModel):
     complete: bool = True
     rehearsed: bool = False
     """Whether stand-ins spoke in place of models."""
-    work: dict[Literal["pro", "con", "judge"], Work] = {}
+    work: dict[Literal["pro", "con", "judge"], RoleUsage] = {}
     page: str = ""
     """The debate's own page, relative to the folder; empty where there is none."""
 
@@ -92,6 +92,8 @@ class DebateRow(FrozenModel):
 class BallotRow(FrozenModel):
     """One ballot of one judge, with the sides as they are."""
 
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
     kind: Literal["ballot"] = "ballot"
     debate: str
     judge: str
@@ -99,7 +101,7 @@ class BallotRow(FrozenModel):
     """None where the ballot decides nothing."""
     scores: dict[str, tuple[float, float]] = {}
     """Dimension to the points of pro and con; empty where sides are not scored."""
-    turn: _Count | None = None
+    round: _Count | None = Field(default=None, alias="turn")
     """The round after which it was cast, from 1; None for a ballot on the whole debate."""
     final: bool = True
     """Whether it judges the whole debate."""
@@ -114,7 +116,7 @@ class BallotRow(FrozenModel):
     """A single number for the motion itself, such as how well a claim is supported."""
 
     @property
-    def votes(self) -> bool:
+    def is_vote(self) -> bool:
         """Whether it is its judge's vote on the debate: one for each judge, whether or not it was mirrored."""
         return self.final and self.counted and not self.mirrored and self.repeat == 0
 
@@ -135,11 +137,11 @@ class Rows:
         self.notes = tuple(notes)
 
     @cached_property
-    def votes(self) -> dict[str, list[BallotRow]]:
+    def votes_by_debate(self) -> dict[str, list[BallotRow]]:
         """Debate to the votes of its panel that name a winner, in the order of judges."""
         panels: dict[str, list[BallotRow]] = {debate.id: [] for debate in self.debates}
         for ballot in self.ballots:
-            if ballot.votes and ballot.winner is not None:
+            if ballot.is_vote and ballot.winner is not None:
                 panels[ballot.debate].append(ballot)
         for panel in panels.values():
             panel.sort(key=lambda ballot: ballot.judge)
@@ -149,8 +151,8 @@ class Rows:
     def judge_pairs(self) -> int:
         """How many pairs of judges voted on the same debates, or a few more: one that did so often counts each time,
         as long as there are not more than all pairs of judges."""
-        judges = {ballot.judge for panel in self.votes.values() for ballot in panel}
-        return min(math.comb(len(judges), 2), sum(math.comb(len(panel), 2) for panel in self.votes.values()))
+        judges = {ballot.judge for panel in self.votes_by_debate.values() for ballot in panel}
+        return min(math.comb(len(judges), 2), sum(math.comb(len(panel), 2) for panel in self.votes_by_debate.values()))
 
     @property
     def compares_too_many(self) -> bool:
@@ -175,13 +177,13 @@ def check_sizes(ballots: Iterable[BallotRow], where: str) -> None:
     seen: set[tuple[object, ...]] = set()
     for ballot in ballots:
         debate = short_repr(ballot.debate)
-        votes[ballot.debate] += ballot.votes
+        votes[ballot.debate] += ballot.is_vote
         if votes[ballot.debate] > MAX_VOTES:
             raise BadFile(f"{where}: the debate {debate} has more than the {MAX_VOTES} votes that are allowed.")
         if len(ballot.scores) > MAX_DIMENSIONS or max(map(len, ballot.scores), default=0) > MAX_DIMENSION_LENGTH:
             allowed = f"{MAX_DIMENSIONS} dimensions with names of {MAX_DIMENSION_LENGTH} characters are allowed"
             raise BadFile(f"{where}: a ballot on the debate {debate} has more scores; at most {allowed}.")
-        key = (ballot.debate, ballot.judge, ballot.turn, ballot.final, ballot.mirrored, ballot.repeat)
+        key = (ballot.debate, ballot.judge, ballot.round, ballot.final, ballot.mirrored, ballot.repeat)
         if key in seen:
             raise BadFile(f"{where}: a ballot on the debate {debate} appears twice.", hint="import the data again")
         seen.add(key)
@@ -211,11 +213,11 @@ def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
 
 def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
     """How many votes changed when the sides were exchanged."""
-    mirrored = {(row.debate, row.judge, row.turn, row.repeat): row for row in ballots if row.mirrored}
+    mirrored = {(row.debate, row.judge, row.round, row.repeat): row for row in ballots if row.mirrored}
     both = [
         row
         for row in ballots
-        if not row.mirrored and row.final and (row.debate, row.judge, row.turn, row.repeat) in mirrored
+        if not row.mirrored and row.final and (row.debate, row.judge, row.round, row.repeat) in mirrored
     ]
     flipped = [row for row in both if not row.counted]
     if both:
@@ -253,9 +255,9 @@ def winner_by_scores(scores: Iterable[tuple[float | Decimal, float | Decimal]]) 
 
 
 def drop_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
-    """The same ballots, those not counted whose judge names another winner in the mirrored presentation."""
+    """The same ballots, those not counted whose judge names another winner on the mirrored debate."""
     winners: dict[tuple[object, ...], set[str | None]] = defaultdict(set)
-    keys = [(row.debate, row.judge, row.turn, row.repeat) for row in ballots]
+    keys = [(row.debate, row.judge, row.round, row.repeat) for row in ballots]
     if not any(row.mirrored for row in ballots):
         return list(ballots)
     for key, row in zip(keys, ballots, strict=True):

@@ -84,7 +84,7 @@ class RunCounts(NamedTuple):
     in_flight: int = 0
     failed_calls: int = 0
     throttled: int = 0
-    """Refusals because of load."""
+    """Calls that were throttled."""
     calls_a_minute: float = 0.0
     usd: float = 0.0
     max_cost: float | None = None
@@ -102,8 +102,8 @@ class RunCounts(NamedTuple):
 class JournalStore(Protocol):
     """Where the journals of debates are written: files, or a database that machines share."""
 
-    def open(self, debate: str, opening: Callable[[], Opened]) -> AbstractAsyncContextManager[JournalWriter]:
-        """The one writer of a journal, which is begun with `opening` if there is none. LockedJournal if another
+    def open(self, debate: str, make_opened: Callable[[], Opened]) -> AbstractAsyncContextManager[JournalWriter]:
+        """The one writer of a journal, which is begun with `make_opened` if there is none. LockedJournal if another
         process has it; BadJournal if it can't be read."""
         ...
 
@@ -232,11 +232,11 @@ class TournamentRun:
         """Takes every turn of one debate. Raises what stops it."""
         made: list[Opened] = []
 
-        def opening() -> Opened:
-            made.append(self.tournament.opening(debate))
+        def make_opened() -> Opened:
+            made.append(self.tournament.make_opened(debate))
             return made[0]
 
-        async with self._store.open(debate.id, opening) as journal:
+        async with self._store.open(debate.id, make_opened) as journal:
             events = journal.events
             if not made or events[0] is not made[0]:
                 self.tournament.must_belong(debate, events)

@@ -17,7 +17,7 @@ from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.providers import casting, pricing, registry
-from debate_orchestrator.setup.answers import settings_from
+from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, first_few, short_repr, suggest, with_hint
 
@@ -406,4 +406,4 @@ def debate_settings(
     }
     if JUDGE not in spec.rules.seats:
         del given["mirror"]
-    return settings_from(given, spec.rules, "debate.md", lambda seat: (judges or [seated[pro]])[0])
+    return make_settings(given, spec.rules, "debate.md", lambda seat: (judges or [seated[pro]])[0])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from debate_orchestrator.tournament.ratings import Ratings
-from debate_orchestrator.tournament.rows import Rows, Work
+from debate_orchestrator.tournament.rows import RoleUsage, Rows
 from debate_orchestrator.util import yaml
 from debate_orchestrator.util.numbers import wilson_interval
 
@@ -154,17 +154,17 @@ def _database(rows: Rows) -> sqlite3.Connection:
         (
             (
                 *(row.debate, row.judge, row.winner, row.lead, row.score, row.label),
-                *(row.turn, row.final, row.mirrored, row.repeat, row.votes),
+                *(row.round, row.final, row.mirrored, row.repeat, row.is_vote),
             )
             for row in rows.ballots
         ),
     )
-    points = ((row.debate, *pair) for row in rows.ballots if row.votes for pair in row.scores.items())
+    points = ((row.debate, *pair) for row in rows.ballots if row.is_vote for pair in row.scores.items())
     database.executemany(
         "INSERT INTO points VALUES (?, ?, ?, ?)", ((debate, name, *pair) for debate, name, pair in points)
     )
     work = ((row.id, role, *(value for _, value in done)) for row in rows.debates for role, done in row.work.items())
-    database.executemany(f"INSERT INTO work VALUES (?, ?{', ?' * len(Work.model_fields)})", work)
+    database.executemany(f"INSERT INTO work VALUES (?, ?{', ?' * len(RoleUsage.model_fields)})", work)
     database.create_function("wilson_low", 2, lambda part, total: wilson_interval(part, total)[0])
     database.create_function("wilson_high", 2, lambda part, total: wilson_interval(part, total)[1])
     for name, arguments, function in (

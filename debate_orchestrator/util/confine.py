@@ -49,9 +49,9 @@ def confine(memory: int, *, cpu: int | None = None, reads: bool = False) -> None
 
     allowed = (*_ALLOWED, *_READING) if reads else _ALLOWED
 
-    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+    def reject(event: str, arguments: tuple[Any, ...]) -> None:
         writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES
         if writes or not event.startswith(allowed):
             raise PermissionError(f"{event} is not allowed in a confined process")
 
-    sys.addaudithook(refuse)
+    sys.addaudithook(reject)

@@ -90,13 +90,13 @@ def _reason(error: Exception) -> str:
     return text if text.isprintable() and len(text) <= 200 else short_repr(text, 120)
 
 
-def read_text(path: str | os.PathLike[str], most: int, *, follow: bool = True) -> str:
-    """The UTF-8 text of a regular file of at most `most` bytes.
+def read_text(path: str | os.PathLike[str], maximum: int, *, follow: bool = True) -> str:
+    """The UTF-8 text of a regular file of at most `maximum` bytes.
 
     Raises BadFile if it is not one, or is a symbolic link and `follow` is false.
     """
     try:
-        data = read_regular(path, follow=follow, most=most)
+        data = read_regular(path, follow=follow, maximum=maximum)
     except (OSError, ValueError) as error:
         raise BadFile(f"{name_of(path)}: can't be read ({error_text(error)}).") from None
     try:
@@ -182,7 +182,7 @@ def strict_json(text: str) -> Any:
             raise ValueError(f"the key {short_repr(twice)} appears twice")
         return mapping
 
-    def refuse(word: str) -> Any:
+    def reject(word: str) -> Any:
         raise ValueError(f"{word} is not JSON")
 
     def number(digits: str) -> float:
@@ -192,7 +192,7 @@ def strict_json(text: str) -> Any:
         return value
 
     try:
-        value = json.loads(text, object_pairs_hook=once, parse_constant=refuse, parse_float=number)
+        value = json.loads(text, object_pairs_hook=once, parse_constant=reject, parse_float=number)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if _depth(value) > _MAX_DEPTH:
@@ -228,25 +228,25 @@ def to_yaml(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
     return yaml.dump(value, ascii_only=ascii_only)
 
 
-def read_regular(path: str | os.PathLike[str], *, follow: bool = False, most: int = MAX_FILE_SIZE) -> bytes:
-    """The bytes of a regular file; OSError for a pipe, a device, a file of more bytes than `most` and, unless it may be
-    followed, a link."""
+def read_regular(path: str | os.PathLike[str], *, follow: bool = False, maximum: int = MAX_FILE_SIZE) -> bytes:
+    """The bytes of a regular file; OSError for a pipe, a device, a file of more bytes than `maximum` and, unless it may
+    be followed, a link."""
     with open(path, "rb", opener=followed_file if follow else regular_file) as file:
-        must_fit(file.fileno(), most)
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise _too_large(most)
+        must_fit(file.fileno(), maximum)
+        data = file.read(maximum + 1)
+    if len(data) > maximum:
+        raise _too_large(maximum)
     return data
 
 
-def must_fit(handle: int, most: int = MAX_FILE_SIZE) -> None:
-    """OSError if an open file has more bytes than `most`, before any is read: a sparse file may have any size."""
-    if os.fstat(handle).st_size > most:
-        raise _too_large(most)
+def must_fit(handle: int, maximum: int = MAX_FILE_SIZE) -> None:
+    """OSError if an open file has more bytes than `maximum`, before any is read: a sparse file may have any size."""
+    if os.fstat(handle).st_size > maximum:
+        raise _too_large(maximum)
 
 
-def _too_large(most: int) -> OSError:
-    return OSError(errno.EFBIG, f"more than {most:,} bytes")
+def _too_large(maximum: int) -> OSError:
+    return OSError(errno.EFBIG, f"more than {maximum:,} bytes")
 
 
 def regular_file(path: str, flags: int) -> int:

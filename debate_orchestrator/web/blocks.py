@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript_entries
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import Submitted
+from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field
@@ -36,7 +36,7 @@ def outline(debate: DebateState) -> Iterator[Block]:
         for k, line in enumerate(before):
             yield Block(f"before-{n}-{k}", announcement=line)
         for turn in stage:
-            if turn.id in debate.replies and not held and not rapporteur.is_sealed(debate, turn):
+            if turn.id in debate.replies and not held and not rapporteur.is_hidden_advice(debate, turn):
                 yield Block(f"turn-{turn.id}", turn=turn)
         for k, line in enumerate(() if held else after):
             if line.kind == "issues" and line.turn in debate.turns and _lists(debate, line.turn):
@@ -46,8 +46,8 @@ def outline(debate: DebateState) -> Iterator[Block]:
 
 def _lists(debate: DebateState, turn_id: str) -> bool:
     """Whether the block of a turn has a list of issues; a stand-in's has filler."""
-    answer = debate.replies.get(turn_id)
-    return isinstance(answer, Submitted) and not model_spec.is_stand_in(answer.reply.by)
+    reply_event = debate.replies.get(turn_id)
+    return isinstance(reply_event, StructuredReplyGiven) and not model_spec.is_stand_in(reply_event.reply.by)
 
 
 def is_hidden(debate: DebateState, stage: tuple[Turn, ...]) -> bool:
@@ -61,7 +61,11 @@ def is_hidden(debate: DebateState, stage: tuple[Turn, ...]) -> bool:
 def hidden_turns(debate: DebateState) -> set[str]:
     """The turns on record that a page may not show yet. A report leaves out the rapporteur's advice by itself."""
     answered = ((turn, stage) for stage in debate.stages for turn in stage if turn.id in debate.replies)
-    return {turn.id for turn, stage in answered if is_hidden(debate, stage) and not rapporteur.is_sealed(debate, turn)}
+    return {
+        turn.id
+        for turn, stage in answered
+        if is_hidden(debate, stage) and not rapporteur.is_hidden_advice(debate, turn)
+    }
 
 
 def check_nothing_hidden(debate: DebateState) -> None:
@@ -81,12 +85,12 @@ def rendered(debate: DebateState, block: Block) -> str:
     if block.turn is None:
         return pages.render("block.html.j2", block=block, line=block.announcement)
     turn, format = block.turn, debate.format
-    answer = debate.replies[turn.id]
+    reply_event = debate.replies[turn.id]
     values: dict[str, Any] = {"body": "", "scores": None, "fields": ()}
-    if isinstance(answer, Submitted):
-        values |= _ballot(debate, turn, answer.data)
+    if isinstance(reply_event, StructuredReplyGiven):
+        values |= _ballot(debate, turn, reply_event.data)
     else:
-        values["body"] = html.speech(speech_rules.visible(debate, turn).text).html
+        values["body"] = html.speech(speech_rules.visible_speech(debate, turn).text).html
     heading = format.heading_of(turn)
     return pages.render("block.html.j2", block=block, line=None, side=side(debate, turn), heading=heading, **values)
 
@@ -114,14 +118,16 @@ def article(
 def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[str, Any]:
     """The scores of a ballot as rows with what they are out of, and its other fields with their titles."""
     shape_context, shape = schedule.shape_context(debate, turn), debate.shape(turn) or {}
-    ballot = rapporteur.as_settled(debate, turn, ballot)
+    ballot = rapporteur.with_user_issues(debate, turn, ballot)
     names = {side: debate.format.name_of(side) for side in shape_context.sides}
     fields = []
     for name in shape:
         if name not in ("scores", "refused") and ballot.get(name) not in (None, [], "", {}):
-            text = transcript.as_text({name: shape[name]}, {name: _with_names(shape[name], ballot[name], names)})
+            text = transcript_entries.as_text(
+                {name: shape[name]}, {name: _with_names(shape[name], ballot[name], names)}
+            )
             lines = text.partition(":")[2].strip("\n").split("\n")
-            fields.append((transcript.title(name), [html.line(line) for line in lines]))
+            fields.append((transcript_entries.title(name), [html.line(line) for line in lines]))
     scores, marks = None, ballot.get("scores")
     if isinstance(marks, Mapping):
         criteria = debate.format.rubric.criteria
@@ -179,7 +185,7 @@ def status(debate: DebateState, *, running: bool, stopping: bool, problems: list
         waiting=waiting if running else (),
         hosted=hosted if not running else (),
         outcome=outcome(debate) if debate.complete else (),
-        closable=can_end_early(debate),
+        can_end_early=can_end_early(debate),
         ended_early=wording.ended_early(debate) if debate.complete else None,
         closing=debate.ended_after is not None and not debate.complete,
         problems=problems,

@@ -40,7 +40,7 @@ def draw(topic: str, positions: Sequence[tuple[str, str]], result: str, site: st
     for number, (name, position) in enumerate(list(positions)[:2]):
         left = _MARGIN + number * (column + 40)
         _write(pen, [_cut(pen, name, 24, column)], left, top + 26, 24, _SIDES[number], column)
-        _write(pen, _wrapped(pen, position, 28, column, most=4), left, top + 62, 28, _INK, column)
+        _write(pen, _wrapped(pen, position, 28, column, maximum=4), left, top + 62, 28, _INK, column)
     pen.line((_MARGIN, 508, SIZE[0] - _MARGIN, 508), fill=_SOFT, width=2)
     _write(pen, [_cut(pen, result, 32, width)], _MARGIN, 524, 32, _INK, width)
     _write(pen, [_cut(pen, site, 22, width)], _MARGIN, 578, 22, _SOFT, width)
@@ -53,16 +53,16 @@ def _fitted(pen: ImageDraw.ImageDraw, topic: str, width: int) -> tuple[int, list
     """The largest size in which the topic fits, with its lines."""
     for size in _TOPIC_SIZES:
         room = int(230 / (size * 1.25))
-        if len(lines := _wrapped(pen, topic, size, width, most=room + 1)) <= room:
+        if len(lines := _wrapped(pen, topic, size, width, maximum=room + 1)) <= room:
             return size, lines
-    return size, _wrapped(pen, topic, size, width, most=5)
+    return size, _wrapped(pen, topic, size, width, maximum=5)
 
 
-def _wrapped(pen: ImageDraw.ImageDraw, text: str, size: int, width: int, *, most: int) -> list[str]:
-    """The lines of a text; what is left of it behind the last of `most` lines becomes three dots."""
+def _wrapped(pen: ImageDraw.ImageDraw, text: str, size: int, width: int, *, maximum: int) -> list[str]:
+    """The lines of a text; what is left of it behind the last of `maximum` lines becomes three dots."""
     lines = [""]
     for piece in _pieces(text[:_MAX_LENGTH]):
-        if len(lines) > most:
+        if len(lines) > maximum:
             break
         if _length(pen, lines[-1] + piece.rstrip(), size) <= width:
             lines[-1] += piece
@@ -74,8 +74,8 @@ def _wrapped(pen: ImageDraw.ImageDraw, text: str, size: int, width: int, *, most
                     lines.append("")
                 lines[-1] += letter
     lines = [line.strip() for line in lines if line.strip()] or [""]
-    if len(lines) > most or len(text) > _MAX_LENGTH:
-        lines = [*lines[: most - 1], _cut(pen, f"{lines[:most][-1]} ...", size, width)]
+    if len(lines) > maximum or len(text) > _MAX_LENGTH:
+        lines = [*lines[: maximum - 1], _cut(pen, f"{lines[:maximum][-1]} ...", size, width)]
     return lines
 
 

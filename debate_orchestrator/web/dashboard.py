@@ -31,7 +31,7 @@ from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.setup import risks as risks_module
-from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, rapporteur_note, settings_from, types_of
+from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, make_settings, rapporteur_note, types_of
 from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
@@ -226,7 +226,7 @@ class Dashboard:
                 (seat, format.name_of(seat) if seat in format.sides else "the judges")
                 for seat in schedule.hearers(state)
             ],
-            closable=can_end_early(state),
+            can_end_early=can_end_early(state),
             held=bool(blocks.hidden_turns(state)),
             judged=bool(state.judges) and state.complete,
             review=reviewing.link(self._tokens, linked),
@@ -242,7 +242,7 @@ class Dashboard:
         proof = self._tokens.proof(DASHBOARD_PROOF)
         if run is None:
             return EventStream(None, lambda: [message("over", {})], proof=proof)
-        return EventStream(run.audience, run.messages_so_far, proof=proof)
+        return EventStream(run.viewers, run.messages_so_far, proof=proof)
 
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""
@@ -281,7 +281,7 @@ class Dashboard:
     def _consent(
         self, address: str, risks: tuple[Risk, ...], sent: Mapping[str, str], kept: Mapping[str, str] | None = None
     ) -> Response:
-        """The page that asks for consent to what a journal does beyond the debate, and sends the form again."""
+        """The page that asks for consent to what a journal does besides the debate, and sends the form again."""
         lines = [line.strip().removeprefix("- ") for line in risks_module.risk_lines(risks)]
         digests = [risk.digest for risk in risks]
         return self._page(
@@ -303,7 +303,7 @@ class Dashboard:
             start.must_be_callable({JUDGE: tuple(judges)})
             files = DebateFiles.of_output(rejudge.output_path(path))
             judging = rejudge.of_source(path, judges)
-            opening = rejudge.with_output(judging, files, lambda found: must_be_among(risks, found)).opening
+            opening = rejudge.with_output(judging, files, lambda found: must_be_among(risks, found)).opened
             with create_debate(opening, files, judging.speeches):
                 return files
 
@@ -439,7 +439,7 @@ def prepare(sent: Mapping[str, str], found: FoundModels) -> Prepared:
     """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written."""
     format = chosen_format(sent)
     answers = answers_of(sent, format, found)
-    settings = settings_from(answers, format, answers["output"])
+    settings = make_settings(answers, format, answers["output"])
     speakers = [spec for seat in seats_to_fill(format) for spec in settings.cast.get(seat, ())]
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
     settings = start.rehearsed(settings) if rehearsal else settings
@@ -463,7 +463,7 @@ def expected_cost(prepared: Prepared) -> str:
         format = format_check.load(settings.format)
         guessed = worded_positions(settings.topic, format.sides) or dict.fromkeys(format.sides, settings.topic)
         settings = settings.model_copy(update={"positions": guessed})
-    found = estimate(start.make_opening(settings)).sentence()
+    found = estimate(start.make_opened(settings)).sentence()
     return f"nothing: it is a rehearsal. The real debate: {found}" if prepared.rehearsal else found
 
 

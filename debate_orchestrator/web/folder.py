@@ -224,10 +224,10 @@ def search(words: str) -> tuple[list[SearchHit], bool]:
 def _searched(debate: DebateState) -> Iterator[tuple[str, str, str]]:
     """Turn, heading and text of what can be searched; a question from the floor has no turn."""
     hidden = blocks.hidden_turns(debate)
-    for turn_id, answer in debate.replies.items():
+    for turn_id, reply_event in debate.replies.items():
         turn = debate.turns[turn_id]
         if turn.speaking and turn_id not in hidden:
-            text = one_line(speech_rules.public(debate, answer.reply.text))
+            text = one_line(speech_rules.without_private_working(debate, reply_event.reply.text))
             yield turn_id, debate.format.heading_of(turn), text
     for asked in debate.questions:
         yield "", "Question from the floor", one_line(asked.question)

@@ -35,7 +35,7 @@ MAX_BODY_SIZE = 2_000_000
 BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
 UNREAD_SECONDS = 10.0
-"""Seconds in which a browser has to read on in what was sent; then its connection is ended."""
+"""Seconds after which a connection is ended whose browser has stopped reading what is sent to it."""
 _FORM = "application/x-www-form-urlencoded"
 _OPEN = ("/static/", "/seat/", "/review/", "/tournament/")
 """Where the key of the dashboard is not needed: seats, reviews and the pages of tournaments have tokens of their
@@ -56,8 +56,8 @@ HEADERS = {
 """On every answer; a view's own header of the same name stays."""
 
 
-class Refused(Exception):
-    """A request that is not let in: its HTTP status, and a sentence for the person who sent it."""
+class HttpError(Exception):
+    """The answer to a request that is not let in: its HTTP status, and a sentence for the person who sent it."""
 
     def __init__(self, status: int, sentence: str, *, retry_after: int | None = None):
         super().__init__(sentence)
@@ -67,11 +67,11 @@ class Refused(Exception):
 
 
 class Guard:
-    """Lets requests through to the app that are for this server, and that `admit` does not refuse."""
+    """Lets requests through to the app if they are for this server and `admit` raises no error for them."""
 
     def __init__(self, app: App, *, hosts: Iterable[str], admit: Admit, largest_body: int = MAX_BODY_SIZE):
-        """`hosts` are the values of the Host header that are this server's; `admit` raises Refused for a request whose
-        sender may not open its path; `largest_body` is in bytes."""
+        """`hosts` are the values of the Host header that are this server's; `admit` raises HttpError for a request
+        whose sender may not open its path; `largest_body` is in bytes."""
         self._app, self._admit, self._largest = app, admit, largest_body
         self._origins = {host: _origin(host) for host in map(str.lower, hosts)}
 
@@ -96,8 +96,8 @@ class Guard:
             self._check(scope, headers)
             if scope["method"] == "POST":
                 receive = await _whole(receive, headers, self._largest)
-        except Refused as refusal:
-            await _refuse(send_with_headers, refusal)
+        except HttpError as error:
+            await _send_error(send_with_headers, error)
             return
         if scope["method"] == "POST":
             await self._app(scope, receive, send_with_headers)
@@ -125,19 +125,19 @@ class Guard:
                 await answering
 
     def _check(self, scope: Scope, headers: dict[str, str]) -> None:
-        """Raises Refused for a request that is not for this server, or that another site sent."""
+        """Raises HttpError for a request that is not for this server, or that another site sent."""
         host = headers.get("host", "").lower()
         if host not in self._origins:
-            raise Refused(421, "This server does not go by that name. Use the address that it printed at its start.")
+            raise HttpError(421, "This server does not go by that name. Use the address that it printed at its start.")
         if scope["method"] not in ("GET", "HEAD", "POST"):
-            raise Refused(405, "This server answers only GET, HEAD and POST.")
+            raise HttpError(405, "This server answers only GET, HEAD and POST.")
         if scope["method"] == "POST":
             origin = headers.get("origin", "")
             other_site = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
             if other_site or (origin and origin.lower() != self._origins[host]):
-                raise Refused(403, "This form was sent from another site.")
+                raise HttpError(403, "This form was sent from another site.")
             if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-                raise Refused(415, f"This server takes only forms ({_FORM}).")
+                raise HttpError(415, f"This server takes only forms ({_FORM}).")
         self._admit(scope, headers)
 
 
@@ -147,7 +147,7 @@ def dashboard_alone(tokens: Tokens) -> Admit:
     def admit(scope: Scope, headers: Headers) -> None:
         path = scope["path"]
         if not path.startswith(_OPEN) and not same(f"{DASHBOARD}{tokens.dashboard}", dashboard_of(path)):
-            raise Refused(401, "Open the dashboard with the link that `debate serve` printed at its start.")
+            raise HttpError(401, "Open the dashboard with the link that `debate serve` printed at its start.")
 
     return admit
 
@@ -181,8 +181,8 @@ def stated_last(scope: Scope, header: bytes) -> str:
 
 
 async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
-    """The same request with its body read. Raises Refused where it is too large, or takes too long."""
-    too_large = Refused(413, f"A form may have {largest:,} bytes. Nothing was saved; go back to what you wrote.")
+    """The same request with its body read. Raises HttpError where it is too large, or takes too long."""
+    too_large = HttpError(413, f"A form may have {largest:,} bytes. Nothing was saved; go back to what you wrote.")
     if headers.get("content-length", "0").isdigit() and int(headers.get("content-length", "0")[:12]) > largest:
         raise too_large
     body = bytearray()
@@ -192,7 +192,7 @@ async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise Refused(400, "The request ended before all of it arrived.")
+                raise HttpError(400, "The request ended before all of it arrived.")
             body.extend(message.get("body", b""))
             if len(body) > largest:
                 raise too_large
@@ -201,7 +201,7 @@ async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
     try:
         await asyncio.wait_for(read(), BODY_SECONDS)
     except TimeoutError:
-        raise Refused(408, f"The request did not arrive within {BODY_SECONDS:.0f} s. Send it again.") from None
+        raise HttpError(408, f"The request did not arrive within {BODY_SECONDS:.0f} s. Send it again.") from None
     waiting: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
     async def again() -> Message:
@@ -217,12 +217,12 @@ async def disconnected(receive: Receive) -> Message:
     return message
 
 
-async def _refuse(send: Send, refusal: Refused) -> None:
-    body = f"{refusal.sentence}\n".encode()
+async def _send_error(send: Send, error: HttpError) -> None:
+    body = f"{error.sentence}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-    if refusal.retry_after is not None:
-        headers.append((b"retry-after", str(refusal.retry_after).encode()))
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    if error.retry_after is not None:
+        headers.append((b"retry-after", str(error.retry_after).encode()))
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 

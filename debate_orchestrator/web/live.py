@@ -33,7 +33,7 @@ def message(kind: str, data: Any) -> bytes:
     return f"event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
 
 
-class Audience:
+class Viewers:
     """The viewers of one debate. None of them can hold up the debate, or another viewer."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Audience:
             viewer.put_nowait(None if full else sent)
 
     def join(self) -> asyncio.Queue[bytes | None]:
-        """The queue of a new viewer. That of an audience which was closed meanwhile ends at once; the browser then asks
+        """The queue of a new viewer. Where the debate is over by then it ends at once; the browser then asks
         again, and finds how things stand by then."""
         viewer: asyncio.Queue[bytes | None] = asyncio.Queue()
         if self._closed:
@@ -75,12 +75,12 @@ class EventStream:
     """The answer to a request for a stream: first how things stand, then what happens."""
 
     def __init__(
-        self, audience: Audience | None, first: Callable[[], Iterable[bytes]], visitor: str = "", proof: str = ""
+        self, viewers: Viewers | None, first: Callable[[], Iterable[bytes]], visitor: str = "", proof: str = ""
     ):
-        """`first` makes the events that tell how things stand; without an audience nothing follows them. The streams
+        """`first` makes the events that tell how things stand; without viewers nothing follows them. The streams
         of a `visitor`, or of a link by its token, are limited in number. A `proof` is sent before anything else: by it
         a page knows the server that made it."""
-        self._audience, self._first, self._visitor, self._proof = audience, first, visitor, proof
+        self._all_viewers, self._first, self._visitor, self._proof = viewers, first, visitor, proof
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visitor = self._visitor
@@ -110,7 +110,7 @@ class EventStream:
             sent = {"type": "http.response.body", "body": body, "more_body": more}
             await asyncio.wait_for(send(sent), guard.UNREAD_SECONDS)
 
-        viewer = self._audience.join() if self._audience else None
+        viewer = self._all_viewers.join() if self._all_viewers else None
         try:
             if self._proof:
                 await write(message("server", self._proof))
@@ -126,5 +126,5 @@ class EventStream:
                 await write(next_message)
             await write(b"", more=False)
         finally:
-            if self._audience and viewer is not None:
-                self._audience.leave(viewer)
+            if self._all_viewers and viewer is not None:
+                self._all_viewers.leave(viewer)

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from debate_orchestrator.core import transcript
+from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.prompting import fields
 from debate_orchestrator.reports import reviews
 from debate_orchestrator.reports.markdown import blind_speeches
@@ -227,6 +227,6 @@ def _parts(case: ReviewedDebate) -> list[tuple[str, list[dict[str, Any]]]]:
 
 
 def _article(sides: Sequence[str], turn: TurnReport) -> dict[str, Any]:
-    text = transcript.as_text(turn.shape, turn.fields) if turn.fields else turn.text or ""
+    text = transcript_entries.as_text(turn.shape, turn.fields) if turn.fields else turn.text or ""
     structured = bool(turn.fields)
     return blocks.article(sides, turn.id, turn.seat, turn.heading, text, structured=structured, floor=turn.floor)

@@ -50,7 +50,7 @@ from debate_orchestrator.util.errors import (
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.web import blocks, folder
-from debate_orchestrator.web.live import Audience, message
+from debate_orchestrator.web.live import Viewers, message
 
 _FLUSH_SECONDS = 0.12
 """Seconds for which pieces of an answer are gathered before they are sent."""
@@ -72,7 +72,7 @@ def error_sentences(error: Exception) -> list[str]:
 def must_be_among(shown: Iterable[Risk], found: Iterable[Risk]) -> None:
     """BadSettings if any of the risks of a journal, as it is when it is opened, was not shown to the user."""
     if not {risk.digest for risk in found} <= {risk.digest for risk in shown}:
-        problem = "The journal has changed since you agreed to what it does beyond the debate."
+        problem = "The journal has changed since you agreed to what it does besides the debate."
         raise BadSettings(problem, hint="do it again: the page then shows what the journal does now")
 
 
@@ -126,7 +126,7 @@ class People:
     def __init__(self) -> None:
         self.asking: dict[str, AwaitedTurn] = {}
         """By turn id, the turns that wait for their person."""
-        self.audience = Audience()
+        self.viewers = Viewers()
         """Those who look at the page of a seat: told only that something has changed."""
         self._left = False
 
@@ -136,7 +136,7 @@ class People:
             raise _paused(turn.id)
         asking = AwaitedTurn(debate, turn, brief, asyncio.get_running_loop().create_future())
         self.asking[turn.id] = asking
-        self.audience.tell("change", {})
+        self.viewers.tell("change", {})
         try:
             return await asking.reply
         finally:
@@ -147,7 +147,7 @@ class People:
 
     def tell(self, debate: DebateState) -> None:
         """The debate has changed."""
-        self.audience.tell("change", {})
+        self.viewers.tell("change", {})
 
     def leave(self) -> None:
         """The debate is paused: no reply is waited for."""
@@ -158,8 +158,8 @@ class People:
 
     def end(self) -> None:
         """The debate runs no more."""
-        self.audience.tell("change", {})
-        self.audience.close()
+        self.viewers.tell("change", {})
+        self.viewers.close()
 
     def of(self, seat: str) -> AwaitedTurn | None:
         """The turn that waits for the person of a seat; None where none does."""
@@ -182,7 +182,7 @@ class Run:
     or when a provider fails; `problems` then says why."""
 
     def __init__(self, path: str, people: People, explain: Explain, agree: RequireConsent):
-        self.path, self.people, self.audience = path, people, Audience()
+        self.path, self.people, self.viewers = path, people, Viewers()
         self.problems: list[str] = []
         self.failure: Exception | None = None
         """Why it ended before its debate was complete, unless it was paused on purpose."""
@@ -216,7 +216,7 @@ class Run:
         return self._stop.is_set()
 
     def pause(self) -> None:
-        """Starts no further call; the answers under way are awaited, since they are paid for."""
+        """Starts no further call; the replies under way are awaited, since they are paid for."""
         self._stop.set()
         self.people.leave()
         self._tell_status()
@@ -224,7 +224,7 @@ class Run:
     def leave(self) -> None:
         """Does the same because the server ends."""
         self._leaving = True
-        self.people.audience.close()  # pages of seats are not to load anew what another program may answer by then
+        self.people.viewers.close()  # pages of seats are not to load anew what another program may answer by then
         self.pause()
 
     def record(self, event: Event) -> None:
@@ -279,8 +279,8 @@ class Run:
             if self._flush is not None:
                 self._flush.cancel()
             if not self._leaving:
-                self.audience.tell("over", {})
-            self.audience.close()
+                self.viewers.tell("over", {})
+            self.viewers.close()
             self.people.end()
 
     async def _work(self) -> None:
@@ -312,7 +312,7 @@ class Run:
         for block in blocks.outline(debate):
             if block.id not in self._shown:
                 self._shown.add(block.id)
-                self.audience.tell("block", self._rendered(debate, block))
+                self.viewers.tell("block", self._rendered(debate, block))
         self.people.tell(debate)
         self._tell_status()
 
@@ -333,18 +333,18 @@ class Run:
             if writing.pieces:
                 start = writing.take()
                 if self._may_show(writing.turn):
-                    self.audience.tell("text", writing.fields(start))
+                    self.viewers.tell("text", writing.fields(start))
 
     def _may_show(self, turn: Turn) -> bool:
-        """Whether what is written in a turn may be seen before the turns beside it are settled."""
+        """Whether what is written in a turn may be seen before the turns beside it are taken."""
         assert self.current is not None
         stage = next((stage for stage in self.current.state.stages if turn in stage), ())
         state = self.current.state
-        return not blocks.is_hidden(state, stage) and not rapporteur.is_sealed(state, turn)
+        return not blocks.is_hidden(state, stage) and not rapporteur.is_hidden_advice(state, turn)
 
     def _tell_status(self) -> None:
         if self.current is not None:
-            self.audience.tell("status", self.status(self.current.state))
+            self.viewers.tell("status", self.status(self.current.state))
 
 
 class Runs:
@@ -404,7 +404,7 @@ class Runs:
             record_alone(path, make)
 
     async def shutdown(self) -> None:
-        """Ends all runs as SIGTERM ends a debate at a terminal: what had come of answers under way is kept."""
+        """Ends all runs as SIGTERM ends a debate at a terminal: what had come of replies under way is kept."""
         self._leaving = True
         running = [run for run in self._runs.values() if run.running]
         for run in running:

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from debate_orchestrator.core import schedule, speech_rules, transcript
+from debate_orchestrator.core import schedule, speech_rules, transcript_entries
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting import brief_pieces, fields
@@ -168,9 +168,9 @@ class Seats:
         """Says when the page of the seat has changed. While the debate is paused the stream ends at once, and the
         browser looks again after some seconds."""
         _, _, run = await self._debate(request)
-        audience = run.people.audience if run else None
+        viewers = run.people.viewers if run else None
         token = request.path_params["token"]
-        return EventStream(audience, lambda: [AGAIN, message("here", {})], token, self._tokens.proof(token))
+        return EventStream(viewers, lambda: [AGAIN, message("here", {})], token, self._tokens.proof(token))
 
     async def proof(self, request: Request) -> Response:
         """The value that the page of the seat holds."""
@@ -193,16 +193,16 @@ def _written(sent: Mapping[str, str]) -> str:
 
 
 def _heard(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
-    """The speeches that the taker of a turn has heard, as they are shown to everybody who takes it."""
-    return [_article(debate, entry.turn, entry.text) for entry in transcript.entries_for(debate, turn)]
+    """The speeches that the seat of a turn has heard, as they are shown to everybody who takes it."""
+    return [_article(debate, entry.turn, entry.text) for entry in transcript_entries.entries_for(debate, turn)]
 
 
 def _taken(debate: DebateState, seat: str, name: str) -> list[dict[str, Any]]:
     """The turns of a seat that are on record, and what the names of their drafts begin with in the debate of that
     name."""
     return [
-        _article(debate, turn, speech_rules.visible(debate, turn).text) | {"draft": f"{name} {turn.id} "}
-        for turn in schedule.settled(debate)
+        _article(debate, turn, speech_rules.visible_speech(debate, turn).text) | {"draft": f"{name} {turn.id} "}
+        for turn in schedule.turns_taken(debate)
         if turn.seat == seat
     ]
 

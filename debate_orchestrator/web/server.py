@@ -39,7 +39,7 @@ from debate_orchestrator.web.guard import (
     App,
     Guard,
     Headers,
-    Refused,
+    HttpError,
     Scope,
     Tokens,
     dashboard_alone,
@@ -115,7 +115,7 @@ def _with_link_alone(tokens: Tokens) -> Admit:
         dashboard(scope, headers)
         path = scope["path"]
         if scope["method"] == "POST" and not path.startswith(DASHBOARD) and not _is_link(path, tokens):
-            raise Refused(404, "There is no such page.")
+            raise HttpError(404, "There is no such page.")
 
     return admit
 

@@ -93,7 +93,7 @@ def chosen_debates(rows: Rows, filters: Filters) -> list[DebateRow]:
 
 
 def _vote(rows: Rows, debate: DebateRow, judge: str) -> Winner | None:
-    return panel_winner(vote.winner for vote in rows.votes[debate.id] if vote.judge == judge)
+    return panel_winner(vote.winner for vote in rows.votes_by_debate[debate.id] if vote.judge == judge)
 
 
 def games(chosen: Iterable[DebateRow], filters: Filters) -> Iterator[Game]:
@@ -146,7 +146,7 @@ def choices(rows: Rows) -> dict[str, list[str]]:
     found: dict[str, Iterable[str]] = {
         "topic": {debate.topic for debate in rows.debates},
         "category": {debate.category for debate in rows.debates if debate.category},
-        "judge": {ballot.judge for ballot in rows.ballots if ballot.votes},
+        "judge": {ballot.judge for ballot in rows.ballots if ballot.is_vote},
         "model": models,
         "opponent": models,
         "side": {"pro", "con"},

@@ -39,9 +39,9 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import pricing, rehearse
 from debate_orchestrator.providers.anthropic import options_of, request
 from debate_orchestrator.providers.caching import cache_plans, placed_marks
-from debate_orchestrator.providers.options import Refusals
+from debate_orchestrator.providers.options import UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece
-from debate_orchestrator.setup.answers import settings_from
+from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import Entry, JournalWriter
 
 WORDS = 600
@@ -110,7 +110,7 @@ class Counting:
         plan, debate = self._plans[brief.turn], self._current.state
         marked = placed_marks(plan, debate, sum(len(message.parts) for message in brief.messages))
         base, options = request(brief, self.name, marked, hour=plan.hour), options_of(brief, self.name)
-        asked = Refusals().request(base, options)
+        asked = UnsupportedOptions().request(base, options)
         now = asyncio.get_running_loop().time()
         counted = self._cache.count(asked, now, now + FIRST)
         text = coded(brief.messages[-1].parts[-1], said(debate, schedule.turn(debate, brief.turn), self._words))
@@ -145,7 +145,7 @@ def opened(cast: tuple[str, str, str], rounds: int, panel: int, *, leader_first:
         "issues": False,
         "brief": False,
     }
-    return start.make_opening(settings_from(given, loader.load("adversarial"), "report.md"))
+    return start.make_opened(make_settings(given, loader.load("adversarial"), "report.md"))
 
 
 def simulated(first: Opened, words: int | None = WORDS) -> list[Sent]:

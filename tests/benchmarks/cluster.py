@@ -50,7 +50,7 @@ async def appends(url: str, tournament: Tournament, debates: list[str]) -> int:
 
         async def one(debate: str) -> int:
             count = 0
-            async with store.open(debate, lambda: tournament.opening(by_id[debate])) as journal:
+            async with store.open(debate, lambda: tournament.make_opened(by_id[debate])) as journal:
                 await begun.wait()
                 end = time.monotonic() + SECONDS
                 while time.monotonic() < end:

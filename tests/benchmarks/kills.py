@@ -25,7 +25,7 @@ import contests
 from messages_server import Server, serving
 from postgres import Postgres, binaries, running
 
-from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, Spoke, Submitted
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, Spoke, StructuredReplyGiven
 from debate_orchestrator.storage.journal import parse, read
 from debate_orchestrator.util.data import to_yaml
 
@@ -42,7 +42,7 @@ def unanswered(events: list[Event], debate: str) -> Calls:
     for n, event in enumerate(events):
         if isinstance(event, BriefSent):
             intents.setdefault(event.turn, []).append(n)
-        elif isinstance(event, Spoke | Submitted | Rejected | CallFailed):
+        elif isinstance(event, Spoke | StructuredReplyGiven | Rejected | CallFailed):
             intents[event.turn].pop()
     return {(debate, n) for numbers in intents.values() for n in numbers}
 
@@ -153,7 +153,7 @@ def tell(where: str, kills: list[Calls], server: Server) -> None:
     journals = in_folder()
     lost = of_all(journals)
     repeated = [len(calls & lost) for calls in kills]
-    answered = sum(isinstance(event, Spoke | Submitted) for events in journals.values() for event in events)
+    answered = sum(isinstance(event, Spoke | StructuredReplyGiven) for events in journals.values() for event in events)
     asked = sum(isinstance(event, BriefSent) for events in journals.values() for event in events)
     flying = [len(calls) for calls in kills]
     assert len(journals) == TOPICS * 6 and answered == TOPICS * 6 * 8, "not every debate is complete"

@@ -36,12 +36,12 @@ import anthropic
 from caching import CASTS, opened
 from messages_server import answer
 
-from debate_orchestrator.core.events import CallFailed, Opened, Spoke, Submitted
+from debate_orchestrator.core.events import CallFailed, Opened, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.anthropic import options_of, request
-from debate_orchestrator.providers.options import Refusals
+from debate_orchestrator.providers.options import UnsupportedOptions
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import ExternalError
 
@@ -108,7 +108,7 @@ def stages_of(begun: Opened, folder: str) -> list[list[Request]]:
     asyncio.run(debated(str(path), begun))
     events = read(path).events
     path.unlink()
-    answers = {event.turn: event for event in events if isinstance(event, Spoke | Submitted)}
+    answers = {event.turn: event for event in events if isinstance(event, Spoke | StructuredReplyGiven)}
     debate, stages = fold([begun]), []
     while due := debate.due:
         stages.append([body(brief(debate, turn), spec_in(debate, turn.seat)) for turn in due])
@@ -242,7 +242,7 @@ async def _through(begun: Opened, debates: int, folder: str) -> tuple[int, int, 
         for n in stopped:
             with JournalWriter(f"{folder}/{n}") as journal:
                 done[n] = await _driven(journal, fold(journal.events))
-    needed = max(len(schedule.settled(debate)) for debate in done)
+    needed = max(len(schedule.turns_taken(debate)) for debate in done)
     return unaided, needed * debates, sum(not debate.complete for debate in done), resumes
 
 
@@ -250,7 +250,7 @@ def _wrong(begun: Opened, events: list[Any]) -> int:
     """Answers that count and are not what the server says when nothing is wrong."""
     debate, wrong = fold([begun]), 0
     for event in events[1:]:
-        if isinstance(event, Spoke | Submitted):
+        if isinstance(event, Spoke | StructuredReplyGiven):
             turn = schedule.turn(debate, event.turn)
             meant = answer(body(_brief(debate, event.turn), spec_in(debate, turn.seat)))
             wrong += event.reply.text != meant and event.reply.ended == "whole"
@@ -264,7 +264,7 @@ def _brief(debate: DebateState, turn: str) -> Brief:
 
 def body(brief: Brief, spec: str) -> Request:
     """The request for a brief to a server that has refused nothing."""
-    return Refusals().request(request(brief, spec), options_of(brief, spec))
+    return UnsupportedOptions().request(request(brief, spec), options_of(brief, spec))
 
 
 def table(*cells: str) -> None:

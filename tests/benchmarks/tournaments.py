@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import contests
 from overhead import body, client, line, plainly, server, table, timed
 
-from debate_orchestrator.core.events import BriefSent, Spoke, Submitted
+from debate_orchestrator.core.events import BriefSent, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import spec_in
 from debate_orchestrator.prompting.briefs import brief
@@ -44,7 +44,7 @@ def held(folder: str, debates: int, **changes: object) -> Tournament:
 def stages(tournament: Tournament) -> list[list[dict[str, object]]]:
     """The requests of the first debate, stage by stage."""
     events = read(tournament.journal(tournament.schedule[0])).events
-    answers = {event.turn: event for event in events if isinstance(event, Spoke | Submitted)}
+    answers = {event.turn: event for event in events if isinstance(event, Spoke | StructuredReplyGiven)}
     state, found = fold(events[:1]), []
     while state.due:
         found.append([body(brief(state, turn), spec_in(state, turn.seat)) for turn in state.due])

@@ -17,7 +17,7 @@ from debate_orchestrator.core.events import (
     Reply,
     ReplyEvent,
     Spoke,
-    Submitted,
+    StructuredReplyGiven,
 )
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
@@ -71,8 +71,8 @@ def declined(turn: str) -> Declined:
     return Declined(turn=turn, reply=reply(DECLINE))
 
 
-def voted(turn: str, ballot: Mapping[str, Any]) -> Submitted:
-    return Submitted(turn=turn, data=dict(ballot), reply=reply("{}"))
+def voted(turn: str, ballot: Mapping[str, Any]) -> StructuredReplyGiven:
+    return StructuredReplyGiven(turn=turn, data=dict(ballot), reply=reply("{}"))
 
 
 def spoiled(turn: str, text: str = "no JSON") -> Rejected:
@@ -189,7 +189,7 @@ def agenda(rounds: int, judges: int, first: str) -> list[tuple[str, ...]]:
 
 
 def heard(debate: DebateState, turn: str) -> list[str]:
-    """The ids of the turns that the taker of a turn has heard."""
+    """The ids of the turns that the seat of a turn has heard."""
     return [one.id for one in schedule.heard(debate, schedule.turn(debate, turn))]
 
 
@@ -200,7 +200,7 @@ def state(debate: DebateState) -> dict[str, Any]:
         stages.append([turn.id for turn in stage])
         if any(turn.id not in debate.replies for turn in stage):
             break
-    turns = [*schedule.settled(debate), *debate.due]
+    turns = [*schedule.turns_taken(debate), *debate.due]
     return {
         "due": [turn.id for turn in debate.due],
         "stages": stages,

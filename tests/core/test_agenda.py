@@ -159,7 +159,7 @@ def test_what_was_settled_stays_as_it_was(cut: int, to: tuple[str, ...]) -> None
             break
         events.append(answers()[due[0].id])
         debate = apply(debate, events[-1])
-    settled = [turn.id for turn in schedule.settled(debate)]
+    settled = [turn.id for turn in schedule.turns_taken(debate)]
     for event in (raised(WHY, *to), CLOSED):
         try:
             after = apply(debate, event)
@@ -167,7 +167,7 @@ def test_what_was_settled_stays_as_it_was(cut: int, to: tuple[str, ...]) -> None
             continue
         events += [event] if after is not debate else []
         debate = after
-    assert [turn.id for turn in schedule.settled(debate)] == settled
+    assert [turn.id for turn in schedule.turns_taken(debate)] == settled
     assert all(put(debate, turn) == [] for turn in settled)
     again = fold(events)
     assert again.due == debate.due
@@ -194,13 +194,13 @@ def again(rounds: int = 3, judges: int = 1, script: Any = None, *, until: str = 
 
 
 def ids(debate: DebateState) -> list[str]:
-    return [turn.id for turn in schedule.settled(debate)]
+    return [turn.id for turn in schedule.turns_taken(debate)]
 
 
 def test_what_was_debated_is_the_root_of_its_judgings() -> None:
     """The root stands for the speeches; what was judged does in a journal that notes no root."""
-    assert Recording(source="old", digest="d" * 64, root="e" * 64).debated == "e" * 64
-    assert Recording.model_validate({"source": "old", "digest": "d" * 64}).debated == "d" * 64
+    assert Recording(source="old", digest="d" * 64, root="e" * 64).speeches_digest == "e" * 64
+    assert Recording.model_validate({"source": "old", "digest": "d" * 64}).speeches_digest == "d" * 64
 
 
 def test_an_old_intervention_takes_place_whatever_is_found_now() -> None:

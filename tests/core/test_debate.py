@@ -112,7 +112,7 @@ def test_the_same_answer_twice_is_harmless(data: st.DataObject) -> None:
     before = state(debate)
     settled = data.draw(st.sampled_from(sorted(debate.replies)))
     assert apply(debate, debate.replies[settled]) is debate
-    with pytest.raises(OutOfTurn, match="has an answer already"):
+    with pytest.raises(OutOfTurn, match="has a reply already"):
         debate = apply(debate, spoke(settled, "On second thoughts."))
     assert before == state(debate)
 
@@ -193,7 +193,7 @@ def test_terms_name_the_turns_that_were_heard() -> None:
 def test_interventions(rounds: int, converged: list[int], answered: list[int], persisted: list[int]) -> None:
     """Convergence is answered, but not in the very next round, where it is flagged; and never in a one-round debate."""
     debate = debated(rounds, script=judged(dict.fromkeys(converged, "both")))
-    ids = {turn.id for turn in schedule.settled(debate)}
+    ids = {turn.id for turn in schedule.turns_taken(debate)}
     assert answered == [n for n in range(1, rounds + 1) if tally.intervened(debate, n)]
     assert {f"{n}.divergence.{side}" for n in answered for side in "ab"} == {i for i in ids if "divergence" in i}
     assert tuple(persisted) == tally.persisted(debate)
@@ -255,7 +255,7 @@ def test_a_judge_can_not_concede() -> None:
 def test_a_reported_concession_is_not_answered() -> None:
     """A round that is conceded gets no intervention, whatever convergence was seen in it."""
     debate = debated(script={"1.verdict.judge": converging("b") | {"conceded": "b"}})
-    assert (tally.intervened(debate, 1), schedule.settled(debate)[-2].id) == (False, "final.verdict.judge")
+    assert (tally.intervened(debate, 1), schedule.turns_taken(debate)[-2].id) == (False, "final.verdict.judge")
 
 
 def test_what_is_declined_is_no_concession() -> None:

@@ -53,7 +53,7 @@ def forms(**changes: Any) -> Format:
 
 
 def ids(debate: DebateState) -> list[str]:
-    return [turn.id for turn in schedule.settled(debate)]
+    return [turn.id for turn in schedule.turns_taken(debate)]
 
 
 # Optional votes

@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from core.folding import ADVERSARIAL, Script, absent, apply, events, fold, heard, opened, play, voted
+from core.folding import ADVERSARIAL, Script, absent, apply, events, fold, heard, opened, play, spoiled, voted
 from corpus import for_each
 
-from debate_orchestrator.core import rapporteur, schedule, tally, transcript
+from debate_orchestrator.core import rapporteur, schedule, tally, transcript_entries
 from debate_orchestrator.core.schema import check, json_schema
 from debate_orchestrator.core.state import DebateState
 
@@ -95,8 +95,8 @@ def test_the_advice_is_heard_by_the_rapporteur_alone() -> None:
         debate = _step(debate)
     assert seen == {"a": False, "b": False, "judge": False, "rapporteur": True}
     early = at("1.opening.a")
-    assert rapporteur.is_sealed(early, early.turns["start.advice.rapporteur"])
-    assert not rapporteur.is_sealed(debate, debate.turns["start.advice.rapporteur"])
+    assert rapporteur.is_hidden_advice(early, early.turns["start.advice.rapporteur"])
+    assert not rapporteur.is_hidden_advice(debate, debate.turns["start.advice.rapporteur"])
 
 
 def _step(debate: DebateState) -> DebateState:
@@ -109,7 +109,7 @@ def _step(debate: DebateState) -> DebateState:
 def test_all_seats_hear_the_issues_by_number() -> None:
     """Debaters and judges have the list in their transcript, numbered by the engine."""
     debate = at("1.opening.a")
-    (entry,) = transcript.entries_for(debate, debate.due[0])
+    (entry,) = transcript_entries.entries_for(debate, debate.due[0])
     assert "I1. What does it cost?" in entry.text
     listed = rapporteur.issue_list(debate)
     assert listed and listed.issues == {"I1": QUESTIONS[0], "I2": "Who is on call?", "I3": QUESTIONS[2]}
@@ -145,7 +145,7 @@ def test_the_standing_of_an_issue_is_that_of_the_last_round() -> None:
     assert rapporteur.untouched(debate) == ("I2",)
 
     mirrored = at("1.verdict.judge", mirror=True)
-    ballot = debate.side_swap.ballot(ADVERSARIAL.shapes["ballot"], {"issues": {"I1": "a", "I2": "even"}})
+    ballot = debate.mirror.structured_reply(ADVERSARIAL.shapes["ballot"], {"issues": {"I1": "a", "I2": "even"}})
     assert mirrored.due[1].mirrored and ballot == {"issues": {"I1": "b", "I2": "even"}}
 
 
@@ -241,6 +241,15 @@ def test_headline_and_table_say_the_same(row: tuple[dict[str, Any], str]) -> Non
     debate = at("final.brief.rapporteur")
     found = rapporteur.quality_problems(debate, debate.due[0], brief(**changes))
     assert (problem in " ".join(found)) if problem else found == []
+
+
+@for_each([rapporteur.FORMER_ONCE, rapporteur.ONCE, ""])
+def test_a_brief_that_was_sent_back_is_known_in_journals_of_all_versions(last: str) -> None:
+    """The sentence of this version and that of earlier ones say so; any other problem does not."""
+    debate = at("final.brief.rapporteur")
+    (turn,) = debate.due
+    sent_back = spoiled(turn.id).model_copy(update={"problems": (f"{turn.id}: too long", last)})
+    assert rapporteur.was_sent_back(apply(debate, sent_back), turn) is bool(last)
 
 
 def test_a_brief_is_written_again_only_if_its_check_finds_a_fault() -> None:

@@ -15,7 +15,7 @@ from debate_orchestrator.core.events import (
     BriefSent,
     BudgetChanged,
     CallFailed,
-    Context,
+    ContextFile,
     EndedEarly,
     Event,
     IssuesChanged,
@@ -44,7 +44,7 @@ FULL = Reply(
 )
 EVENTS: list[Event] = [
     opened(),
-    opened(8, 3, first="b", feedback=False, context=(Context(name="n", text="t"),), sources={"topic": "user"}),
+    opened(8, 3, first="b", feedback=False, context=(ContextFile(name="n", text="t"),), sources={"topic": "user"}),
     BriefSent(turn=TURN, brief_digest="0" * 64, by="host"),
     spoke(TURN).model_copy(update={"reply": FULL}),
     declined(TURN),

@@ -29,17 +29,17 @@ from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import EVENT, Event
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.side_swap import SideSwap
+from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import OutOfTurn
 
-EXCHANGE = SideSwap(ADVERSARIAL)
+EXCHANGE = Mirror(ADVERSARIAL)
 
 
 def sincere(turn: str, ballot: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """A script in which a judge says the same of the positions in both presentations."""
     shape = ADVERSARIAL.shapes["final" if turn.startswith("final") else "ballot"]
-    return {turn: ballot, f"{turn}.mirrored": EXCHANGE.ballot(shape, ballot)}
+    return {turn: ballot, f"{turn}.mirrored": EXCHANGE.structured_reply(shape, ballot)}
 
 
 def biased(turn: str, ballot: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -73,10 +73,10 @@ def test_a_stage_holds_both_turns_of_every_judge(judges: int, ids: list[str]) ->
         tuple(f"final.verdict.{one}" for one in ids),
     ]
     assert played[-1] == (f"final.dissent.{first}",)
-    assert [turn.id for turn in schedule.settled(debate) if turn.mirrored] == [
-        turn.id for turn in schedule.settled(debate) if turn.id.endswith(".mirrored")
+    assert [turn.id for turn in schedule.turns_taken(debate) if turn.mirrored] == [
+        turn.id for turn in schedule.turns_taken(debate) if turn.id.endswith(".mirrored")
     ]
-    assert {turn.seat for turn in schedule.settled(debate) if turn.mirrored} == {
+    assert {turn.seat for turn in schedule.turns_taken(debate) if turn.mirrored} == {
         one for one in ids if "mirrored" not in one
     }
 
@@ -160,7 +160,7 @@ def test_abstentions_make_no_quorum(quorum: int, winner: str) -> None:
     script |= {"final.verdict.judge-3.mirrored": absent("final.verdict.judge-3.mirrored")}
     verdict = tally.verdict(mirrored(1, 3, script, quorum=quorum))
     assert verdict is not None
-    assert (verdict.winner, verdict.votes) == (winner, {"b": 1})
+    assert (verdict.winner, verdict.vote_counts) == (winner, {"b": 1})
     assert ("no quorum" in verdict.remarks) is (winner == "no decision")
 
 
@@ -203,24 +203,27 @@ def test_findings_and_advice_are_of_straight_ballots() -> None:
 def test_what_a_straight_ballot_finds_is_acted_on() -> None:
     """Convergence and concessions that are seen straight count for a panel of that many judges."""
     moved = mirrored(2, script={"1.verdict.judge": converging("b")})
-    assert [turn.id for turn in schedule.settled(moved) if turn.phase.on] == ["1.divergence.b"]
+    assert [turn.id for turn in schedule.turns_taken(moved) if turn.phase.on] == ["1.divergence.b"]
     script = {f"1.verdict.judge-{n}": {"conceded": "a"} for n in (1, 2)}
     gave_up = mirrored(3, 3, script)
-    assert (tally.conceded(gave_up), [turn.round for turn in schedule.settled(gave_up)][-8:]) == ("a", [1] + [None] * 7)
+    assert (tally.conceded(gave_up), [turn.round for turn in schedule.turns_taken(gave_up)][-8:]) == (
+        "a",
+        [1] + [None] * 7,
+    )
 
 
 def test_a_ballot_is_kept_as_it_was_given() -> None:
     """A mirrored ballot stays on record as the judge wrote it; what it says of the sides as they are can be had."""
     given = marked(9, 3) | {"strongest": {"a": "Researcher A's case in 1.opening.a.", "b": "None of Researcher B."}}
     debate = mirrored(1, script={"1.verdict.judge.mirrored": given})
-    kept, shape = debate.submitted("1.verdict.judge.mirrored"), ADVERSARIAL.shapes["ballot"]
+    kept, shape = debate.structured_reply("1.verdict.judge.mirrored"), ADVERSARIAL.shapes["ballot"]
     assert kept is not None
     assert (kept.data["scores"], kept.data["strongest"]) == (given["scores"], given["strongest"])
     seen = tally.unmirrored(debate, shape, kept)
     assert seen["scores"] == {"a": given["scores"]["b"], "b": given["scores"]["a"]}
     assert seen["strongest"] == {"a": "None of Researcher A.", "b": "Researcher B's case in 1.opening.b."}
-    straight = debate.submitted("1.verdict.judge")
-    assert straight is not None and tally.unmirrored(debate, shape, straight) is straight.data
+    original = debate.structured_reply("1.verdict.judge")
+    assert original is not None and tally.unmirrored(debate, shape, original) is original.data
 
 
 FINAL = {"winner": {"kind": "choice", "of": ["a", "b", "tie"]}}

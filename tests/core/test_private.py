@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Submitted
+from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.core.transcript import entry
+from debate_orchestrator.core.transcript_entries import entry
 from debate_orchestrator.prompting.replies import parse_reply, parse_structured
 from debate_orchestrator.terminal.speeches import SpeechView
 from debate_orchestrator.util.errors import BadReply
@@ -194,7 +194,9 @@ def test_a_ballot_is_read_without_its_working(row: tuple[str, str]) -> None:
     left, right = row
     debate = debated(1, until="1.verdict.judge")
     turn = debate.due[0]
-    usual = next(event for event in debates.played(rounds=1) if isinstance(event, Submitted) and event.turn == turn.id)
+    usual = next(
+        event for event in debates.played(rounds=1) if isinstance(event, StructuredReplyGiven) and event.turn == turn.id
+    )
     for form in (
         "{0}{{Hm.{1}{2}",
         '{0}\n{{"x": 1}}\n{1}\n\n{2}',
@@ -204,7 +206,7 @@ def test_a_ballot_is_read_without_its_working(row: tuple[str, str]) -> None:
     ):
         text = form.format(left, right, json.dumps(usual.data, indent=1))
         event = parse_reply(debate, turn, reply(text), None)
-        assert isinstance(event, Submitted), form
+        assert isinstance(event, StructuredReplyGiven), form
         assert (event.data, event.reply.text) == (usual.data, text), form
 
 

@@ -48,7 +48,7 @@ def test_a_stage_has_a_seat_in_it() -> None:
     forced = phase("forced", "a", on="convergence", order="at once")
     made = rules(round=[phase("speech", "a", "b"), BALLOT, forced])
     debate = debated(1, script={"1.vote.judge": converging("b", "same")}, rules=made)
-    assert (debate.complete, [turn.id for turn in schedule.settled(debate) if turn.phase.on]) == (True, [])
+    assert (debate.complete, [turn.id for turn in schedule.turns_taken(debate) if turn.phase.on]) == (True, [])
 
 
 # Names
@@ -129,7 +129,7 @@ def test_phases_before_the_first_round() -> None:
 def test_conditional_phases(when: dict[str, Any], rounds: list[int]) -> None:
     """A phase takes place in the rounds and debates in which its conditions hold."""
     debate = debated(3, rules=rules(round=[phase("speech", "a"), phase("extra", "b", when=when)]))
-    assert [turn.round for turn in schedule.settled(debate) if turn.phase.name == "extra"] == rounds
+    assert [turn.round for turn in schedule.turns_taken(debate) if turn.phase.name == "extra"] == rounds
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_interventions_in_a_row(most: int, answered: list[int], persisted: tuple
     forced = phase("forced", "a", "b", on="convergence", order="at once")
     made = rules(round=[phase("speech", "a", "b"), BALLOT, forced], intervention={"most_in_a_row": most})
     debate = debated(5, script={f"{n}.vote.judge": converging("a", "same") for n in range(1, 6)}, rules=made)
-    assert [turn.round for turn in schedule.settled(debate) if turn.phase.on] == answered
+    assert [turn.round for turn in schedule.turns_taken(debate) if turn.phase.on] == answered
     assert tally.persisted(debate) == persisted
 
 

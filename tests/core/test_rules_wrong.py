@@ -117,9 +117,9 @@ def test_which_phases_are_votes() -> None:
     steps = {
         one: made.model_copy().round[0].model_copy(update={"seats": ("judge",), "reply": one}) for one in made.shapes
     }
-    assert [name for name, step in steps.items() if made.votes(step)] == ["ballot", "final", "label"]
-    assert not made.votes(steps["final"].model_copy(update={"seats": ("a", "b")}))
-    assert not made.votes(made.round[0])
+    assert [name for name, step in steps.items() if made.is_vote(step)] == ["ballot", "final", "label"]
+    assert not made.is_vote(steps["final"].model_copy(update={"seats": ("a", "b")}))
+    assert not made.is_vote(made.round[0])
 
 
 def flags(count: int) -> dict[str, Any]:

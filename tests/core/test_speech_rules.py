@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import speech_rules, visible_text
-from debate_orchestrator.core.events import Context
+from debate_orchestrator.core.events import ContextFile
 from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.core.visible_text import (
@@ -237,9 +237,11 @@ def test_long_debates_look_through_no_more_material(monkeypatch: pytest.MonkeyPa
 
 def test_the_texts_of_a_reply_share_what_is_looked_up() -> None:
     """A structured reply of many texts has no more quotes looked up than one of few."""
-    debate = debated(1, rules=rules(quotes={"tag": "quote"}), context=(Context(name="m", text="so it is " * 20_000),))
+    debate = debated(
+        1, rules=rules(quotes={"tag": "quote"}), context=(ContextFile(name="m", text="so it is " * 20_000),)
+    )
     fields = {"reasons": ["<quote>so it is so</quote>" * 200] * 100}
-    heard, quotes = speech_rules.fields_heard(debate, fields)
+    heard, quotes = speech_rules.visible_fields(debate, fields)
 
     assert len(heard["reasons"]) == 100 and len(quotes) == 20_000
     looked_up = sum(quote.verified for quote in quotes)

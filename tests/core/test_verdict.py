@@ -36,7 +36,7 @@ def result(n: int, a: Any, b: Any, winner: str = "tie") -> RoundResult:
 
 def votes(*declared: str) -> list[Vote]:
     """The votes of a panel whose judges declare these winners."""
-    return [Vote(judge=f"judge-{n}", turn="x", straight=BallotReading(winner=one)) for n, one in enumerate(declared, 1)]
+    return [Vote(judge=f"judge-{n}", turn="x", original=BallotReading(winner=one)) for n, one in enumerate(declared, 1)]
 
 
 def decided(a: Any, b: Any, *declared: str, strength: str | None = None, **how: Any) -> Verdict:
@@ -95,7 +95,7 @@ def test_a_panel_scores_the_mean_of_its_ballots() -> None:
     """A round's score is the mean over the ballots, whatever each judge declares."""
     ballots = [{"scores": {"a": {"q": a}, "b": {"q": 5}}, "winner": "b"} for a in (7, 8, 8)]
     readings = [read_ballot(one, SIDES, {"q": Fraction(1)}, {}) for one in ballots]
-    made = round_result(2, [Vote(judge=str(n), turn="x", straight=one) for n, one in enumerate(readings)], SIDES)
+    made = round_result(2, [Vote(judge=str(n), turn="x", original=one) for n, one in enumerate(readings)], SIDES)
     assert (made.scores, made.winner, made.leader, made.ballots) == ({"a": Fraction(23, 3), "b": 5}, "b", "a", 3)
 
 
@@ -134,7 +134,9 @@ def test_a_panel_finds_convergence_by_more_than_half(votes: str, sides: str) -> 
     named = {"a": converging("a"), "b": converging("b"), "2": converging("both"), "-": {}}
     debate = debated(2, 3, {f"1.verdict.judge-{n}": named[vote] for n, vote in enumerate(votes, 1)})
     assert tally.convergence_finding(debate, 1).sides == tuple(sides)
-    assert [turn.id for turn in schedule.settled(debate) if turn.phase.on] == [f"1.divergence.{side}" for side in sides]
+    assert [turn.id for turn in schedule.turns_taken(debate) if turn.phase.on] == [
+        f"1.divergence.{side}" for side in sides
+    ]
 
 
 def test_half_of_the_ballots_find_nothing() -> None:
@@ -238,7 +240,7 @@ def test_short_of_the_quorum_nothing_is_decided() -> None:
     made = final_verdict(
         votes("a", "no decision", "no decision"), [result(1, 9, 2)], SIDES, quorum=2, strengths=["narrow"]
     )
-    assert (made.winner, made.strength, made.votes, made.quorum) == ("no decision", None, {"a": 1}, 2)
+    assert (made.winner, made.strength, made.vote_counts, made.quorum) == ("no decision", None, {"a": 1}, 2)
     assert (made.remarks, len(made.panel)) == (("no quorum",), 3)
 
 
@@ -260,7 +262,7 @@ def test_what_judges_say_beside_the_winner() -> None:
     """A panel's label is the one most give, its number the mean of all, its probability that of the winner's voters."""
     told = [("a", "true", 4, 0.9), ("a", "true", 5, 0.6), ("b", "false", 2, 0.7), ("no decision", "true", None, 0.1)]
     panel = [
-        Vote(judge=str(n), turn="x", straight=read_ballot(dict(zip(FIELDS, one, strict=True)), SIDES, {}, {}))
+        Vote(judge=str(n), turn="x", original=read_ballot(dict(zip(FIELDS, one, strict=True)), SIDES, {}, {}))
         for n, one in enumerate(told)
     ]
     made = final_verdict(panel, [], SIDES, measured=False)
@@ -272,7 +274,7 @@ FIELDS = ("winner", "label", "score", "probability")
 
 def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:
     """Where no judge voted both times, or too few now, nothing is decided by swing."""
-    gone = [Vote(judge="judge-1", turn="x", straight=None)]
+    gone = [Vote(judge="judge-1", turn="x", original=None)]
     assert final_verdict(votes("a"), [], SIDES, blind=gone, by_swing=True).winner == "no decision"
     assert final_verdict(votes("a"), [], SIDES, by_swing=True).winner == "no decision"
     both = votes("b", "b")
@@ -283,7 +285,7 @@ def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:
 
 def test_a_round_is_its_votes() -> None:
     """A round's result counts the judges who are not absent, and is undecided short of the quorum."""
-    gone = Vote(judge="judge-3", turn="x", straight=None)
+    gone = Vote(judge="judge-3", turn="x", original=None)
     made = round_result(1, [*votes("a", "no decision"), gone], SIDES, 2)
     assert (made.winner, made.ballots, made.scores, made.label, made.score) == ("no decision", 2, {}, None, None)
     assert rounds_won([made, result(2, 1, 2, "b")], SIDES) == {"a": 0, "b": 1, "tie": 0}

@@ -15,7 +15,7 @@ from debate_orchestrator.core.votes import (
     Vote,
     mean,
     panel_winner,
-    plural_label,
+    plurality_label,
     read_ballot,
     score,
     swing,
@@ -35,10 +35,10 @@ def reading(winner: str = "a", **how: Any) -> BallotReading:
     return BallotReading(winner=winner, **how)
 
 
-def vote(straight: BallotReading | str | None = "a", mirrored: BallotReading | str | None = None, **how: Any) -> Vote:
+def vote(original: BallotReading | str | None = "a", mirrored: BallotReading | str | None = None, **how: Any) -> Vote:
     """A judge's vote; twice, where a second presentation is named."""
-    made = [BallotReading(winner=one) if isinstance(one, str) else one for one in (straight, mirrored)]
-    return Vote(**{"judge": "judge", "turn": "x", "straight": made[0], "mirrored": made[1]} | how)
+    made = [BallotReading(winner=one) if isinstance(one, str) else one for one in (original, mirrored)]
+    return Vote(**{"judge": "judge", "turn": "x", "original": made[0], "mirrored": made[1]} | how)
 
 
 def panel(*winners: str | None) -> list[Vote]:
@@ -96,7 +96,7 @@ def test_a_score_lies_between_its_marks(marks: dict[str, tuple[int, Fraction]]) 
 
 def test_another_label_is_another_vote() -> None:
     """A vote whose label changes with the presentation is unstable, also where the winner does not."""
-    made = vote(reading("a", label="true"), reading("a", label="mostly true"), twice=True)
+    made = vote(reading("a", label="true"), reading("a", label="mostly true"), shown_mirrored=True)
     assert (made.winner, made.label, made.stable) == ("no decision", None, False)
 
 
@@ -174,4 +174,4 @@ def test_swings_are_gains_and_losses(minds: list[tuple[str, str]]) -> None:
 )
 def test_the_label_that_more_judges_give(labels: list[str | None], most: str | None) -> None:
     """A panel's label is the one given more often than any other, if there is one."""
-    assert plural_label([vote(reading(label=label)) for label in labels]) == most
+    assert plurality_label([vote(reading(label=label)) for label in labels]) == most

@@ -59,7 +59,7 @@ def at_rest(window: Screen) -> None:
 def speeches(journal: str) -> dict[str, str]:
     """Turn id to what was said in it."""
     debate = fold(read(journal).events)
-    return {turn.id: debate.reply(turn).text for turn in schedule.settled(debate) if debate.shape(turn) is None}
+    return {turn.id: debate.reply(turn).text for turn in schedule.turns_taken(debate) if debate.shape(turn) is None}
 
 
 def columns_of(lines: list[str]) -> str:

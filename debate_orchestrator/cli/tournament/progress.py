@@ -107,7 +107,7 @@ def status_line(numbers: RunCounts) -> str:
 
 def _call_problems(numbers: RunCounts) -> str:
     found = {
-        "throttled": "refused for load",
+        "throttled": "throttled",
         "failed_calls": "calls failed",
         "stopped": "stopped",
         "undecided": "undecided",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.answers_and_flags import cap
-from debate_orchestrator.cli.interrupts import STOPPING, calls_stopped_in_order, handled_signals
+from debate_orchestrator.cli.interrupts import STOPPING, graceful_stop_of_calls, handled_signals
 from debate_orchestrator.cli.output import print_json, print_problems, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, details, print_line, shown, status_line
@@ -198,7 +198,7 @@ async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, o
     """Runs until done or interrupted; whether it was interrupted."""
     stop = asyncio.Event()
     said = f"{STOPPING} Batches under way are left to `resume`." if options.batch else STOPPING
-    with calls_stopped_in_order(stop, unsaved, said) as interruption:
+    with graceful_stop_of_calls(stop, unsaved, said) as interruption:
         async with shown(
             lambda: progress.numbers(run), lambda: details(run, progress), quiet=options.quiet, events=options.events
         ):

@@ -72,7 +72,7 @@ def read_spec(arguments: argparse.Namespace) -> Spec:
 
 
 def _risks(given: dict[str, Any], typed: dict[str, Any], folder: str, *, rehearse: bool) -> tuple[Risk, ...]:
-    """What the file asks for beyond debating, without what flags replace."""
+    """What the file asks for besides debates, without what flags replace."""
     from debate_orchestrator.tournament.spec_file import DEFAULT_FORMAT, in_folder
 
     judges = given.get("judges")
@@ -126,7 +126,7 @@ def has_begun(tournament: Tournament) -> bool:
 
 
 def folder_risks(tournament: Tournament, *, begun: bool) -> list[Risk]:
-    """What a frozen spec does beyond debating. Where debates are `begun`, a clerk looks up the pages that speeches in
+    """What a frozen spec does besides debates. Where debates are `begun`, a clerk looks up the pages that speeches in
     their journals cite, and those may be a stranger's."""
     from debate_orchestrator.tournament.folder import DEBATES
     from debate_orchestrator.tournament.spec import is_shipped
@@ -139,7 +139,7 @@ def folder_risks(tournament: Tournament, *, begun: bool) -> list[Risk]:
         found.append(Risk(kind="pages", where=DEBATES, what="every address that its journals cite"))
     found += _price_risks(model.model_dump() for model in (*spec.models, *spec.judges.pool))
     if tournament.schedule and not is_shipped(spec):
-        found += risks.of_debate(tournament.opening(tournament.schedule[0]), {})
+        found += risks.of_debate(tournament.make_opened(tournament.schedule[0]), {})
     return found
 
 

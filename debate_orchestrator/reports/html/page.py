@@ -39,7 +39,7 @@ def render(report: ReportModel) -> str:
         "description": _description(report),
         "spoken": lambda turn: writer.speech(turn.text).html,
         "gist": partial(gist, writer=writer, scales=report.judging.scales, quotes=report.judging.quotes),
-        "opening": opening,
+        "excerpt": excerpt,
         "claims_of": partial(_claims_of, report),
         "ties": {link.turn: link for link in report.links},
         "before": BEFORE,
@@ -47,12 +47,12 @@ def render(report: ReportModel) -> str:
     }
     if not report.bare:
         values |= {
-            "decision": first_screen.decision(report),
+            "decision": first_screen.first_screen(report),
             "splits": first_screen.splits(report),
             "path": partial(_path, report),
             "settled_by": partial(first_screen.closest_question, report.questions),
             "unsupported": [
-                turn for turn in report.turns if turn.votes and (turn.fields or {}).get("unsupported_claims")
+                turn for turn in report.turns if turn.is_vote and (turn.fields or {}).get("unsupported_claims")
             ],
             "summary": verdict_text.summary(report),
         }
@@ -83,8 +83,8 @@ def _description(report: ReportModel) -> str:
     """The page in two lines of plain text, as previews of its address show it."""
     if report.bare:
         return shortened(one_line(" / ".join(report.positions.values())))
-    first = first_screen.decision(report)
-    answer = "".join(run.text for run in first.answer)
+    first = first_screen.first_screen(report)
+    answer = "".join(run.text for run in first.headline)
     return shortened(one_line(" ".join([answer, *first.sure])), 300)
 
 
@@ -161,7 +161,7 @@ def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales, quotes: tuple[str
     tags of `quotes` is quoted. `writer` is the page's, so that a speech is parsed once."""
     if turn.declined:
         return "Declined to argue."
-    if turn.votes:
+    if turn.is_vote:
         return _vote(turn, scales)
     speech = turn.text if turn.text is not None else _argument(turn)
     if not sanitize.sanitize(speech).strip():
@@ -169,7 +169,7 @@ def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales, quotes: tuple[str
     line = " ".join(writer.speech(speech).paragraphs)
     for tag in quotes or ():
         line = line.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
-    return opening(line)[0]
+    return excerpt(line)[0]
 
 
 def _vote(turn: TurnReport, scales: Scales) -> str:
@@ -180,7 +180,7 @@ def _vote(turn: TurnReport, scales: Scales) -> str:
         (str(fields[name]) for name in ("justification", "summary", "why", "reasons") if fields.get(name)), ""
     )
     vote = f"{wording.reading_line(turn.reading, scales)}."
-    return f"{vote} {opening(reason, MAX_LENGTH - 40)[0]}" if reason else vote
+    return f"{vote} {excerpt(reason, MAX_LENGTH - 40)[0]}" if reason else vote
 
 
 def _found(turn: TurnReport) -> str:
@@ -195,25 +195,25 @@ def _argument(turn: TurnReport) -> str:
     return next((text for text in reversed(texts) if isinstance(text, str) and text.strip()), "")
 
 
-def opening(text: str, most: int = MAX_LENGTH) -> tuple[str, int]:
+def excerpt(text: str, maximum: int = MAX_LENGTH) -> tuple[str, int]:
     """The beginning of a text on one line, as many whole sentences as fit, and how many words follow it. A first
     sentence that does not fit by itself is cut between words."""
     line, end = sanitize.one_line(text), 0
-    if len(line) <= most + _SLACK:
+    if len(line) <= maximum + _SLACK:
         return line, 0
     for sentence in wording.sentences(line):
-        if sentence.end() > most:
+        if sentence.end() > maximum:
             break
         end = sentence.end()
     if end:
         return line[:end], sanitize.count_words(line[end:])
-    kept = shortened(line, most)
+    kept = shortened(line, maximum)
     return kept, sanitize.count_words(line[len(kept.removesuffix("…")) :]) if kept != line else 0
 
 
-def shortened(text: str, most: int = MAX_LENGTH) -> str:
+def shortened(text: str, maximum: int = MAX_LENGTH) -> str:
     """A text that is no longer than it may be, cut between words."""
-    if len(text) <= most:
+    if len(text) <= maximum:
         return text
-    whole = text[:most].rpartition(" ")[0]
-    return f"{(whole or text[:most]).rstrip(' ,;:–—-')}…"
+    whole = text[:maximum].rpartition(" ")[0]
+    return f"{(whole or text[:maximum]).rstrip(' ,;:–—-')}…"

@@ -47,7 +47,7 @@ CREATE TABLE tournaments (
     committed double precision NOT NULL DEFAULT 0,     -- US dollars spent, and expected of calls under way
     calls bigint NOT NULL DEFAULT 0,
     failed_calls bigint NOT NULL DEFAULT 0,
-    throttled bigint NOT NULL DEFAULT 0,               -- refusals because of load
+    throttled bigint NOT NULL DEFAULT 0,               -- calls that were throttled
     lease double precision NOT NULL                    -- seconds without a heartbeat until a worker is taken for dead
 );
 

@@ -88,14 +88,14 @@ class DatabaseJournals:
         self._writing = asyncio.Lock()
 
     @asynccontextmanager
-    async def open(self, debate: str, opening: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
+    async def open(self, debate: str, make_opened: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
         number, token = await self._database.persistent(lambda: self.take(debate))
         journal = DatabaseJournal(self, f"{self._database.where}: {debate}", number, token)
         patience: float | None = None
         try:
             journal.load(b"".join(await self._database.persistent(lambda: self._lines(number))))
             if not journal.entries:
-                journal.append(opening())
+                journal.append(make_opened())
                 await journal.handed_over()
             yield journal
             await journal.handed_over()

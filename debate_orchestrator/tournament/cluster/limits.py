@@ -165,8 +165,8 @@ class SharedGate(Gate):
         self, connection: AsyncConnection, written: _Unreported, taken: list[str], call: Admission | None, turn: str
     ) -> float:
         """The same, in a transaction. `written` gets what is written, `taken` the limits in which room is taken."""
-        states, live, now = await self._locked(connection)
-        # Both are read together: a call that ends between them would leave its room, and not the refusal that it met.
+        states, alive, now = await self._locked(connection)
+        # Both are read together: a call that ends between them would leave its room, and not that it was throttled.
         written.add(self._unreported)
         self._unreported, own = _Unreported(), Counter(self._shared.under_way)
         limiters, in_flight = dict[str, Limiter](), dict[str, dict[str, int]]()
@@ -174,7 +174,7 @@ class SharedGate(Gate):
             limiter = limiters[key] = Limiter(limits, lambda: now)
             if (state := states[key].limiter) is not None:
                 limiter.restore(state)
-            others = in_flight[key] = _of(live, states[key].in_flight)
+            others = in_flight[key] = _of(alive, states[key].in_flight)
             limiter.in_flight = own[key] + sum(others.values())
             limiter.correct(written.amounts)
         throttled = limiters[self._model].throttled
@@ -240,6 +240,6 @@ class SharedGate(Gate):
             check_cap(cap, lambda: committed, turn, self._model, call.price, RUN_AGAIN)
 
 
-def _of(live: set[str], counts: Mapping[str, int]) -> dict[str, int]:
+def _of(alive: set[str], counts: Mapping[str, int]) -> dict[str, int]:
     """The counts of workers that are alive."""
-    return {worker: count for worker, count in counts.items() if worker in live}
+    return {worker: count for worker, count in counts.items() if worker in alive}

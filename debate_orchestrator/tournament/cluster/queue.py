@@ -169,7 +169,7 @@ class Rounds:
         self._on_fetched = on_fetched
         self._began = time.monotonic()
         self._before: tuple[int, tuple[int, int, int]] | None = None
-        """Debates that were complete when the run began; calls, failed calls and refusals that were counted."""
+        """Debates that were complete when the run began; calls, failed calls and throttled ones that were counted."""
         self.statuses: dict[str, DebateStatus] = {}
         """How the debates stand that have begun, by the database."""
         spec = exchange.tournament.spec

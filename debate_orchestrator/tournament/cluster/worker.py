@@ -26,7 +26,7 @@ from debate_orchestrator.tournament.cluster.database import (
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import Requeue
-from debate_orchestrator.tournament.folder import Tournament, thawed
+from debate_orchestrator.tournament.folder import Tournament, unfrozen
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, topics_by_id
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun
 from debate_orchestrator.util.data import strict_json
@@ -69,7 +69,7 @@ class Worker:
     def __init__(
         self,
         database: Database,
-        refusal: Callable[[Tournament], list[str]],
+        find_problems: Callable[[Tournament], list[str]],
         *,
         at_once: int,
         permissions: Permissions = NO_PERMISSIONS,
@@ -77,9 +77,15 @@ class Worker:
         tell: Callable[[str], None] = _LOG.info,
         unsaved: UnsavedEvents | None = None,
     ):
-        """`refusal` says what speaks against a tournament here: a key that is missing, no consent. `at_once` debates of
-        each tournament run at the same time. `tell` gets sentences for people, and `unsaved` names what is lost."""
-        self._database, self._refusal, self._at_once, self._permissions = database, refusal, at_once, permissions
+        """`find_problems` says what speaks against a tournament here: a key that is missing, no consent. `at_once`
+        debates of each tournament run at the same time. `tell` gets sentences for people, and `unsaved` names what
+        is lost."""
+        self._database, self._find_problems, self._at_once, self._permissions = (
+            database,
+            find_problems,
+            at_once,
+            permissions,
+        )
         self._on_change, self._tell = on_change, tell
         self.unsaved = unsaved or UnsavedEvents(tell)
         self.refused = Counter[str]()
@@ -92,7 +98,7 @@ class Worker:
         self._taking: dict[str, asyncio.Task[None]] = {}
         self._ending: set[asyncio.Task[None]] = set()
         """What still ends of tournaments that have no debates left."""
-        self._refused: dict[str, int] = {}
+        self._unusable: dict[str, int] = {}
         """Tournaments that can't be run here, with the round for which that was found."""
         self._jobs: dict[asyncio.Task[Any], int] = {}
         """The debates under way, with the number of this worker under which each runs."""
@@ -101,11 +107,11 @@ class Worker:
         queue.register(database.app, self._run_job)
 
     def stop(self) -> None:
-        """Takes no more debates, and makes no more calls. Answers under way are awaited."""
+        """Takes no more debates, and makes no more calls. Replies under way are awaited."""
         self._stop.set()
 
     def abandon(self) -> None:
-        """Leaves the answers under way too."""
+        """Leaves the replies under way too."""
         self._stop.set()
         self._database.in_haste()
         for job in self._jobs:
@@ -154,7 +160,7 @@ class Worker:
 
     async def _begin(self, tournament: str, tag: str, latest: int, lease: float) -> list[str]:
         """Takes debates of a tournament from now on, if it may and can; what speaks against it otherwise."""
-        if tournament in self._taking or self._refused.get(tournament) == latest:
+        if tournament in self._taking or self._unusable.get(tournament) == latest:
             return []
         _, problems = await self._loaded(tournament)
         if not _may_be_lease(lease):
@@ -164,14 +170,14 @@ class Worker:
                 f"The tournament {tournament} in {self._database.where} has a lease of {lease} seconds, and {allowed}.",
             ]
         if problems:
-            self._refuse(tournament, tag, latest, problems)
+            self._skip(tournament, tag, latest, problems)
             return problems
         self._tell(f"Taking debates of {tag}, up to {self._at_once:,} at once.")
         self._taking[tournament] = asyncio.create_task(self._take(tournament))
         return []
 
-    def _refuse(self, tournament: str, tag: str, latest: int, problems: list[str]) -> None:
-        self._refused[tournament] = latest
+    def _skip(self, tournament: str, tag: str, latest: int, problems: list[str]) -> None:
+        self._unusable[tournament] = latest
         self._tell(f"No debates of {tag} are taken: {' '.join(problems)}")
         self._leave(tournament)
 
@@ -292,7 +298,7 @@ class Worker:
                 return known
             held, problems = await self._database.persistent(lambda: self._loaded(tournament))
             if held is None or problems:
-                self._refuse(tournament, f"the tournament {tournament}", latest, problems)
+                self._skip(tournament, f"the tournament {tournament}", latest, problems)
                 return None
             limiters = SharedLimiters(held.spec, self._database, tournament, worker, self._under_way[worker])
 
@@ -314,13 +320,13 @@ class Worker:
         ((text,),) = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
         name = f"The tournament {tournament} in {self._database.where}"
         try:
-            spec = thawed(strict_json(text), name).model_copy(update={"max_cost": None})
+            spec = unfrozen(strict_json(text), name).model_copy(update={"max_cost": None})
             held = Tournament(name, spec, make_schedule(spec), topics_by_id(spec.topics))
         except UserError as error:
             return None, error.problems
         except ValueError as error:
             return None, [f"{name}: its spec is not JSON ({error})."]
-        return held, self._refusal(held)
+        return held, self._find_problems(held)
 
 
 def _may_be_lease(lease: object) -> bool:

@@ -53,13 +53,13 @@ class MemoryLimits:
         self._spent = dict(spent or {})
         self._day, self._counts, self._key = "", Counter[str](), b""
 
-    def _turn_to(self, day: str) -> None:
+    def _begin_day(self, day: str) -> None:
         """Begins a new day; never an old one again, whose counts would begin anew."""
         if day > self._day:
             self._day, self._counts, self._key = day, Counter(), secrets.token_bytes(KEY_BYTES)
 
     async def admit(self, debate: str, day: str, counters: Mapping[str, int], cost: float, caps: Caps) -> str | None:
-        self._turn_to(day)
+        self._begin_day(day)
         today = sum(dollars for on, dollars in self._spent.values() if on == day)
         total = sum(dollars for _, dollars in self._spent.values())
         if full := full_limit(self._counts, counters, (today, total), cost, caps):
@@ -74,7 +74,7 @@ class MemoryLimits:
             self._spent[debate] = self._spent[debate][0], cost
 
     async def day_key(self, day: str) -> bytes:
-        self._turn_to(day)
+        self._begin_day(day)
         return self._key
 
 

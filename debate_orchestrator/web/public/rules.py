@@ -24,7 +24,7 @@ from debate_orchestrator.engine import budget, format_check
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.providers import casting, pricing
 from debate_orchestrator.providers.command import environment
-from debate_orchestrator.setup.answers import settings_from
+from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.setup.risks import Risk, of_settings
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_mapping
@@ -178,7 +178,7 @@ def _tried(answers: Mapping[str, Any]) -> Settings:
     seats = cast if isinstance(cast, Mapping) else {}
     rehearsed = bool(seats) and all(spec == stand_in for spec in seats.values())
     default_model = stand_in if rehearsed else model_spec.HOST
-    settings = settings_from({**answers, **trial}, rules, "debate.md", lambda seat: default_model)
+    settings = make_settings({**answers, **trial}, rules, "debate.md", lambda seat: default_model)
     if problems := casting.cast_problems(settings.cast) + casting.missing(settings.cast):
         raise BadSettings(problems)
     return settings
@@ -199,7 +199,7 @@ def _money(settings: Settings, *, free: bool) -> list[str]:
 
 
 def risks_of(rules: Rules) -> tuple[Risk, ...]:
-    """What the debates of these rules do beyond debating, and the program or function that moderates."""
+    """What the debates of these rules do besides debates, and the program or function that moderates."""
     found: dict[str, Risk] = {}
     for cast in rules.casts.values():
         found |= {risk.digest: risk for risk in of_settings({**cast.answers, "topic": ""})}

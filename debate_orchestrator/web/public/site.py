@@ -20,7 +20,7 @@ from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.api import find_risks, open_debate
-from debate_orchestrator.setup.answers import settings_from
+from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import model_spec
@@ -29,11 +29,11 @@ from debate_orchestrator.util.errors import DebateError, JournalWriteError, Lock
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import few_marks, one_line
 from debate_orchestrator.web import folder
-from debate_orchestrator.web.live import Audience
+from debate_orchestrator.web.live import Viewers
 from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import Limits, LimitsUnavailable
 from debate_orchestrator.web.public.rules import Cast, ModerationFailed, Rules, moderator, risks_of
-from debate_orchestrator.web.public.visitors import CAST, MODEL, TRIES, VISITOR, Refusal
+from debate_orchestrator.web.public.visitors import CAST, MODEL, TRIES, VISITOR, FormError
 from debate_orchestrator.web.runs import Run, Runs, written_here
 
 MARKS = (".public", ".public.rehearsed")
@@ -69,7 +69,7 @@ class Site:
 
     async def start(self, sent: Mapping[str, str], address: str) -> str:
         """Opens the debate of a form that was sent from an address, and has it run. Returns its name.
-        Raises Refusal."""
+        Raises FormError."""
         cast, answers = self._answers(sent)
         if self.queue.full:
             raise visitors.queue_full(self.rules.queue, self.queue.wait_seconds(1))
@@ -79,7 +79,7 @@ class Site:
         except (LimitsUnavailable, ModerationFailed) as error:
             self.log(str(error))
             sentence = with_hint("No debate can be started at the moment.", "the same again in some minutes")
-            raise Refusal(503, {"": [sentence]}, retry_after=120) from None
+            raise FormError(503, {"": [sentence]}, retry_after=120) from None
         finally:
             self.queue.starting -= 1
 
@@ -95,7 +95,7 @@ class Site:
             self.log(f"{name}: {error}")
             await self.limits.settle(name, 0.0)
             sentence = "The debate could not be opened, and trying again won't help until the owner has looked at it."
-            raise Refusal(500, {"": [sentence]}) from None
+            raise FormError(500, {"": [sentence]}) from None
         self.queue.add(files.journal)
         return name
 
@@ -104,7 +104,7 @@ class Site:
         return day, visitors.mark(await self.limits.day_key(day), address)
 
     async def _moderate(self, name: str, day: str, visitor: str, cast: Cast, answers: dict[str, Any]) -> None:
-        """Raises Refusal for a topic that the moderator refuses, and for a visitor who tries too many."""
+        """Raises FormError for a topic that the moderator refuses, and for a visitor who tries too many."""
         if not self.rules.moderation:
             return
         tries = {f"{TRIES}{visitor}": _TRIES * self.rules.debates_per_visitor}
@@ -113,7 +113,7 @@ class Site:
         request = {"topic": answers["topic"], "positions": answers["positions"], "cast": cast.name}
         async with self._moderating:
             if reason := await self._moderator(request):
-                raise Refusal(422, {"topic": [reason]})
+                raise FormError(422, {"topic": [reason]})
 
     async def _admit(self, name: str, day: str, visitor: str, cast: Cast) -> None:
         counters = {f"{VISITOR}{visitor}": self.rules.debates_per_visitor}
@@ -125,14 +125,14 @@ class Site:
             raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
 
     def _answers(self, sent: Mapping[str, str]) -> tuple[Cast, dict[str, Any]]:
-        """The cast that a form chooses, and the answers that it makes. Raises Refusal with what is invalid, by field;
+        """The cast that a form chooses, and the answers that it makes. Raises FormError with what is invalid, by field;
         nothing but the visitor's own fields is taken from it."""
         problems: dict[str, list[str]] = {}
         if unknown := sent.keys() - _FIELDS:
-            raise Refusal(400, {"": [f"This form has fields that are not known here: {len(unknown)}."]})
+            raise FormError(400, {"": [f"This form has fields that are not known here: {len(unknown)}."]})
         cast = self.rules.casts.get(sent.get("cast", "") or next(iter(self.rules.casts)))
         if cast is None:
-            raise Refusal(422, {"cast": ["This cast is not offered. Choose one of the list."]})
+            raise FormError(422, {"cast": ["This cast is not offered. Choose one of the list."]})
         rounds = sent.get("rounds", "") or str(min(cast.rounds, 2))
         if not re.fullmatch(r"[1-9]\d?", rounds) or int(rounds) > cast.rounds:
             problems["rounds"] = [f"This cast debates for 1 to {plural(cast.rounds, 'round')}."]
@@ -154,7 +154,7 @@ class Site:
                 sentence = "It is not clear from the topic what each side is to argue. Say it here, in a sentence each."
                 problems["position.a"] = [sentence]
         if problems:
-            raise Refusal(422, problems)
+            raise FormError(422, problems)
         answers = {**cast.answers, "topic": texts["topic"], "positions": positions, "rounds": int(rounds)}
         _settings(answers, "debate.md")
         return cast, answers
@@ -239,18 +239,18 @@ def spent_before() -> dict[str, tuple[str, float]]:
 
 
 def _settings(answers: Mapping[str, Any], output: str) -> Settings:
-    """The settings of a debate. Raises Refusal with what is wrong in the visitor's words."""
+    """The settings of a debate. Raises FormError with what is wrong in the visitor's words."""
     given = {key: value for key, value in answers.items() if value not in (None, {})}
     rules = format_check.load(given["format"])
     try:
-        settings = settings_from({**given, "output": output}, rules, output)
+        settings = make_settings({**given, "output": output}, rules, output)
     except DebateError as error:
         problems: dict[str, list[str]] = {}
         for sentence in error.problems:  # the owner's part was checked before, and what it names is the owner's
             field, _, problem = sentence.partition(": ")
             if place := _PLACES.get(field.partition(".")[0]):
                 problems.setdefault(place, []).append(f"{problem[:1].upper()}{problem[1:]}")
-        raise Refusal(422, problems or {"": ["These settings can't be taken. Try: another topic or cast."]}) from None
+        raise FormError(422, problems or {"": ["These settings can't be taken. Try: another topic or cast."]}) from None
     if not settings.positions and model_spec.is_rehearsal(settings.cast):
         pair = (f"{label}: {one_line(settings.topic)}" for label in ("For", "Against"))
         settings = settings.model_copy(update={"positions": dict(zip(rules.sides, pair, strict=False))})
@@ -269,7 +269,7 @@ class StartQueue:
     def __init__(self, runs: Runs, at_once: int, most: int, ended: Callable[[Run], None]):
         """`ended` is called with each run that has ended, unless the server ends."""
         self._runs, self._at_once, self._most, self._on_end = runs, at_once, most, ended
-        self._waiting: dict[str, Audience] = {}
+        self._waiting: dict[str, Viewers] = {}
         self._running: set[str] = set()
         self._retries: dict[str, int] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -285,10 +285,10 @@ class StartQueue:
     def add(self, path: str) -> None:
         """Runs a debate as soon as there is room."""
         if path not in self._waiting and path not in self._running:
-            self._waiting[path] = Audience()
+            self._waiting[path] = Viewers()
         self._fill()
 
-    def audience(self, path: str) -> Audience | None:
+    def viewers(self, path: str) -> Viewers | None:
         """Those who wait for a debate to begin; None where it does not wait."""
         return self._waiting.get(path)
 
@@ -317,8 +317,8 @@ class StartQueue:
         self._closed = True
         for timer in self._timers.values():
             timer.cancel()
-        for audience in self._waiting.values():
-            audience.close()
+        for viewers in self._waiting.values():
+            viewers.close()
 
     def _fill(self) -> None:
         moved = False
@@ -332,8 +332,8 @@ class StartQueue:
             waited.close()
             moved = True
         if moved:
-            for audience in self._waiting.values():
-                audience.tell("moved", {})
+            for viewers in self._waiting.values():
+                viewers.tell("moved", {})
 
     def _ended(self, run: Run, began: float, task: object) -> None:
         self._running.discard(run.path)

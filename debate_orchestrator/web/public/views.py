@@ -22,7 +22,7 @@ from debate_orchestrator.web.guard import Guard, is_https
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, png
 from debate_orchestrator.web.public import report, visitors
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
-from debate_orchestrator.web.public.visitors import Refusal, Requests
+from debate_orchestrator.web.public.visitors import FormError, Requests
 from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.runs import Run
 
@@ -60,35 +60,37 @@ class Views:
         held = request.cookies.get(visitors.cookie_name(https=https), "")
         if not held:
             hint = "allow cookies for this site, and send the form again"
-            return await self._home(request, {}, Refusal(403, {"": [with_hint("Your browser sent no cookie.", hint)]}))
+            return await self._home(
+                request, {}, FormError(403, {"": [with_hint("Your browser sent no cookie.", hint)]})
+            )
         sent = await form(request, visitors.form_token(held))
         try:
             name = await self._site.start(sent, visitors.address(request.scope))
-        except Refusal as refusal:
-            return await self._home(request, sent, refusal)
+        except FormError as error:
+            return await self._home(request, sent, error)
         return go_to(f"/d/{name}")
 
-    async def _home(self, request: Request, sent: dict[str, str], refusal: Refusal | None) -> Response:
+    async def _home(self, request: Request, sent: dict[str, str], error: FormError | None) -> Response:
         https, rules, visitor = is_https(request.scope), self._site.rules, self._requests.mark(request.scope)
         rows = await self._renderings.shared("recent", self._recent, visitor) if rules.listed else []
         held = visitors.form_cookie(request.cookies, https=https)
         response = html_response(
             "public/home.html.j2",
-            refusal.status if refusal else 200,
+            error.status if error else 200,
             site=rules.title,
             rules=rules,
             most_rounds=max(cast.rounds for cast in rules.casts.values()),
             longest=MAX_TOPIC_LENGTH,
             sent=sent,
-            problems=refusal.problems if refusal else {},
+            problems=error.problems if error else {},
             form_token=visitors.form_token(held),
             rows=rows,
             base=_base(request),
         )
         name = visitors.cookie_name(https=https)
         response.set_cookie(name, held, httponly=True, samesite="lax", secure=https, path="/", max_age=7 * 86_400)
-        if refusal and refusal.retry_after is not None:
-            response.headers["retry-after"] = str(refusal.retry_after)
+        if error and error.retry_after is not None:
+            response.headers["retry-after"] = str(error.retry_after)
         return response
 
     def _recent(self) -> list[tuple[str, str, str]]:
@@ -184,17 +186,17 @@ class Views:
         visitor = self._requests.mark(request.scope)
         run = self._site.runs.running(path)
         if run is not None:
-            return live.EventStream(run.audience, run.messages_so_far, visitor)
-        audience = self._site.queue.audience(path)
-        if audience is None:
+            return live.EventStream(run.viewers, run.messages_so_far, visitor)
+        viewers = self._site.queue.viewers(path)
+        if viewers is None:
             return live.EventStream(None, lambda: [live.message("over", {})], visitor)
 
         def first() -> list[bytes]:
-            if self._site.queue.audience(path) is not audience:  # it began meanwhile: pages load it
+            if self._site.queue.viewers(path) is not viewers:  # it began meanwhile: pages load it
                 return [live.message("over", {})]
             return [live.message("status", _status(self._standing(path), complete=False))]
 
-        return live.EventStream(audience, first, visitor)
+        return live.EventStream(viewers, first, visitor)
 
     async def report(self, request: Request) -> Response:
         """The report."""

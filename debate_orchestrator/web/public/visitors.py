@@ -1,5 +1,6 @@
 """Visitors: who sent a request, as a mark that forgets the address, the token that their forms carry, and what they are
-told of refusals and failures: what happened, what to try, and whether to try again. Details are the owner's."""
+told of debates that are not started and of failures: what happened, what to try, and whether to try again. Details are
+the owner's."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from typing import Any
 
 from debate_orchestrator.util.errors import JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.web.guard import Headers, Refused, Scope, stated_last
+from debate_orchestrator.web.guard import Headers, HttpError, Scope, stated_last
 from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST
 
 COOKIE = "debate_visitor"
@@ -80,9 +81,9 @@ class Requests:
         return mark(self._key, address(scope))
 
     def admit(self, scope: Scope, headers: Headers) -> None:
-        """Raises Refused for a visitor who asks too often, and for a form that no page of this site has sent."""
+        """Raises HttpError for a visitor who asks too often, and for a form that no page of this site has sent."""
         if scope["method"] == "POST" and not (headers.get("origin") or headers.get("sec-fetch-site")):
-            raise Refused(403, "This form does not say which page it was sent from. Send it with a browser.")
+            raise HttpError(403, "This form does not say which page it was sent from. Send it with a browser.")
         visitor, now = self.mark(scope), time.monotonic()
         began, count = self._counts.pop(visitor, (now, 0))
         if now - began >= _REQUEST_SECONDS:
@@ -92,7 +93,7 @@ class Requests:
             self._counts.popitem(last=False)
         if count >= _MAX_REQUESTS:
             wait = max(1, round(began + _REQUEST_SECONDS - now))
-            raise Refused(429, f"Too many requests came from your network. Try again in {wait} s.", retry_after=wait)
+            raise HttpError(429, f"Too many requests came from your network. Try again in {wait} s.", retry_after=wait)
 
 
 def cookie_name(*, https: bool) -> str:
@@ -115,7 +116,7 @@ VISITOR, TRIES, MODEL, CAST = "visitor:", "tries:", "model:", "cast:"
 """How the names of counters begin."""
 
 
-class Refusal(Exception):
+class FormError(Exception):
     """A debate that is not started: its HTTP status, and sentences by the field that they stand beside."""
 
     def __init__(self, status: int, problems: dict[str, list[str]], *, retry_after: float | None = None, **more: Any):
@@ -145,8 +146,9 @@ def given_up() -> str:
     return with_hint("It was tried several times, and is not tried again by itself.", "start the debate again later")
 
 
-def limit_reached(name: str, per_visitor: int, seconds: float) -> Refusal:
-    """The refusal of a debate because of a limit. `seconds` is how long the day still lasts in UTC."""
+def limit_reached(name: str, per_visitor: int, seconds: float) -> FormError:
+    """The error for a debate that is not started because of a limit. `seconds` is how long the day still lasts in
+    UTC."""
     tomorrow = "come back tomorrow; days begin at 00:00 UTC"
     another = "choose another cast, or come back tomorrow"
     if name.startswith(VISITOR):
@@ -161,16 +163,16 @@ def limit_reached(name: str, per_visitor: int, seconds: float) -> Refusal:
     else:
         assert name == ALL_COST
         hint = "choose a cast that costs nothing, if there is one; trying again won't help"
-        return Refusal(503, {"": [with_hint("This site has reached its limit of costs.", hint)]})
-    return Refusal(429, {"": [sentence]}, retry_after=seconds)
+        return FormError(503, {"": [with_hint("This site has reached its limit of costs.", hint)]})
+    return FormError(429, {"": [sentence]}, retry_after=seconds)
 
 
-def queue_full(waiting: int, seconds: float | None) -> Refusal:
-    """The refusal of a debate because too many wait already."""
+def queue_full(waiting: int, seconds: float | None) -> FormError:
+    """The error for a debate that is not started because too many wait already."""
     when = f"in about {minutes(seconds)}" if seconds else "in some minutes"
     wait = "One debate waits" if waiting == 1 else f"{waiting} debates wait"
     sentence = with_hint(f"{wait} already, and no more are taken now.", f"the same again {when}")
-    return Refusal(503, {"": [sentence]}, retry_after=seconds or 300)
+    return FormError(503, {"": [sentence]}, retry_after=seconds or 300)
 
 
 def minutes(seconds: float) -> str:

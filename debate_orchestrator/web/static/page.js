@@ -62,7 +62,7 @@ if (debate) {
   const close = document.querySelector("[data-close]");
   listen("status", (event) => {
     status.replaceChildren(fragment(JSON.parse(event.data)));
-    if (close) { close.hidden = !status.querySelector("[data-closable]"); }
+    if (close) { close.hidden = !status.querySelector("[data-can-end-early]"); }
   });
   listen("text", (event) => {
     const { turn, heading, side, start, text } = JSON.parse(event.data);

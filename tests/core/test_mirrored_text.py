@@ -17,19 +17,19 @@ from journals import EARLIER
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.schema import Field, Shape
-from debate_orchestrator.core.side_swap import SideSwap
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
 
-RESEARCHERS = SideSwap(ADVERSARIAL)
+RESEARCHERS = Mirror(ADVERSARIAL)
 
 
-def named(first: str, second: str, tags: tuple[str, str] = ("A", "B")) -> SideSwap:
+def named(first: str, second: str, tags: tuple[str, str] = ("A", "B")) -> Mirror:
     """The exchange of two sides of those names."""
     seats = {side: PLAIN["seats"][side] | {"name": name} for side, name in zip("ab", (first, second), strict=True)}
     seats = {side: seat | {"tag": tag} for (side, seat), tag in zip(seats.items(), tags, strict=True)}
-    return SideSwap(rules(seats=seats | {"judge": PLAIN["seats"]["judge"]}))
+    return Mirror(rules(seats=seats | {"judge": PLAIN["seats"]["judge"]}))
 
 
 PAIRS = {
@@ -156,7 +156,7 @@ def test_no_side_is_left_under_its_own_name(pieces: list[str]) -> None:
 
 def test_turns_are_the_others() -> None:
     """Every turn of a side is the other's, in id and seat, and its tag; a judge's is the judge's."""
-    for turn in schedule.settled(debated(2)):
+    for turn in schedule.turns_taken(debated(2)):
         other = RESEARCHERS.turn(turn)
         assert RESEARCHERS.turn(other) == turn
         assert (other == turn) is turn.judging
@@ -165,7 +165,7 @@ def test_turns_are_the_others() -> None:
 
 def test_a_debate_of_one_side_is_what_it_was() -> None:
     """Where there is one side alone there is nothing to exchange."""
-    alone = SideSwap(rules(seats={seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, round=[SPEECH]))
+    alone = Mirror(rules(seats={seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, round=[SPEECH]))
     assert (alone.text("Anna in 1.speech.a"), alone.side("a"), alone.keys({"a": 1})) == (
         "Anna in 1.speech.a",
         "a",
@@ -248,14 +248,14 @@ EXCHANGED: dict[str, Any] = {
         }
     ],
 }
-ANNA = SideSwap(Format.model_validate(PLAIN))
+ANNA = Mirror(Format.model_validate(PLAIN))
 
 
 def test_every_kind_of_field_is_exchanged() -> None:
     """Scores, choices, turns, texts, and whatever is told of either side, nested too, change places."""
-    assert ANNA.ballot(KINDS, GIVEN) == EXCHANGED
-    assert ANNA.ballot(KINDS, EXCHANGED) == GIVEN
-    assert list(ANNA.ballot(KINDS, GIVEN)) == list(GIVEN)
+    assert ANNA.structured_reply(KINDS, GIVEN) == EXCHANGED
+    assert ANNA.structured_reply(KINDS, EXCHANGED) == GIVEN
+    assert list(ANNA.structured_reply(KINDS, GIVEN)) == list(GIVEN)
 
 
 LEAF = {
@@ -299,10 +299,10 @@ def value(field: Field) -> st.SearchStrategy[Any]:
 def test_any_ballot_exchanged_twice_is_what_it_was(made: tuple[Shape, dict[str, Any]]) -> None:
     """A reply of whatever shape comes back after two exchanges, its fields in their order."""
     shape, ballot = made
-    for exchange in (RESEARCHERS, ANNA):
-        once = exchange.ballot(shape, ballot)
-        assert set(once) == set(ballot), exchange
-        assert json.dumps(exchange.ballot(shape, once)) == json.dumps(ballot), exchange
+    for mirror in (RESEARCHERS, ANNA):
+        once = mirror.structured_reply(shape, ballot)
+        assert set(once) == set(ballot), mirror
+        assert json.dumps(mirror.structured_reply(shape, once)) == json.dumps(ballot), mirror
 
 
 MIRRORED = ("lighthouse-ledger", "rewrite-in-rust")
@@ -322,12 +322,12 @@ def said(name: str) -> list[str]:
 def test_no_side_keeps_its_letter(name: str) -> None:
     """In every speech and ballot of the mirrored debates each letter that names a side is exchanged."""
     journal = EARLIER / f"{name}{JOURNAL}"
-    exchange = fold(read(journal).events).side_swap
+    mirror = fold(read(journal).events).mirror
     letter = re.compile(r"(?<![\w.&/+-])([AB])(?![\w&/+-]|\.\w)")
     exchanged = 0
     for text in said(name):
-        other = exchange.text(text)
-        assert exchange.text(other) == text
+        other = mirror.text(text)
+        assert mirror.text(other) == text
         for before, after in zip(letter.finditer(text), letter.finditer(other), strict=True):
             following = " ".join(text[before.start() :].split()[:2])
             assert (before[1] == after[1]) is (following in ARTICLES), following
@@ -339,7 +339,7 @@ def test_a_mirrored_ballot_names_the_right_side() -> None:
     """The mirrored judge of the lighthouse story wrote of A's support for drowning. Read back, it is B's."""
     journal = EARLIER / f"lighthouse-ledger{JOURNAL}"
     debate = fold(read(journal).events)
-    ballot = debate.submitted("final.verdict.judge.mirrored")
+    ballot = debate.structured_reply("final.verdict.judge.mirrored")
     assert ballot is not None and "A's support for drowning (1.argument.a)" in str(ballot.data["reasons"])
     shape = debate.shape(schedule.turn(debate, ballot.turn))
     assert shape is not None

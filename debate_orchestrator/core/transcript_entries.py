@@ -1,4 +1,4 @@
-"""What of a debate is put before others: each settled speech as it is heard, in the order in which it is shown.
+"""The transcript of a debate as one seat reads it: an entry for each speech, as others hear it, in the order shown.
 
 A judge may be shown the debate mirrored. Then the sides change names, and within a phase the one who was shown
 first is shown last; which speech was given after which is said where the order no longer tells it.
@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
-from debate_orchestrator.core.events import FoundPage, Spoke, Submitted
+from debate_orchestrator.core.events import FoundPage, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.core.state import DebateState
@@ -20,7 +20,7 @@ from debate_orchestrator.core.visible_text import Quote, VisibleText
 
 
 class TranscriptEntry(FrozenModel):
-    """A settled speech, or what a clerk found, as it is put before others."""
+    """A speech, or what a clerk found, as others read it."""
 
     turn: Turn
     """As it is called there: a mirrored judge sees A's turns as B's."""
@@ -41,7 +41,7 @@ class TranscriptEntry(FrozenModel):
 
 
 def entries_for(debate: DebateState, listener: Turn) -> list[TranscriptEntry]:
-    """What the taker of a turn has heard, in the order in which it is shown."""
+    """What the seat of a turn has heard before it, in the order in which it is shown."""
     turns = schedule.heard(debate, listener)
     if not listener.mirrored:
         return [entry(debate, turn) for turn in turns]
@@ -57,25 +57,27 @@ def _mirrored(debate: DebateState, turns: Sequence[Turn]) -> list[TranscriptEntr
     left, entries = list(speaking), list[TranscriptEntry]()
     for place in turns:
         turn = left.pop() if place.speaking else place
-        after = debate.side_swap.turn_id(before[turn.id].id) if turn.id in before else None
+        after = debate.mirror.turn_id(before[turn.id].id) if turn.id in before else None
         entries.append(entry(debate, turn, mirrored=True).model_copy(update={"after": after}))
     return entries
 
 
 def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> TranscriptEntry:
-    """One settled speech, or what a clerk found."""
-    answer, reply, exchange = debate.replies[turn.id], debate.reply(turn), debate.side_swap
-    if isinstance(answer, Submitted):
-        heard = _structured(debate, turn, rapporteur.as_settled(debate, turn, answer.data), mirrored=mirrored)
+    """One speech, or what a clerk found."""
+    reply_event, reply, mirror = debate.replies[turn.id], debate.reply(turn), debate.mirror
+    if isinstance(reply_event, StructuredReplyGiven):
+        heard = _structured(
+            debate, turn, rapporteur.with_user_issues(debate, turn, reply_event.data), mirrored=mirrored
+        )
     else:
-        heard = speech_rules.visible(debate, turn)
-        heard = heard.model_copy(update={"text": exchange.text(heard.text)}) if mirrored else heard
+        heard = speech_rules.visible_speech(debate, turn)
+        heard = heard.model_copy(update={"text": mirror.text(heard.text)}) if mirrored else heard
     quotes = heard.quotes
     if mirrored:
-        quotes = tuple(Quote(text=exchange.text(quote.text), verified=quote.verified) for quote in quotes)
-    spoke = isinstance(answer, Spoke)
+        quotes = tuple(Quote(text=mirror.text(quote.text), verified=quote.verified) for quote in quotes)
+    spoke = isinstance(reply_event, Spoke)
     return TranscriptEntry(
-        turn=exchange.turn(turn) if mirrored else turn,
+        turn=mirror.turn(turn) if mirrored else turn,
         text=heard.text,
         declined=speech_rules.declined(debate, turn.id),
         cut=spoke and reply.ended == "cut",
@@ -90,8 +92,8 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
 def _structured(debate: DebateState, turn: Turn, ballot: Mapping[str, Any], *, mirrored: bool) -> VisibleText:
     """What is heard of a structured reply: of each of its texts what is heard of a speech; of a refusal, its reason."""
     shape = debate.shape(turn) or {}
-    fields, quotes = speech_rules.fields_heard(debate, ballot)
-    fields = debate.side_swap.ballot(shape, fields) if mirrored else fields
+    fields, quotes = speech_rules.visible_fields(debate, ballot)
+    fields = debate.mirror.structured_reply(shape, fields) if mirrored else fields
     text = str(fields.get("reason") or "") if ballot.get("refused") is True else as_text(shape, fields)
     return VisibleText(text=text, words=len(text.split()), quotes=quotes)
 

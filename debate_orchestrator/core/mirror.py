@@ -1,10 +1,11 @@
-"""A debate with its sides exchanged: who argued as A is shown as B, in names, tags, turn ids and ballots.
+"""Mirrors a debate: the side that argued as A is shown as B, in names, tags, turn ids and structured replies.
 
-A judge who sees it so and means what it says decides for the same position as before. Exchanging twice gives
-back what was there. Positions, and words such as Pro and Con that belong to them, stay with the side that argues them.
-Where names end in a letter (`Debater A`), speakers also use the letter alone. What surrounds a capital letter decides
-whether it names a side (`B concedes it`) or is a word or a label (`A broker`, `plan B`), not which letter it is. So a
-text in which sides are exchanged is read as before.
+A judge who judges the arguments alone finds for the same position in the mirrored debate. Mirroring it once more gives
+back the original. Positions, and words such as Pro and Con that belong to them, stay with the side that argues them.
+
+Where names end in a letter (`Debater A`), speakers also use the letter alone. Whether a capital letter names a side
+(`B concedes it`) or is a word or a label (`A broker`, `plan B`) is decided by the words around it, never by the letter
+itself. The decision is therefore the same in the mirrored text.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)"
 """What may stand between the words of a name: spaces, or the end of a line."""
 
 
-class SideSwap:
-    """The exchange of the two sides of a format."""
+class Mirror:
+    """Shows each of the two sides of a format as the other."""
 
     def __init__(self, format: Format):
         a, b = format.sides[0], format.sides[-1]  # a debate of one side stays as it is
@@ -44,7 +45,7 @@ class SideSwap:
         return {name: swapped[name] for name in (*(side for side in self._other if side in swapped), *swapped)}
 
     def turn_id(self, turn_id: str) -> str:
-        """The id that a turn has when the sides are exchanged."""
+        """The id that a turn has in the mirrored debate."""
         stem, dot, seat = turn_id.rpartition(".")
         return f"{stem}{dot}{self.side(seat)}"
 
@@ -76,9 +77,9 @@ class SideSwap:
             return other
         return "".join(word + gap for word, gap in zip(other_words, gaps, strict=True))
 
-    def ballot(self, shape: Shape, ballot: Mapping[str, Any]) -> dict[str, Any]:
-        """A structured reply of that shape with the sides exchanged."""
-        swapped = {name: self._field(shape[name], value) if name in shape else value for name, value in ballot.items()}
+    def structured_reply(self, shape: Shape, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """A structured reply of that shape, mirrored."""
+        swapped = {name: self._field(shape[name], value) if name in shape else value for name, value in fields.items()}
         # Fields that are named like the sides, such as what each holds on a claim, change places: they are alike.
         if set(self._other) <= set(swapped):
             swapped = {name: swapped[self.side(name)] for name in swapped}
@@ -105,9 +106,11 @@ class SideSwap:
             case "scores":
                 return {name: value[self.side(name)] for name in value}
             case "record":
-                return self.ballot(field.fields, value)
+                return self.structured_reply(field.fields, value)
             case "list":
-                return [self.ballot(field.fields, item) if field.fields else self.text(item) for item in value]
+                return [
+                    self.structured_reply(field.fields, item) if field.fields else self.text(item) for item in value
+                ]
         return value
 
 

@@ -40,10 +40,10 @@ def load(path: str) -> SetupState:
         raise BadFile(problem, hint="begin a new file") from None
 
 
-def save(path: str, draft: SetupState, tell: Tell = ignore, *, whole: bool = True) -> None:
-    """Keeps the conversation in its file. A file there that `save` did not write, or of which the draft is not the
+def save(path: str, state: SetupState, tell: Tell = ignore, *, whole: bool = True) -> None:
+    """Keeps the conversation in its file. A file there that `save` did not write, or of which the state is not the
     `whole`, is moved aside, and `tell` gets a sentence."""
-    data = {**draft.given, "sources": dict(draft.sources), "setup": draft.progress.model_dump(mode="json")}
+    data = {**state.given, "sources": dict(state.sources), "setup": state.progress.model_dump(mode="json")}
 
     def ours(there: bytes) -> bool:
         return whole and _is_conversation(path, there)
@@ -91,8 +91,8 @@ class QuestionTexts(FrozenModel):
     """Who argues what, in a sentence."""
     automatic: tuple[str, ...]
     confirmed: str
-    beyond: str
-    """A line of the confirmed block for what reaches beyond the debate."""
+    risk: str
+    """A line of the confirmed block for what asks for more than a debate."""
     side: str
     """A side's line of the confirmed block."""
     shapes: dict[str, Shape]
@@ -161,39 +161,39 @@ class Ready(FrozenModel):
     show: str
 
 
-def with_progress(draft: SetupState, **changes: Any) -> SetupState:
-    """The draft with changes of how far the conversation has come."""
-    return draft.model_copy(update={"progress": draft.progress.model_copy(update=changes)})
+def with_progress(state: SetupState, **changes: Any) -> SetupState:
+    """The state with changes of how far the conversation has come."""
+    return state.model_copy(update={"progress": state.progress.model_copy(update=changes)})
 
 
-def with_answers(draft: SetupState, source: Source, **values: Any) -> SetupState:
-    """The draft with these answers."""
-    sources = draft.sources | dict.fromkeys(values, source)
-    return draft.model_copy(update={"given": draft.given | values, "sources": sources})
+def with_answers(state: SetupState, source: Source, **values: Any) -> SetupState:
+    """The state with these answers."""
+    sources = state.sources | dict.fromkeys(values, source)
+    return state.model_copy(update={"given": state.given | values, "sources": sources})
 
 
-def without_answers(draft: SetupState, *keys: str) -> SetupState:
-    """The draft without those answers."""
-    return draft.model_copy(update={"given": {key: value for key, value in draft.given.items() if key not in keys}})
+def without_answers(state: SetupState, *keys: str) -> SetupState:
+    """The state without those answers."""
+    return state.model_copy(update={"given": {key: value for key, value in state.given.items() if key not in keys}})
 
 
-def checked_state(draft: SetupState, sides: tuple[str, ...]) -> SetupState:
-    """The draft without what a hand has put into its file that is of no kind the conversation keeps: it is asked
-    for again."""
-    topic, positions = draft.given.get("topic"), draft.given.get("positions", {})
-    if not isinstance(draft.given.get("cast"), str | dict | None):
-        draft = without_answers(draft, "cast")
-    for key, value in draft.given.items():
+def checked_state(state: SetupState, sides: tuple[str, ...]) -> SetupState:
+    """The state without values of a wrong type, such as a user may have written into its file. They are asked for
+    again."""
+    topic, positions = state.given.get("topic"), state.given.get("positions", {})
+    if not isinstance(state.given.get("cast"), str | dict | None):
+        state = without_answers(state, "cast")
+    for key, value in state.given.items():
         if isinstance(value, list) and not all(isinstance(item, str) for item in value):
-            draft = without_answers(draft, key)
-    if "topic" in draft.given and not isinstance(topic, str):
-        draft = without_answers(draft, "topic")
+            state = without_answers(state, key)
+    if "topic" in state.given and not isinstance(topic, str):
+        state = without_answers(state, "topic")
     if not (isinstance(positions, dict) and all(key in sides and isinstance(positions[key], str) for key in positions)):
-        draft = with_progress(without_answers(draft, "positions"), positions_ok=False)
-    if "output" in draft.given and not isinstance(draft.given["output"], str):
-        draft = without_answers(draft, "output")
-    if draft.progress.topic_ok and "topic" not in draft.given:
-        draft = with_progress(draft, topic_ok=False)
-    if draft.progress.positions_ok and set(draft.given.get("positions", {})) != set(sides):
-        draft = with_progress(draft, positions_ok=False)
-    return draft
+        state = with_progress(without_answers(state, "positions"), positions_ok=False)
+    if "output" in state.given and not isinstance(state.given["output"], str):
+        state = without_answers(state, "output")
+    if state.progress.topic_ok and "topic" not in state.given:
+        state = with_progress(state, topic_ok=False)
+    if state.progress.positions_ok and set(state.given.get("positions", {})) != set(sides):
+        state = with_progress(state, positions_ok=False)
+    return state

@@ -18,10 +18,10 @@ from debate_orchestrator.setup.answers import rapporteur_note, typed
 from debate_orchestrator.setup.kept_answers import KeptAnswers
 from debate_orchestrator.setup.plain_positions import plain_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
-from debate_orchestrator.setup.session import Propose, SetupQuestion, SetupState, with_answers
+from debate_orchestrator.setup.state import Propose, SetupQuestion, SetupState, with_answers
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
-from debate_orchestrator.terminal.session import Casting, ChangesFor, SetupSession, in_words, seats, shown, stand_ins
+from debate_orchestrator.terminal.setup_base import Casting, ChangesFor, SetupBase, in_words, seats, shown, stand_ins
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.sanitize import one_line
@@ -46,7 +46,7 @@ class _Change(Exception):
         self.key = key
 
 
-class Wizard(SetupSession):
+class SetupConversation(SetupBase):
     """One setup conversation."""
 
     def welcome(
@@ -55,31 +55,29 @@ class Wizard(SetupSession):
         """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
         self.prompter.tell(self.words.said["welcome"])
         fresh = (kept_answers.new_file(), SetupState())
-        kept, draft = kept_answers.from_file(path) if path else (None if topic else self._left()) or fresh
-        agree(path or kept.path, draft.given, format_name)
+        kept, state = kept_answers.from_file(path) if path else (None if topic else self._left()) or fresh
+        agree(path or kept.path, state.given, format_name)
         if format_name:
-            draft = with_answers(draft, "flag", format=format_name)
+            state = with_answers(state, "flag", format=format_name)
         if moderator:
-            cast = draft.given.get(_CAST)
-            draft = with_answers(draft, "flag", cast={**(cast if isinstance(cast, dict) else {}), MODERATOR: moderator})
-        wrong = self.take_up(kept, draft)
-        settled = {key: value for key, value in self.draft.given.items() if key not in ("insist", _FORMAT)}
-        if settled:
-            lines = (
-                f"  {key}: {in_words(value) if key == _CAST else _summary(value)}" for key, value in settled.items()
-            )
+            cast = state.given.get(_CAST)
+            state = with_answers(state, "flag", cast={**(cast if isinstance(cast, dict) else {}), MODERATOR: moderator})
+        wrong = self.take_up(kept, state)
+        given = {key: value for key, value in self.state.given.items() if key not in ("insist", _FORMAT)}
+        if given:
+            lines = (f"  {key}: {in_words(value) if key == _CAST else _summary(value)}" for key, value in given.items())
             self.prompter.tell("", self.words.said["settled"], *lines)
         self.prompter.tell(*wrong)
         if topic:
-            self.draft = self.interview.answer(self.draft, "topic", topic)
+            self.state = self.setup_questions.answer(self.state, "topic", topic)
 
     def _left(self) -> tuple[KeptAnswers, SetupState] | None:
         """The conversation that was left here, if it is to be continued."""
         found = kept_answers.newest_unfinished()
         if found is None:
             return None
-        kept, draft = found
-        topic = draft.given.get("topic") or (draft.progress.topics[-1] if draft.progress.topics else "")
+        kept, state = found
+        topic = state.given.get("topic") or (state.progress.topics[-1] if state.progress.topics else "")
         try:
             answer = self.choice("go_on", "yes", left=f"{one_line(str(topic))} ({kept.path})")
         except Back:
@@ -87,7 +85,7 @@ class Wizard(SetupSession):
         return found if answer == "yes" else None
 
     def agrees(self, name: str, risks: Sequence[Risk]) -> bool:
-        """Shows what a file does beyond the debate, and asks whether that is wanted. Enter alone means no."""
+        """Shows what a file does besides the debate, and asks whether that is wanted. Enter alone means no."""
         try:
             return self.choice("trust", "no", file=one_line(name), what="\n".join(risk_lines(risks))) == "yes"
         except Back:
@@ -118,31 +116,31 @@ class Wizard(SetupSession):
 
     def _next(self) -> str:
         """The next question that is not answered and has no default."""
-        if not self.draft.progress.topics:
+        if not self.state.progress.topics:
             return "topic"
-        if not {*seats(self.interview.format)} <= set(self.draft.given.get(_CAST, ())):
+        if not {*seats(self.setup_questions.format)} <= set(self.state.given.get(_CAST, ())):
             return _CAST
-        while isinstance(now := self.interview.next(self.draft), SetupQuestion | Propose):
+        while isinstance(now := self.setup_questions.next(self.state), SetupQuestion | Propose):
             if isinstance(now, Propose):
                 if self.moderator() is not None:
                     return now.turn
                 self._unaided(now)
             elif not self._takes_default(now):
                 return now.key
-        return _BEGIN if _CONTEXT in self.draft.given else _CONTEXT
+        return _BEGIN if _CONTEXT in self.state.given else _CONTEXT
 
     def _takes_default(self, ask: SetupQuestion) -> bool:
         """Answers a question that need not be put. Whatever it answers is shown and confirmed before the debate."""
-        draft, key = self.draft, ask.key
-        if key == "topic_ok" and (draft.progress.proposal or {}).get("restated") == one_line(draft.progress.topics[-1]):
-            self.draft = self.interview.answer(self.interview.mark_asked(draft, ask), key, "yes")
+        state, key = self.state, ask.key
+        if key == "topic_ok" and (state.progress.proposal or {}).get("restated") == one_line(state.progress.topics[-1]):
+            self.state = self.setup_questions.answer(self.setup_questions.mark_asked(state, ask), key, "yes")
         elif key == "positions":
-            own = self.moderator() is None and (draft.progress.rejected or not self._plain())
-            if own and not draft.progress.rejected:
+            own = self.moderator() is None and (state.progress.rejected or not self._plain())
+            if own and not state.progress.rejected:
                 self.prompter.tell("", self.words.said["own"])
-            self.draft = self.interview.answer(draft, key, "own" if own else "auto")
-        elif key == "rounds" or key in self.interview.plain_settings:
-            self.draft = with_answers(draft, "default", **{key: self.interview.default(key)})
+            self.state = self.setup_questions.answer(state, key, "own" if own else "auto")
+        elif key == "rounds" or key in self.setup_questions.plain_settings:
+            self.state = with_answers(state, "default", **{key: self.setup_questions.default(key)})
         else:
             return False
         return True
@@ -150,21 +148,21 @@ class Wizard(SetupSession):
     def _unaided(self, work: Propose) -> None:
         """Does a moderator's work without a model: the topic as it was stated, or plain positions to be edited."""
         if work.name == "topic":
-            self.draft = self.interview.as_stated(self.draft)
+            self.state = self.setup_questions.as_stated(self.state)
             return
         if not (positions := self._plain()):
-            self.draft = self.interview.answer(self.draft, "positions", "own")
+            self.state = self.setup_questions.answer(self.state, "positions", "own")
             return
-        self.draft = with_answers(self.draft, "default", positions=positions)
+        self.state = with_answers(self.state, "default", positions=positions)
         self.prompter.tell("", self.words.said["plain"])
 
     def _plain(self) -> dict[str, str]:
         """The plain positions on the topic; empty where the person has to word them."""
-        return plain_positions(str(self.draft.given.get("topic", "")), self.interview.format.sides)
+        return plain_positions(str(self.state.given.get("topic", "")), self.setup_questions.format.sides)
 
     def _before(self, key: str) -> str:
         """The question before that one."""
-        progress, given = self.draft.progress, self.draft.given
+        progress, given = self.state.progress, self.state.given
         answered = {
             "topic": bool(progress.topics),
             _CAST: _CAST in given,
@@ -187,12 +185,12 @@ class Wizard(SetupSession):
         if key.startswith("setup."):
             self.moderate(key)
         elif key == _CAST:
-            cast = Casting(self).choose() if not self.rehearse else stand_ins(self.found(), self.interview.format)
-            moderator = {seat: who for seat, who in self.draft.given.get(_CAST, {}).items() if seat == MODERATOR}
-            self.draft = with_answers(self.draft, "user", cast={**cast, **moderator})
+            cast = Casting(self).choose() if not self.rehearse else stand_ins(self.found(), self.setup_questions.format)
+            moderator = {seat: who for seat, who in self.state.given.get(_CAST, {}).items() if seat == MODERATOR}
+            self.state = with_answers(self.state, "user", cast={**cast, **moderator})
         elif key == RAPPORTEUR:
-            cast = {seat: who for seat, who in self.draft.given[_CAST].items() if seat != RAPPORTEUR}
-            self.draft = with_answers(self.draft, "user", cast=cast | Casting(self).rapporteur(cast))
+            cast = {seat: who for seat, who in self.state.given[_CAST].items() if seat != RAPPORTEUR}
+            self.state = with_answers(self.state, "user", cast=cast | Casting(self).rapporteur(cast))
         elif key == _CHANGE:
             raise _Change(self._which())
         elif key == _CONTEXT:
@@ -203,9 +201,9 @@ class Wizard(SetupSession):
             self._ask(key)
 
     def _ask(self, key: str) -> None:
-        """Puts a question of the questionnaire and takes its answer. Raises BadSettings or BadFile."""
-        ask = self.interview.question(self.draft, key)
-        self.draft = self.interview.mark_asked(self.draft, ask)
+        """Puts a question of the setup and takes its answer. Raises BadSettings or BadFile."""
+        ask = self.setup_questions.question(self.state, key)
+        self.state = self.setup_questions.mark_asked(self.state, ask)
         question = self._question(ask)
         answer = self.put(_kind(key), question, self._changes(ask))
         if answer == _EDIT and _EDIT in dict(question.choices):
@@ -216,13 +214,13 @@ class Wizard(SetupSession):
         self._take(key, answer)
 
     def _question(self, ask: SetupQuestion) -> Question:
-        key, standing = ask.key, self.interview.current_answer(self.draft, ask.key)
+        key, standing = ask.key, self.setup_questions.current_answer(self.state, ask.key)
         choices = dict(ask.choices) | self.words.choices.get(key, {})
         help = self.words.help.get(key, ask.help)
         text = ask.text
         lines: list[str] = [help]
         if key == "positions_ok":
-            argued = self.interview.argued(self.draft)
+            argued = self.setup_questions.argued(self.state)
             text, lines = "\n".join([*argued, ask.text.removeprefix(" ".join(argued)).strip()]), []
         prefilled = (key in _TEXTS and not choices) or key == "output"
         return Question(
@@ -241,7 +239,7 @@ class Wizard(SetupSession):
 
         def changes(typed: str) -> dict[str, Any]:
             try:
-                after = self.interview.answer(self.draft, ask.key, typed or str(ask.default or "")).given
+                after = self.setup_questions.answer(self.state, ask.key, typed or str(ask.default or "")).given
             except BadSettings:
                 return {}
             return after | {"insist": True} if ask.key == "rounds" else after
@@ -250,14 +248,14 @@ class Wizard(SetupSession):
 
     def _take(self, key: str, answer: str) -> None:
         """Takes an answer as it was typed."""
-        if answer.lower() in self.interview.words.automatic:
+        if answer.lower() in self.setup_questions.words.automatic:
             raise BadSettings(self.words.said["needed"])
-        ask = self.interview.question(self.draft, key)
+        ask = self.setup_questions.question(self.state, key)
         default = ask.default is not None and answer == str(ask.default)
-        after = self.interview.answer(self.draft, key, "default" if default else answer)
+        after = self.setup_questions.answer(self.state, key, "default" if default else answer)
         if key == "output":
             self._make_folder(str(after.given["output"]))
-        self.draft = after
+        self.state = after
         if key in ("topic", "position_a", "position_b", "output") and not default:
             self.recent.add(_kind(key), answer)
 
@@ -274,13 +272,13 @@ class Wizard(SetupSession):
         try:
             if key == "topic_ok":
                 wording = self.words.questions["reword"]
-                restated = (self.draft.progress.proposal or {}).get("restated") or self.draft.given["topic"]
+                restated = (self.state.progress.proposal or {}).get("restated") or self.state.given["topic"]
                 question = Question(wording.text, (wording.help,), now=one_line(restated))
-                self.draft = self.interview.reworded(self.draft, self.put("topic", question))
+                self.state = self.setup_questions.reworded(self.state, self.put("topic", question))
                 return
-            for side in self.interview.format.sides:
+            for side in self.setup_questions.format.sides:
                 position = f"position_{side}"
-                question = self._question(self.interview.question(self.draft, position))
+                question = self._question(self.setup_questions.question(self.state, position))
                 self._take(position, self.put("position", question))
         except Back:
             return
@@ -288,7 +286,7 @@ class Wizard(SetupSession):
     def _ask_context(self) -> None:
         """Asks for files or addresses both sides may draw on."""
         wording = self.words.questions[_CONTEXT]
-        standing = self.draft.given.get(_CONTEXT) or []
+        standing = self.state.given.get(_CONTEXT) or []
         question = Question(
             wording.text, (wording.help,), now=", ".join(standing), default="" if standing else "none", path=True
         )
@@ -300,7 +298,7 @@ class Wizard(SetupSession):
                 f"context: there is no file {one_line(missing[0])}.",
                 hint="a path, several with commas, or Enter for none",
             )
-        self.draft = with_answers(self.draft, "user", context=[os.path.expanduser(path) for path in paths])
+        self.state = with_answers(self.state, "user", context=[os.path.expanduser(path) for path in paths])
 
     def _page(self, address: str) -> str:
         """The file in which the text of a page is kept. Raises BadSettings if the page can't be had."""
@@ -313,27 +311,27 @@ class Wizard(SetupSession):
     def _reformat(self) -> None:
         """Asks for another format; answers that it does not take are asked for again."""
         names = [name for name in resources.format_names() if name != rejudge.FORMAT]
-        choices = tuple((name, self._questionnaire(name).format.about) for name in names)
-        question = Question(self.words.questions[_FORMAT].text, (), choices, self.interview.format.name)
+        choices = tuple((name, self._make_questions(name).format.about) for name in names)
+        question = Question(self.words.questions[_FORMAT].text, (), choices, self.setup_questions.format.name)
         name = self.one_of(_FORMAT, question)
-        self.prompter.tell(*self.take_up(self.kept, with_answers(self.draft, "user", format=name)))
+        self.prompter.tell(*self.take_up(self.kept, with_answers(self.state, "user", format=name)))
 
     # The last confirmation
 
     def _confirm(self) -> None:
-        """Shows what was settled, and has it confirmed. Raises _Change where an answer is to be changed first."""
-        settled = self.draft.given
+        """Shows the answers, and has them confirmed. Raises _Change where an answer is to be changed first."""
+        given = self.state.given
         while True:
             files, wrong = self._checked()
-            shown = settled | ({"output": files.report} if files else {})
-            block, _, countdown = self.interview.confirmed(shown).rpartition("\n\n")
+            shown = given | ({"output": files.report} if files else {})
+            block, _, countdown = self.setup_questions.confirmed(shown).rpartition("\n\n")
             _, _, settings_lines = block.partition("\n")  # nothing is confirmed yet
             context = (
-                [f"Context: {', '.join(settled[_CONTEXT])}"]
-                if isinstance(settled.get(_CONTEXT), list | tuple) and settled[_CONTEXT]
+                [f"Context: {', '.join(given[_CONTEXT])}"]
+                if isinstance(given.get(_CONTEXT), list | tuple) and given[_CONTEXT]
                 else []
             )
-            note = rapporteur_note(self.settings(), self.interview.format) if files else ""
+            note = rapporteur_note(self.settings(), self.setup_questions.format) if files else ""
             if note:
                 note = f"{note} Or choose `more`, then `{RAPPORTEUR}`."
             self.prompter.tell(
@@ -356,14 +354,14 @@ class Wizard(SetupSession):
     def _begin(self, *, possible: bool) -> str:
         wording = self.words.questions[_BEGIN]
         choices = tuple((value, about) for value, about in wording.choices.items() if possible or value != "yes")
-        lines = (wording.help.format(cast=in_words(self.draft.given[_CAST])), self.outlook())
+        lines = (wording.help.format(cast=in_words(self.state.given[_CAST])), self.outlook())
         return self.one_of(_BEGIN, Question(wording.text, lines, choices, default="yes" if possible else "more"))
 
     def _checked(self) -> tuple[DebateFiles | None, list[str]]:
         """Where the debate's files will lie, and why it can't be opened, if it can't."""
         try:
             self.settings()  # a file that was changed by hand may hold an answer that can't be taken
-            return self.check(self.draft), []
+            return self.check(self.state), []
         except DebateError as error:
             return None, error.problems
 
@@ -372,13 +370,13 @@ class Wizard(SetupSession):
         try:
             seated = self.settings().cast.get(RAPPORTEUR)
         except DebateError:  # a file that was changed by hand
-            seated = self.draft.given[_CAST].get(RAPPORTEUR)
+            seated = self.state.given[_CAST].get(RAPPORTEUR)
             return shown(seated) if seated else "none yet"
         return shown(seated[0]) if seated else "none"
 
     def _which(self) -> str:
         """The question whose answer is to be changed."""
-        given = self.draft.given
+        given = self.state.given
         values = {
             "topic": _summary(given["topic"]),
             _CAST: in_words(given[_CAST]),
@@ -386,8 +384,8 @@ class Wizard(SetupSession):
             "positions": _summary(given["positions"]),
             _CONTEXT: _summary(given.get(_CONTEXT) or "none"),
             "rounds": _summary(given.get("rounds", 1)),
-            **{key: _summary(typed(given[key])) for key in self.interview.plain_settings if key in given},
-            _FORMAT: self.interview.format.title,
+            **{key: _summary(typed(given[key])) for key in self.setup_questions.plain_settings if key in given},
+            _FORMAT: self.setup_questions.format.title,
         }
         choices = tuple((key, value) for key, value in values.items() if value)
         key = self.one_of(_CHANGE, Question(self.words.questions[_CHANGE].text, (), choices, "rounds"))

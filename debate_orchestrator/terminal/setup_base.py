@@ -24,10 +24,10 @@ from debate_orchestrator.engine.estimate import CostEstimate, estimate
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.providers.provider import Provider
-from debate_orchestrator.setup.answers import format_of, host_problem, settings_from
+from debate_orchestrator.setup.answers import format_of, host_problem, make_settings
 from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
-from debate_orchestrator.setup.questions import Questionnaire
-from debate_orchestrator.setup.session import QuestionText, SetupState, with_progress, without_answers
+from debate_orchestrator.setup.questions import SetupQuestions
+from debate_orchestrator.setup.state import QuestionText, SetupState, with_progress, without_answers
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.terminal.prompt import Leave, Prompter, Question, Status, unknown_choice
 from debate_orchestrator.util import model_spec, resources
@@ -124,7 +124,7 @@ class Estimates:
         positions = {side: f"{side}: {_PLACEHOLDER}" for side in format.sides}
         try:
             given = {**counted, "topic": _PLACEHOLDER, "positions": positions}
-            return estimate(start.make_opening(settings_from(given, format, REPORT)))
+            return estimate(start.make_opened(make_settings(given, format, REPORT)))
         except DebateError:
             return None
 
@@ -138,8 +138,8 @@ def cost_line(found: CostEstimate | None, cast: Mapping[str, Any]) -> str:
     return found.short() if found else ""
 
 
-class WizardTexts(FrozenModel):
-    """Everything in prompts/wizard.yaml."""
+class SetupTexts(FrozenModel):
+    """Everything in prompts/setup_terminal.yaml."""
 
     said: dict[str, str]
     meaning: dict[str, str]
@@ -150,61 +150,61 @@ class WizardTexts(FrozenModel):
 
 
 @cache
-def _texts() -> WizardTexts:
-    return WizardTexts.model_validate(resources.read_yaml("wizard.yaml"))
+def _texts() -> SetupTexts:
+    return SetupTexts.model_validate(resources.read_yaml("setup_terminal.yaml"))
 
 
-class SetupSession:
-    """Where a conversation stands. `draft` has the answers so far; `kept` is the file that holds them."""
+class SetupBase:
+    """Where a conversation stands. `state` has the answers so far; `kept` is the file that holds them."""
 
     def __init__(
         self,
         prompter: Prompter,
-        questionnaire: Callable[..., Questionnaire],
+        setup_questions: Callable[..., SetupQuestions],
         found: Future[FoundModels],
         check: Check,
         *,
         rehearse: bool = False,
     ):
-        """`questionnaire` makes that of a named format, or of the default one; `found` is what can be asked here;
+        """`setup_questions` makes that of a named format, or of the default one; `found` is what can be asked here;
         `rehearse` calls no model, not even in the setup."""
         self.words, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
-        self._questionnaire, self._coming, self.check = questionnaire, found, check
+        self._make_questions, self._coming, self.check = setup_questions, found, check
         self.rehearse, self._moderates = rehearse, not rehearse
         self._estimates, self._cost = Estimates(), ""
         self.take_up(KeptAnswers("", own=True), SetupState())
 
-    def take_up(self, kept: KeptAnswers, draft: SetupState) -> list[str]:
-        """Continues with a draft. Returns what was wrong in it."""
+    def take_up(self, kept: KeptAnswers, state: SetupState) -> list[str]:
+        """Continues from a state. Returns what was wrong in it."""
         self.kept = kept
-        named = format_of(draft.given, "")
-        self.interview = self._questionnaire(named) if named else self._questionnaire()
-        self.draft, wrong = self.interview.checked(_cast_by_seat(draft, self.interview.format))
-        kept.whole = draft.given.keys() <= self.draft.given.keys()
+        named = format_of(state.given, "")
+        self.setup_questions = self._make_questions(named) if named else self._make_questions()
+        self.state, wrong = self.setup_questions.checked(_cast_by_seat(state, self.setup_questions.format))
+        kept.whole = state.given.keys() <= self.state.given.keys()
         return wrong
 
     def settings(self) -> Settings:
         """The answers as a debate uses them."""
-        given = {**self.draft.given, "sources": dict(self.draft.sources)}
-        return settings_from(given, self.interview.format, self.interview.default_output)
+        given = {**self.state.given, "sources": dict(self.state.sources)}
+        return make_settings(given, self.setup_questions.format, self.setup_questions.default_output)
 
-    def keep(self, draft: SetupState | None = None) -> None:
+    def keep(self, state: SetupState | None = None) -> None:
         """Keeps the answers so far; says so, once, where that can't be."""
-        self.draft = draft or self.draft
-        if not (self.draft.progress.topics or self.draft.given or self.kept.saved):
+        self.state = state or self.state
+        if not (self.state.progress.topics or self.state.given or self.kept.saved):
             return
         before = self.kept.lost
-        self.kept.keep(self.draft)
+        self.kept.keep(self.state)
         if self.kept.lost and not before:
             self.prompter.tell(self.words.said["unsaved"].format(why=self.kept.lost))
 
     def has_rapporteur(self) -> bool:
         """Whether the debate has a rapporteur, who draws up the list of issues or writes the decision brief."""
-        format = self.interview.format
+        format = self.setup_questions.format
         wanted = [
             name
             for name in (ISSUES, DECISION_BRIEF)
-            if self.draft.given.get(name, self.interview.default(name)) is True
+            if self.state.given.get(name, self.setup_questions.default(name)) is True
         ]
         return RAPPORTEUR in format.seats_taken(wanted)
 
@@ -217,7 +217,7 @@ class SetupSession:
             recent=question.recent or self.recent.of(kind),
             explanation=tuple(filter(None, meaning)),
             back=True,
-            status=lambda typed: Status(self._cost_of(self.draft.given | changes(typed))),
+            status=lambda typed: Status(self._cost_of(self.state.given | changes(typed))),
         )
         try:
             return self.prompter.ask_now(question)
@@ -227,7 +227,7 @@ class SetupSession:
             raise
 
     def choice(self, name: str, default: str, **values: str) -> str:
-        """Which of its choices answers a question of wizard.yaml."""
+        """Which of its choices answers a question of setup_terminal.yaml."""
         wording = self.words.questions[name]
         help = wording.help.format(**values).split("\n")
         return self.one_of(
@@ -252,10 +252,10 @@ class SetupSession:
 
     def moderator(self) -> str | None:
         """The model that restates and derives; None where none is asked."""
-        cast = self.draft.given.get(_CAST, {})
+        cast = self.state.given.get(_CAST, {})
         if not self._moderates or (is_free(cast) and MODERATOR not in cast):
             return None
-        return moderating_model(self.draft.given)
+        return moderating_model(self.state.given)
 
     def moderate(self, turn: str) -> None:
         spec = self.moderator()
@@ -267,32 +267,32 @@ class SetupSession:
 
     def _moderated(self, spec: str) -> bool:
         """Has a model do the work that comes next; whether any came of it. What was paid is kept in any case."""
-        cap = self.draft.given.get("max_cost")
+        cap = self.state.given.get("max_cost")
         most = float(cap) if isinstance(cap, int | float) and not isinstance(cap, bool) else None
         limits = moderator.ModeratorLimits(_PATIENCE, most, self.prompter.tell, "", "")
-        draft = self.draft if self.draft.progress.nonce else with_progress(self.draft, nonce=secrets.token_hex(8))
-        after, paid = draft, list[Reply]()
+        state = self.state if self.state.progress.nonce else with_progress(self.state, nonce=secrets.token_hex(8))
+        after, paid = state, list[Reply]()
         try:
             provider = self._provider(spec)
-            after = moderator.run_moderator(draft, provider, self.interview, limits, paid)
+            after = moderator.run_moderator(state, provider, self.setup_questions, limits, paid)
             return True
         except DebateError as error:
             self.prompter.tell(*error.problems)
             return False
         finally:
-            self.keep(with_progress(after, paid=(*draft.progress.paid, *paid)))
+            self.keep(with_progress(after, paid=(*state.progress.paid, *paid)))
 
     def _provider(self, spec: str) -> Provider:
-        """The model, for a debate of which nothing is settled yet."""
-        format = self.interview.format
+        """The model, for a debate of which nothing is decided yet."""
+        format = self.setup_questions.format
         positions = {side: f"{side}, to be settled" for side in format.sides}
         given = {"topic": "to be settled", "positions": positions, "cast": spec}
-        debate = fold([start.make_opening(settings_from(given, format, REPORT))])
+        debate = fold([start.make_opened(make_settings(given, format, REPORT))])
         return casting.make_provider(spec, CurrentState(debate), self.found().permissions)
 
     def spent(self) -> str:
         """What the moderator's calls have cost, in a line; empty where there were none."""
-        calls = [reply for reply in self.draft.progress.paid if reply.called]
+        calls = [reply for reply in self.state.progress.paid if reply.called]
         if not calls:
             return ""
         unknown = sum(reply.cost is None for reply in calls)
@@ -303,19 +303,19 @@ class SetupSession:
     def _cost_of(self, given: Mapping[str, Any]) -> str:
         """The status line: what the debate would take; the last known until that is worked out."""
         cast = given.get(_CAST)
-        if not isinstance(cast, dict) or not {*seats(self.interview.format)} <= set(cast):
+        if not isinstance(cast, dict) or not {*seats(self.setup_questions.format)} <= set(cast):
             return ""
-        coming = self._estimates.of(given, self.interview.format, self.prompter.refresh)
+        coming = self._estimates.of(given, self.setup_questions.format, self.prompter.refresh)
         if coming.done() or not self.prompter.moves:
             self._cost = cost_line(coming.result(), cast) or self._cost
         return self._cost
 
     def outlook(self) -> str:
         """What the debate is expected to take, in a sentence; empty where that is not known."""
-        cast = self.draft.given[_CAST]
+        cast = self.state.given[_CAST]
         if is_free(cast) and not model_spec.is_rehearsal(cast):
             return self.words.said["free"]
-        found = self._estimates.of(self.draft.given, self.interview.format, self.prompter.refresh).result()
+        found = self._estimates.of(self.state.given, self.setup_questions.format, self.prompter.refresh).result()
         key = "rehearses" if model_spec.is_rehearsal(cast) else "takes"
         return self.words.said[key].format(estimate=found.sentence()) if found else ""
 
@@ -332,21 +332,21 @@ def moderating_model(given: Mapping[str, Any]) -> str | None:
     return next(callable_, None)
 
 
-def _cast_by_seat(draft: SetupState, format: Format) -> SetupState:
-    """The draft with its cast seat by seat, without seats that the format does not have."""
-    cast = draft.given.get(_CAST)
+def _cast_by_seat(state: SetupState, format: Format) -> SetupState:
+    """The state with its cast seat by seat, without seats that the format does not have."""
+    cast = state.given.get(_CAST)
     if isinstance(cast, str):
         cast = dict.fromkeys(seats(format), cast)
     if not isinstance(cast, dict):
-        return without_answers(draft, _CAST)
+        return without_answers(state, _CAST)
     known = {seat: who for seat, who in cast.items() if seat in (*format.seats_taken(format.options), MODERATOR)}
-    return draft.model_copy(update={"given": draft.given | {_CAST: known}})
+    return state.model_copy(update={"given": state.given | {_CAST: known}})
 
 
 class Casting:
     """Asks who fills the seats."""
 
-    def __init__(self, session: SetupSession):
+    def __init__(self, session: SetupBase):
         self._session = session
         self._words = session.words
 
@@ -354,7 +354,7 @@ class Casting:
         """The cast that is chosen; a rapporteur that was named stays, but for a rehearsal and where each seat is asked
         for. Raises Back."""
         session, found = self._session, self._session.found()
-        standing = session.draft.given.get("cast")
+        standing = session.state.given.get("cast")
         if not found.anything() and not standing:
             session.prompter.tell("", self._words.said["nobody"].format(**EXAMPLES))
         offered = self._offered(found, standing if isinstance(standing, dict) else None)
@@ -383,7 +383,7 @@ class Casting:
 
     def _offered(self, found: FoundModels, standing: Cast | None) -> list[tuple[str, str, Cast | None]]:
         """Name, meaning and cast of every choice for all seats at once, what was found first."""
-        format = self._session.interview.format
+        format = self._session.setup_questions.format
         offered: list[tuple[str, str, Cast | None]] = []
         if standing and {*seats(format)} <= set(standing):
             offered.append(("keep", in_words(standing), standing))
@@ -396,7 +396,7 @@ class Casting:
     def _for_all(self, typed: str) -> Cast:
         """A cast of one alone."""
         who = self._checked("cast", typed)
-        return filled(self._session.interview.format, lambda seat: who)
+        return filled(self._session.setup_questions.format, lambda seat: who)
 
     def _checked(self, seat: str, typed: str) -> str:
         """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""
@@ -416,8 +416,8 @@ class Casting:
     def _each(self, found: FoundModels) -> Cast:
         """One seat after the other; back returns to the one before."""
         cast: Cast = {}
-        interview = self._session.interview
-        asked = (*seats(interview.format), *([RAPPORTEUR] if self._session.has_rapporteur() else []))
+        setup_questions = self._session.setup_questions
+        asked = (*seats(setup_questions.format), *([RAPPORTEUR] if self._session.has_rapporteur() else []))
         at = 0
         while at < len(asked):
             seat = asked[at]
@@ -430,7 +430,7 @@ class Casting:
                     panel = self._panel(found, before)
                     cast[seat] = panel if len(panel) > 1 else panel[0]
                 else:
-                    cast[seat] = self._one("seat", seat, found, before, who=interview.who(seat), **EXAMPLES)
+                    cast[seat] = self._one("seat", seat, found, before, who=setup_questions.who(seat), **EXAMPLES)
                 at += 1
             except Back:
                 if at == 0:

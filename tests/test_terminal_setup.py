@@ -34,13 +34,13 @@ from persons import (
     trusting,
 )  # fmt: skip
 
-from debate_orchestrator.cli.answers_and_flags import questionnaire
+from debate_orchestrator.cli.answers_and_flags import setup_questions
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.kept_answers import RecentAnswers, from_file
-from debate_orchestrator.setup.session import SetupProgress, SetupState, load, save
+from debate_orchestrator.setup.state import SetupProgress, SetupState, load, save
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Leave
-from debate_orchestrator.terminal.wizard import Wizard
+from debate_orchestrator.terminal.setup_conversation import SetupConversation
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadSettings
@@ -58,7 +58,7 @@ GIVEN = {
 
 
 def settled(held: Held) -> dict[str, Any]:
-    return {key: value for key, value in held.draft.given.items() if key != "cast"}
+    return {key: value for key, value in held.state.given.items() if key != "cast"}
 
 
 class TestOrder:
@@ -79,8 +79,8 @@ class TestOrder:
         assert held.ended == "confirmed"
         assert settled(held) == GIVEN
         assert -1 not in places and places == sorted(places)
-        assert held.draft.sources["topic"] == "user" and held.draft.sources["positions"] == "default"
-        made = held.wizard.settings()
+        assert held.state.sources["topic"] == "user" and held.state.sources["positions"] == "default"
+        made = held.conversation.settings()
         assert (made.topic, made.rounds, made.cast["judge"]) == (TOPIC, 3, ("rehearse:anthropic:claude-opus-5-5",))
 
     def test_enter_is_a_good_answer(self, here: Path) -> None:
@@ -88,7 +88,7 @@ class TestOrder:
         held = hold("Should we replace it?", "", "", "", "")
 
         assert held.ended == "confirmed"
-        assert held.draft.given["positions"] == {"a": "We should replace it.", "b": "We should not replace it."}
+        assert held.state.given["positions"] == {"a": "We should replace it.", "b": "We should not replace it."}
 
     def test_positions_that_are_not_plain_are_asked_for(self, here: Path) -> None:
         """Where a topic has no plain positions and no model derives them, the person words them: there is no default,
@@ -97,14 +97,14 @@ class TestOrder:
 
         assert held.ended == "confirmed" and "For: " not in held.text
         assert "Word them yourself." in held.text and "An answer is needed here." in held.text
-        assert held.draft.given["positions"] == {"a": "It belongs there.", "b": "It does not."}
+        assert held.state.given["positions"] == {"a": "It belongs there.", "b": "It does not."}
 
     def test_a_topic_that_is_known_is_not_asked_for(self, here: Path) -> None:
         """A topic given with the command is filled in."""
         held = hold("", "", "", "", topic="Should we replace it?")
 
         assert held.ended == "confirmed" and "What is the debate topic" not in held.text
-        assert held.draft.given["topic"] == "Should we replace it?"
+        assert held.state.given["topic"] == "Should we replace it?"
 
     def test_help_is_a_question_mark_away(self, here: Path) -> None:
         """A question mark tells what the question means, then the keys, and the question is put again."""
@@ -122,7 +122,7 @@ class TestContext:
         held = hold(*SETUP[:3], "nope.md", ERASE + "n.md, m.md")
 
         assert "there is no file nope.md. Try: a path" in held.text
-        assert held.draft.given["context"] == ["n.md", "m.md"]
+        assert held.state.given["context"] == ["n.md", "m.md"]
         assert "Context: n.md, m.md" in held.text
 
     def test_a_page(self, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,14 +135,14 @@ class TestContext:
         monkeypatch.setattr(check, "_page_text", text)
         held = hold(*SETUP[:3], "https://example.org/numbers")
 
-        assert held.draft.given["context"] == ["context-example.org.txt"]
+        assert held.state.given["context"] == ["context-example.org.txt"]
         assert "Ninety requests" in Path("context-example.org.txt").read_text()
 
     def test_a_page_that_can_not_be_had(self, here: Path) -> None:
         """An address inside this machine is refused, and the question is put again."""
         held = hold(*SETUP[:3], "http://127.0.0.1/x")
 
-        assert "can't be read" in held.text and "context" not in held.draft.given
+        assert "can't be read" in held.text and "context" not in held.state.given
 
 
 class TestBack:
@@ -151,8 +151,8 @@ class TestBack:
         held = hold(*SETUP, "back", BACK, BACK, BACK, BACK, ERASE + "Cats are better than dogs.", "", "", "yes")
 
         assert "This is the first question." in held.text
-        assert held.ended == "confirmed" and held.draft.given["topic"] == "Cats are better than dogs."
-        assert held.draft.given["rounds"] == 3
+        assert held.ended == "confirmed" and held.state.given["topic"] == "Cats are better than dogs."
+        assert held.state.given["rounds"] == 3
 
     def test_from_every_question(self, here: Path) -> None:
         """From each question back leads to the one before it."""
@@ -181,7 +181,7 @@ class TestMore:
         held = hold(*SETUP, "more", which, *answers, "yes")
 
         assert held.ended == "confirmed", held.text[-600:]
-        assert held.draft.given[key] == expected
+        assert held.state.given[key] == expected
 
     @pytest.mark.parametrize(
         ("which", "answer", "told"),
@@ -217,17 +217,17 @@ class TestMore:
         """The format can be changed; a transcript's is none that can be held."""
         held = hold(*SETUP, "more", "format", "transcript", "panel", "yes")
 
-        assert held.draft.given["format"] == "panel" and held.ended == "confirmed"
+        assert held.state.given["format"] == "panel" and held.ended == "confirmed"
         listed = held.text.partition("Which format?")[2]
         assert re.search(r"\d adversarial ", listed) and not re.search(r"\d transcript ", listed)
 
     def test_what_can_not_be_opened_is_not_begun(self, here: Path) -> None:
         """Where the debate could not be opened, that is told before it begins, and an answer can be changed."""
 
-        def check(draft: SetupState) -> DebateFiles:
-            if draft.given["rounds"] == 3:
+        def check(state: SetupState) -> DebateFiles:
+            if state.given["rounds"] == 3:
                 raise BadSettings(["one complaint", "another"])
-            return DebateFiles.of_output(draft.given["output"])
+            return DebateFiles.of_output(state.given["output"])
 
         held = hold(*SETUP, "yes", "", "rounds", "2", "yes", check=check)
 
@@ -243,8 +243,8 @@ class TestMore:
         """No at the confirmation asks for one's own positions, which begin empty."""
         held = hold(*SETUP[:2], "no", "Cats.", "Dogs.", "yes")
 
-        assert held.draft.given["positions"] == {"a": "Cats.", "b": "Dogs."}
-        assert held.draft.sources["positions"] == "user"
+        assert held.state.given["positions"] == {"a": "Cats.", "b": "Dogs."}
+        assert held.state.sources["positions"] == "user"
 
 
 class TestLeaving:
@@ -262,14 +262,14 @@ class TestLeaving:
         held = hold(*SETUP, "later")
 
         assert held.ended == "later"
-        assert "`debate --answers .debate-setup.yaml`" in held.wizard.kept.leaving()
+        assert "`debate --answers .debate-setup.yaml`" in held.conversation.kept.leaving()
         assert hold("", "yes", goes_on=True).ended == "confirmed"
 
     def test_a_half_typed_answer_comes_back(self, here: Path) -> None:
         """What was typed and not sent is among the earlier answers the next time."""
         hold("A long and winding thou" + CTRL_C)
 
-        assert hold(UP + "ght").draft.progress.topics == ("A long and winding thought",)
+        assert hold(UP + "ght").state.progress.topics == ("A long and winding thought",)
 
     def test_another_conversation_beside_it(self, here: Path) -> None:
         """The one that was left can be left alone: another has its own file."""
@@ -321,7 +321,7 @@ class TestFiles:
         Path(told["turns"][0]["reply"]).write_text(json.dumps(restated))
         debate("ask", "setup.yaml")
 
-        assert hold("rehearse", "yes", file="setup.yaml").draft.given["topic"] == "Tabs win."
+        assert hold("rehearse", "yes", file="setup.yaml").state.given["topic"] == "Tabs win."
 
     def test_consent_is_asked_for_the_format_that_was_typed(self, here: Path) -> None:
         """Whether a file's recordings have pages looked up hangs on the format, also where it was typed."""
@@ -340,7 +340,7 @@ class TestFiles:
         held = hold("yes", "yes", file="mine.yaml")
 
         assert held.ended == "confirmed"
-        assert held.draft.given["positions"] == {"a": "Tabs.", "b": "Spaces."} and held.draft.given["max_cost"] == 2
+        assert held.state.given["positions"] == {"a": "Tabs.", "b": "Spaces."} and held.state.given["max_cost"] == 2
         assert "Settled so far: positions: Tabs. / Spaces." in held.text
 
     @pytest.mark.slow
@@ -367,10 +367,10 @@ class TestFiles:
         given = {"strictness": "strict", "rounds": 99}
         save(str(path), SetupState(given=given, sources={}, progress=SetupProgress(topics=("Tabs?",))))
         was = path.read_text(encoding="utf-8")
-        wizard = Wizard(Script(), questionnaire, coming(NO_MODELS), no_check)
-        wizard.take_up(*from_file(str(path)))
-        wizard.keep()
-        wizard.keep()
+        conversation = SetupConversation(Script(), setup_questions, coming(NO_MODELS), no_check)
+        conversation.take_up(*from_file(str(path)))
+        conversation.keep()
+        conversation.keep()
 
         assert (here / "odd.edited.yaml").read_text(encoding="utf-8") == was
         assert sorted(file.name for file in here.glob("*.yaml")) == ["odd.edited.yaml", "odd.yaml"]
@@ -389,7 +389,7 @@ class TestOptions:
     def test_every_format(self, here: Path, name: str) -> None:
         """Every format is set up by the same conversation, with as many sides and judges as it has."""
         held = hold(*ALL, format=name)
-        made, rules = held.wizard.settings(), held.wizard.interview.format
+        made, rules = held.conversation.settings(), held.conversation.setup_questions.format
 
         assert held.ended == "confirmed" and made.format == name
         assert set(made.cast) - {"rapporteur"} == set(rules.seated)
@@ -411,18 +411,18 @@ def test_the_rapporteur_is_chosen(here: Path) -> None:
         "rapporteur rehearse:anthropic:claude-opus-5-5" in named.text
         and "rapporteur anthropic:claude-sonnet-5-5" in named.text
     )
-    assert named.wizard.settings().cast["rapporteur"] == ("anthropic:claude-sonnet-5-5",)
-    assert "rapporteur" not in back.draft.given["cast"]
+    assert named.conversation.settings().cast["rapporteur"] == ("anthropic:claude-sonnet-5-5",)
+    assert "rapporteur" not in back.state.given["cast"]
 
 
 def test_every_question_has_a_meaning() -> None:
     """There is something to say on what each question means that can be put in a setup."""
-    wizard = Wizard(Script(), questionnaire, coming(NO_MODELS), no_check)
+    conversation = SetupConversation(Script(), setup_questions, coming(NO_MODELS), no_check)
     kept_as = {"cast": "seat", "judge": "seat", "panel": "seat", "reword": "topic"}
     kept_as |= dict.fromkeys(("position_a", "position_b"), "position")
-    names = (*wizard.interview.words.questions, *wizard.words.questions)
+    names = (*conversation.setup_questions.words.questions, *conversation.words.questions)
 
-    assert {kept_as.get(name, name) for name in names} == set(wizard.words.meaning)
+    assert {kept_as.get(name, name) for name in names} == set(conversation.words.meaning)
 
 
 def test_a_slow_look_is_announced(here: Path) -> None:
@@ -431,7 +431,7 @@ def test_a_slow_look_is_announced(here: Path) -> None:
     Timer(0.8, lambda: slow.set_result(NO_MODELS)).start()
     script = Script()
 
-    assert Wizard(script, questionnaire, slow, no_check).found() is NO_MODELS
+    assert SetupConversation(script, setup_questions, slow, no_check).found() is NO_MODELS
     assert script.told == ["Looking for who can be asked from here ..."]
 
 
@@ -450,19 +450,19 @@ def test_no_answer_is_ever_lost(here: Path, typed: list[str]) -> None:
     for path in here.glob(".debate-setup*"):
         path.unlink()
     script = Script("Tabs are better.", *(Back() if text == BACK else text for text in typed))
-    wizard = Wizard(script, questionnaire, coming(NO_MODELS), no_check)
-    wizard.outlook = lambda: ""  # type: ignore[method-assign]
+    conversation = SetupConversation(script, setup_questions, coming(NO_MODELS), no_check)
+    conversation.outlook = lambda: ""  # type: ignore[method-assign]
     seen: list[SetupState] = []
     read: Callable[[Any], Any] = script._read
 
     async def watched(question: Any) -> str:
-        seen.append(wizard.draft)
+        seen.append(conversation.state)
         return await read(question)
 
     script._read = watched  # type: ignore[method-assign]
     try:
-        wizard.welcome(None, None, None, "", trusting)
-        wizard.hold()
+        conversation.welcome(None, None, None, "", trusting)
+        conversation.hold()
     except (Leave, Later):
         pass
 
@@ -470,8 +470,8 @@ def test_no_answer_is_ever_lost(here: Path, typed: list[str]) -> None:
         for key in LASTING:
             assert key not in before.given or key in after.given, key
     on_disk = load(".debate-setup.yaml")
-    assert on_disk.progress.topics == wizard.draft.progress.topics
-    assert on_disk.given.get("cast") == wizard.draft.given.get("cast")
+    assert on_disk.progress.topics == conversation.state.progress.topics
+    assert on_disk.given.get("cast") == conversation.state.given.get("cast")
 
 
 KEYS = [BACK, BREAK, ERASE, UP, "\t", "\r", "\x1b", "\x1b[B", "\x1b[D", "\x7f", "\x17", "\x12", "\x19", "\x00"]
@@ -485,4 +485,4 @@ def test_no_key_breaks_it(here: Path, keys: list[str]) -> None:
     held = hold(*SETUP[:2], "".join(keys) + CTRL_C)
 
     assert held.ended in ("left", "later", "confirmed")
-    assert load(held.wizard.kept.path).progress.topics
+    assert load(held.conversation.kept.path).progress.topics
