@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -131,6 +131,98 @@ def test_a_form_is_sent_to_its_own_server_alone(
         assert window.get_by_role("button", name=button, exact=True).is_disabled()
     assert asked == [f"{server.path}proof"]
     assert (window.title(), window.get_by_label(label).input_value()) == (title, "Half a thought")
+
+
+class SlowProofs:
+    """The proofs that a window asks for, each answered when a test says so, and the forms that it sends, none of which
+    reaches the server."""
+
+    def __init__(self, window: Any):
+        self.asked: list[Any] = []
+        self.sent: list[str] = []
+        window.route("**/*", self._note)
+        self._window = window
+
+    def _note(self, route: Any) -> None:
+        if route.request.method == "POST":
+            self.sent.append(route.request.post_data)
+            route.fulfill(status=204)
+        elif route.request.url.endswith("/proof"):
+            self.asked.append(route)
+        else:
+            route.continue_()
+
+    def answer(self) -> None:
+        """Answers the newest, and lets the page go on."""
+        self._window.wait_for_timeout(300)
+        self.asked[-1].continue_()
+        self._window.wait_for_timeout(500)
+
+
+@pytest.fixture
+def confirming(folder: Path, context: Any) -> Iterator[tuple[Any, SlowProofs]]:  # noqa: F811
+    """The page before a debate is started, whose button counts."""
+    with served(folder) as (address, _):
+        window = context.new_page()
+        fill_in(window, address, people="a")
+        window.get_by_role("button", name="Start the debate").wait_for()
+        yield window, SlowProofs(window)
+
+
+def test_clicks_while_the_server_is_slow_send_a_form_once(confirming: tuple[Any, SlowProofs]) -> None:
+    """The page says that it waits, asks for one proof, and sends the button that was clicked."""
+    window, proofs = confirming
+    for _ in range(3):
+        window.get_by_role("button", name="Start the debate").click()
+    window.wait_for_timeout(1_000)
+    assert len(proofs.asked) == 1 and not proofs.sent
+    assert window.get_by_text("Waiting for the server").is_visible()
+    proofs.answer()
+    assert [form.count("action=start") for form in proofs.sent] == [1]
+    assert not window.get_by_text("Waiting for the server").count()
+
+
+def test_a_form_that_the_browser_refuses_is_not_sent_later_without_a_proof(
+    confirming: tuple[Any, SlowProofs],
+) -> None:
+    """A field that has to be filled in is emptied while the proof is on its way: the next click asks again."""
+    window, proofs = confirming
+    form = "document.querySelector('form[data-clears]')"
+    window.evaluate(f"{form}.insertAdjacentHTML('beforeend', '<input id=needed name=needed required value=x>')")
+    window.get_by_role("button", name="Start the debate").click()
+    window.locator("#needed").fill("")
+    proofs.answer()
+    assert len(proofs.asked) == 1 and not proofs.sent
+    window.locator("#needed").fill("y")
+    window.get_by_role("button", name="Start the debate").click()
+    window.wait_for_timeout(500)
+    assert len(proofs.asked) == 2 and not proofs.sent
+
+
+def test_a_button_that_is_held_meanwhile_sends_nothing(confirming: tuple[Any, SlowProofs]) -> None:
+    """As the buttons are when a stream breaks off. Without its button a form says something else."""
+    window, proofs = confirming
+    window.get_by_role("button", name="Start the debate").click()
+    window.evaluate("held(true)")
+    proofs.answer()
+    assert not proofs.sent
+    assert window.get_by_text("nothing was sent").is_visible()
+    window.evaluate("held(false)")
+    window.get_by_role("button", name="Start the debate").click()
+    proofs.answer()
+    assert [form.count("action=start") for form in proofs.sent] == [1]
+
+
+def test_a_server_that_stays_silent_is_waited_for_so_long(confirming: tuple[Any, SlowProofs]) -> None:
+    """After ten seconds the page says that it does not answer, and what comes later sends nothing."""
+    window, proofs = confirming
+    window.get_by_role("button", name="Start the debate").click()
+    window.get_by_text("The server does not answer").wait_for(timeout=20_000)
+    assert window.get_by_role("button", name="Start the debate").is_enabled()
+    assert len(proofs.asked) == 1 and not proofs.sent
+    window.get_by_role("button", name="Start the debate").click()
+    proofs.answer()
+    assert [form.count("action=start") for form in proofs.sent] == [1]
 
 
 def test_what_is_put_into_a_public_page_leads_nowhere(folder: Path, context: Any) -> None:  # noqa: F811

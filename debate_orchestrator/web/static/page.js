@@ -13,22 +13,37 @@ const GONE = "This page no longer follows the debate.";
 
 // Before any form is sent, the server shows that it is still there.
 const prover = document.querySelector("[data-prover]")?.dataset.prover;
-document.addEventListener("submit", async (event) => {
-  const form = event.target;
-  if (!proof || form.dataset.proven) { delete form.dataset.proven; return; }
-  event.preventDefault();
-  const answer = await fetch(prover, { redirect: "error" }).catch(() => null);
-  if (answer && await answer.text().catch(() => "") === proof) {
-    form.dataset.proven = "yes"; // for the event of this second try alone
-    form.requestSubmit(event.submitter);
-    return;
-  }
+const PROOF_MS = 10_000;
+const tell = (form, role, words = "") => {
+  form.querySelector(":scope > [data-told]")?.remove();
   const told = document.createElement("p");
-  told.className = "problem";
-  told.setAttribute("role", "alert");
-  form.querySelector(":scope > [role=alert]")?.remove();
+  told.dataset.told = "";
+  told.setAttribute("role", role);
+  if (role === "alert") { told.className = "problem"; }
+  told.textContent = words;
   form.prepend(told);
-  if (answer) { endWith(told); } else { told.textContent = "The server does not answer. What you typed stays here: try again."; }
+  return told;
+};
+let proving = false;
+let sending = false; // while the browser checks a form whose proof has come: it may refuse, and then no event tells so
+document.addEventListener("submit", async (event) => {
+  if (!proof || sending) { return; }
+  event.preventDefault();
+  if (proving) { return; }
+  proving = true;
+  const { target: form, submitter } = event;
+  const told = tell(form, "status");
+  const slow = setTimeout(() => { told.textContent = "Waiting for the server."; }, 500);
+  const answer = await fetch(prover, { redirect: "error", signal: AbortSignal.timeout(PROOF_MS) })
+    .then((response) => response.text()).catch(() => null);
+  clearTimeout(slow);
+  proving = false;
+  if (answer === null) { tell(form, "alert", "The server does not answer. What you typed stays here: try again."); return; }
+  if (answer !== proof) { endWith(tell(form, "alert")); return; }
+  if (submitter?.disabled) { tell(form, "alert", "The connection was lost, and nothing was sent. What you typed stays here."); return; }
+  told.remove();
+  sending = true;
+  try { form.requestSubmit(submitter); } finally { sending = false; }
 });
 
 // HTML of a stream as it may be put into a page. A public page has no proof, so what could lead it elsewhere is left out.
@@ -160,7 +175,7 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
 }
 for (const form of document.querySelectorAll("form[data-clears]")) {
   form.addEventListener("submit", (event) => {
-    if ((!proof || form.dataset.proven) && event.submitter && event.submitter.value === "start") { localStorage.removeItem(`debate draft ${form.dataset.clears}`); }
+    if ((!proof || sending) && event.submitter && event.submitter.value === "start") { localStorage.removeItem(`debate draft ${form.dataset.clears}`); }
   });
 }
 
