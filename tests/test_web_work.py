@@ -29,7 +29,8 @@ from debate_orchestrator.util.sanitize import few_marks
 from debate_orchestrator.web import blocks, folder, pages, reviewing, runs, seats, server
 from debate_orchestrator.web import renderings as web_renderings
 from debate_orchestrator.web.guard import Guard, LinkedDebate
-from debate_orchestrator.web.renderings import DASHBOARD, Renderings
+from debate_orchestrator.web.kept import Kept
+from debate_orchestrator.web.renderings import THIS_USER, Renderings
 from debate_orchestrator.web.server import create_app
 
 EXAMPLE = resources.folder("examples") / "friday-deploys" / REVIEWED
@@ -125,6 +126,60 @@ def test_journals_are_kept_by_their_bytes(here: Path, monkeypatch: pytest.Monkey
     assert read.total() == 4  # 1, 2, and 1 once more
 
 
+def test_a_journal_above_the_bound_is_read_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it is loaded, as long as it does not change."""
+    shutil.copy(EXAMPLE, REVIEWED)
+    monkeypatch.setattr(folder, "_journals", folder.Kept(EXAMPLE.stat().st_size - 1))
+    read = counted(monkeypatch, folder, "read")
+    assert len({id(folder.load(REVIEWED)[1]) for _ in range(5)}) == 1
+    assert read.total() == 1
+
+
+def test_a_value_above_the_bound_takes_the_place_of_no_other() -> None:
+    """The newest of them is kept beside those within the bound, and goes when its key gets a smaller value."""
+    kept = Kept[str](100)
+
+    def kept_of(*keys: str) -> list[str | None]:
+        return [kept.get(key) for key in keys]
+
+    for key in ("a", "b"):
+        kept.put(key, key.upper(), 40)
+    kept.put("large", "L", 101)
+    assert kept_of("a", "b", "large") == ["A", "B", "L"]
+    kept.put("larger", "M", 200)
+    assert kept_of("a", "b", "large", "larger") == ["A", "B", None, "M"]
+    kept.put("larger", "S", 20)
+    assert kept_of("a", "b", "larger") == ["A", "B", "S"]
+    kept.put("a", "X", 101)
+    kept.put("c", "C", 40)
+    assert kept_of("a", "b", "larger", "c") == ["X", "B", "S", "C"]
+
+
+def test_a_slow_journal_holds_up_no_other(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a link has one read, the dashboard reads another; no lock stays once all is read."""
+    for name in "ab":
+        shutil.copy(EXAMPLE, f"{name}.journal.jsonl")
+    gate, begun_, real = threading.Event(), threading.Event(), folder.read
+
+    def slow(path: str) -> Any:
+        if path.startswith("a."):
+            begun_.set()
+            assert gate.wait(60)
+        return real(path)
+
+    monkeypatch.setattr(folder, "read", slow)
+    with ThreadPoolExecutor(2) as pool:
+        held = pool.submit(folder.load, "a.journal.jsonl")
+        assert begun_.wait(60)
+        try:
+            assert pool.submit(folder.load, "b.journal.jsonl").result(10)[1].opened
+            assert not held.done()
+        finally:
+            gate.set()
+        assert held.result(60)[1].opened
+    assert not folder._reading
+
+
 def test_work_does_not_wait_for_the_engine(here: Path) -> None:
     """The pool that debates save their journals in may be busy, and pages may be: neither waits for the other."""
     gate = threading.Event()
@@ -141,7 +196,7 @@ def test_work_does_not_wait_for_the_engine(here: Path) -> None:
         held = [asyncio.ensure_future(renderings.run(lambda: gate.wait(60), f"visitor {n}")) for n in range(20)]
         async with asyncio.timeout(30):
             assert await asyncio.to_thread(lambda: "saved") == "saved"
-            assert await renderings.run(lambda: "own", DASHBOARD) == "own"
+            assert await renderings.run(lambda: "own", THIS_USER) == "own"
         gate.set()
         await asyncio.gather(*held)
         renderings.close()
@@ -149,32 +204,81 @@ def test_work_does_not_wait_for_the_engine(here: Path) -> None:
     asyncio.run(run())
 
 
-def test_what_nobody_waits_for_any_more_is_not_begun() -> None:
-    """Of the requests of a visitor whose connections are closed, only the one that had begun is worked on."""
+@pytest.mark.parametrize(
+    ("names", "at_once"), [(["v"], 1), ([f"v {n}" for n in range(10)], 2), ([THIS_USER], 2)], ids=["one", "ten", "own"]
+)
+def test_what_no_request_waits_for_any_more_is_not_begun(names: list[str], at_once: int) -> None:
+    """Of requests whose connections are closed, only those that had begun are worked on, however many visitors sent
+    them; what another request still waits for is done."""
     gate, begun_ = threading.Event(), list[int]()
 
     def work(n: int) -> int:
         begun_.append(n)
-        gate.wait(60)
+        assert gate.wait(60)
         return n
 
     async def run() -> None:
         renderings = Renderings()
-        asked = [asyncio.ensure_future(renderings.run(lambda n=n: work(n), "v")) for n in range(50)]
-        shared = asyncio.ensure_future(renderings.shared("key", lambda: work(100), "v"))
-        both = asyncio.ensure_future(renderings.shared("key", lambda: work(100), "v"))
-        await asyncio.sleep(0)
-        for request in [*asked, shared]:
-            request.cancel()
-        await asyncio.gather(*asked, shared, return_exceptions=True)
-        gate.set()
-        assert await both == 100
-        assert await renderings.run(lambda: "next", "v") == "next"
-        assert not renderings._requests and not renderings._waiting and not renderings._busy
+
+        def asked_for(n: int) -> asyncio.Future[int]:
+            return asyncio.ensure_future(renderings.run(lambda: work(n), names[n % len(names)]))
+
+        asked = [asked_for(n) for n in range(50)]
+        shared, both = (asyncio.ensure_future(renderings.shared("key", lambda: work(100), names[-1])) for _ in "ab")
+        async with asyncio.timeout(60):
+            while len(begun_) < at_once:
+                await asyncio.sleep(0.01)
+            for request in [*asked, shared]:
+                request.cancel()
+            await asyncio.gather(*asked, shared, return_exceptions=True)
+            gate.set()
+            assert await both == 100
+            assert [await renderings.run(lambda: "next", name) for name in names] == ["next"] * len(names)
+        assert not renderings._requests and not renderings._waiting
         renderings.close()
 
     asyncio.run(run())
-    assert begun_ in ([0, 100], [100])
+    assert sorted(begun_) == [*range(at_once), 100]
+
+
+def test_a_request_that_is_given_up_at_once_leaves_nothing() -> None:
+    """Whether its work had begun or not, the visitor's next request is worked on."""
+
+    async def run() -> None:
+        renderings = Renderings()
+        for turns in range(6):
+            asked = [asyncio.ensure_future(renderings.run(lambda: "x", "v")) for _ in range(3)]
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            for request in asked:
+                request.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
+            async with asyncio.timeout(30):
+                assert await renderings.run(lambda: "next", "v") == "next"
+        assert not renderings._requests and not renderings._waiting
+        renderings.close()
+
+    asyncio.run(run())
+
+
+def test_the_dashboard_does_not_wait_for_what_visitors_asked_for_first() -> None:
+    """A page that stands behind those of visitors is made for the dashboard as soon as that asks for it too."""
+    gate = threading.Event()
+
+    async def run() -> None:
+        renderings = Renderings()
+        held = [asyncio.ensure_future(renderings.run(lambda: gate.wait(60), f"visitor {n}")) for n in range(3)]
+        theirs = asyncio.ensure_future(renderings.get("report", lambda: "made", "visitor 3"))
+        await asyncio.sleep(0.05)
+        try:
+            async with asyncio.timeout(10):
+                assert await renderings.get("report", lambda: "made", THIS_USER) == "made" == await theirs
+        finally:
+            gate.set()
+        await asyncio.gather(*held)
+        renderings.close()
+
+    asyncio.run(run())
 
 
 def test_a_visitor_has_so_many_requests_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

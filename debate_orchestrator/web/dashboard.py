@@ -37,11 +37,11 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
-from debate_orchestrator.web import blocks, folder, renderings, reviewing
-from debate_orchestrator.web.guard import DASHBOARD, DASHBOARD_PROOF, LinkedDebate, Tokens, of_this_machine
+from debate_orchestrator.web import blocks, folder, reviewing
+from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
-from debate_orchestrator.web.renderings import Renderings
+from debate_orchestrator.web.renderings import THIS_USER, Renderings
 from debate_orchestrator.web.runs import Runs, must_be_among, written_here
 
 _MAX_COMPARED = 20
@@ -59,23 +59,24 @@ class Dashboard:
     def __init__(self, tokens: Tokens, runs: Runs, renderings: Renderings):
         self._tokens, self._runs, self._renderings = tokens, runs, renderings
         self._address = f"{DASHBOARD}{tokens.dashboard}"
+        self._proof = tokens.proof(tokens.dashboard)
         self._found: FoundModels | None = None
         """What was found when it was last looked for."""
         self._looked = 0.0
 
     def _page(self, template: str, code: int = 200, **values: Any) -> Response:
-        tokens = {"form_token": self._tokens.form, "proof": self._tokens.proof(DASHBOARD_PROOF)}
+        tokens = {"form_token": self._tokens.form, "proof": self._proof}
         return html_response(template, code, dashboard=self._address, **tokens, **values)
 
     async def proof(self, request: Request) -> Response:
         """The value that the pages of the dashboard hold."""
-        return PlainTextResponse(self._tokens.proof(DASHBOARD_PROOF))
+        return PlainTextResponse(self._proof)
 
     async def _work(self, work: Callable[[], T]) -> T:
-        return await self._renderings.run(work, renderings.DASHBOARD)
+        return await self._renderings.run(work, THIS_USER)
 
     async def _made(self, key: Hashable, make: Callable[[], str]) -> str:
-        return await self._renderings.page(key, make, renderings.DASHBOARD)
+        return await self._renderings.get(key, make, THIS_USER)
 
     def _address_of(self, journal: str) -> str:
         """The address of the page of a debate."""
@@ -239,10 +240,9 @@ class Dashboard:
     async def stream(self, request: Request) -> Any:
         """What happens in a debate, as it happens."""
         run = self._runs.running(folder.journal_of(request.path_params["name"]))
-        proof = self._tokens.proof(DASHBOARD_PROOF)
         if run is None:
-            return EventStream(None, lambda: [message("over", {})], proof=proof)
-        return EventStream(run.viewers, run.messages_so_far, proof=proof)
+            return EventStream(None, lambda: [message("over", {})], proof=self._proof)
+        return EventStream(run.viewers, run.messages_so_far, proof=self._proof)
 
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.costs import costs_of
@@ -98,8 +99,7 @@ def journal_of_link(name: str, token_of: Callable[[LinkedDebate], str], token: s
     there is such a debate. Of the journal only the hash is read that its first line states: strangers can ask too."""
     try:
         path = journal_of(name)
-        there = os.stat(path)
-        first_hash = _first_hash(path, there.st_mtime_ns, there.st_size)
+        first_hash = _first_hash(path, *_written(path))
     except (BadFile, OSError):
         return None
     right = first_hash is not None and same(token_of(LinkedDebate(name, first_hash)), token)
@@ -113,21 +113,30 @@ def _first_hash(path: str, changed: int, size: int) -> str | None:
 
 _journals = Kept[tuple[tuple[int, int], JournalContents, DebateState]](_KEPT)
 """Path to a journal as it was last read: when it was changed and its bytes, what it holds, its state."""
-_reading = threading.Lock()
-"""Lets all who ask for a journal at once wait for one reading of it."""
+_reading = WeakValueDictionary[str, threading.Lock]()
+"""Path to a lock, as long as it is used: all who ask for a journal at once wait for one reading of it."""
+_looking = threading.Lock()
+"""Held while a lock is looked up in `_reading`."""
 
 
 def load(path: str) -> tuple[JournalContents, DebateState]:
     """A journal and its state. Raises BadJournal."""
-    there = os.stat(path)
-    version = there.st_mtime_ns, there.st_size
-    if (kept := _journals.get(path)) is None or kept[0] != version:
-        with _reading:
-            if (kept := _journals.get(path)) is None or kept[0] != version:
+    written = _written(path)
+    if (kept := _journals.get(path)) is None or kept[0] != written:
+        with _looking:
+            lock = _reading.setdefault(path, threading.Lock())
+        with lock:
+            if (kept := _journals.get(path)) is None or kept[0] != written:
                 contents = read(path)
-                kept = version, contents, fold(contents.events)
-                _journals.put(path, kept, there.st_size)
+                kept = written, contents, fold(contents.events)
+                _journals.put(path, kept, written[1])
     return kept[1], kept[2]
+
+
+def _written(path: str) -> tuple[int, int]:
+    """When a file was changed, in nanoseconds, and its bytes. Raises OSError."""
+    status = os.stat(path)
+    return status.st_mtime_ns, status.st_size
 
 
 class Version(NamedTuple):
@@ -140,13 +149,13 @@ class Version(NamedTuple):
 
 def version(path: str) -> Version:
     """How a journal and the ballots beside it are now. Raises OSError where there is no journal."""
-    there = os.stat(path)
+    journal = path, *_written(path)
     ballots = list[tuple[str, int, int]]()
     with suppress(OSError), os.scandir(DebateFiles.of_journal(path).ballots) as files:
         for file in files:
             stat = file.stat(follow_symlinks=False)
             ballots.append((file.name, stat.st_mtime_ns, stat.st_size))
-    return Version((path, there.st_mtime_ns, there.st_size), tuple(sorted(ballots)))
+    return Version(journal, tuple(sorted(ballots)))
 
 
 def listed() -> list[Listed]:
@@ -166,8 +175,7 @@ def listed() -> list[Listed]:
 
 def row(name: str) -> Listed:
     """A debate as the list shows it, read anew when its journal has changed. Raises BadJournal."""
-    there = os.stat(f"{name}{JOURNAL}")
-    return _row(name, there.st_mtime_ns, there.st_size)
+    return _row(name, *_written(f"{name}{JOURNAL}"))
 
 
 @lru_cache(maxsize=5_000)

@@ -36,6 +36,8 @@ BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
 UNREAD_SECONDS = 10.0
 """Seconds after which a connection is ended whose browser has stopped reading what is sent to it."""
+_SECRET_SIZE = 32
+"""Bytes of the secret of a user."""
 _FORM = "application/x-www-form-urlencoded"
 _OPEN = ("/static/", "/seat/", "/review/", "/tournament/")
 """Where the key of the dashboard is not needed: seats, reviews and the pages of tournaments have tokens of their
@@ -226,13 +228,6 @@ async def _send_error(send: Send, error: HttpError) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-_BYTES = 32
-
-
-DASHBOARD_PROOF = "dashboard"
-"""What the pages of the dashboard are called where their proof is worked out."""
-
-
 class LinkedDebate(NamedTuple):
     """What the links of a debate are worked out from. A copy of its journal has another name, and so other links."""
 
@@ -249,7 +244,7 @@ class Tokens:
 
     def __init__(self, secret: bytes, *, lasting: bool = True):
         self._secret = secret
-        self._links = secret if lasting else secrets.token_bytes(_BYTES)
+        self._links = secret if lasting else secrets.token_bytes(_SECRET_SIZE)
         self.dashboard = secrets.token_hex(16)
         """Opens the dashboard. It stands in the addresses of its pages, since a browser sends cookies to every port of
         a host, and so to the servers of other users."""
@@ -269,9 +264,9 @@ class Tokens:
         return _digest(self._secret, f"reviewer {debate.first_hash} {debate.name}/{stem}")
 
     def proof(self, page: str) -> str:
-        """What the page of a seat or a review, by its token, or those of the dashboard hold since they were loaded, and
-        what this server repeats when they ask again. They never send it, so a program that takes the address later does
-        not know it."""
+        """What the page of a seat or a review, or those of the dashboard, hold since they were loaded, by the token in
+        its address, and what this server repeats when they ask again. They never send it, so a program that takes the
+        address later does not know it."""
         return _digest(self._links, f"proof {page}")
 
     def tournament(self, name: str) -> str:
@@ -294,12 +289,12 @@ def load_tokens(*, lasting: bool = True) -> Tokens:
     links of its own. Where the secret can't be kept, all links end with the server. `lasting` is that of `Tokens`."""
     folder = state_folder()
     if folder is None:
-        return Tokens(secrets.token_bytes(_BYTES), lasting=lasting)
+        return Tokens(secrets.token_bytes(_SECRET_SIZE), lasting=lasting)
     path = folder / "serve.key"
     with suppress(OSError, ValueError):
-        if len(secret := bytes.fromhex(path.read_text(encoding="ascii"))) == _BYTES:
+        if len(secret := bytes.fromhex(path.read_text(encoding="ascii"))) == _SECRET_SIZE:
             return Tokens(_of_folder(secret), lasting=lasting)
-    secret = secrets.token_bytes(_BYTES)
+    secret = secrets.token_bytes(_SECRET_SIZE)
     with suppress(OSError, BadFile):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomic(path, secret.hex(), mode=0o600)

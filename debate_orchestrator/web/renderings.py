@@ -7,9 +7,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from sys import getsizeof
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from starlette.exceptions import HTTPException
 
@@ -23,10 +25,10 @@ _KEPT = 100_000_000
 _MAX_WAITING = 100
 """Requests of one visitor or link that wait at once."""
 
-DASHBOARD = ""
-"""The visitor who is this user: with threads of its own, and as much at once as these do."""
+THIS_USER = ""
+"""The visitor of the dashboard: with threads of its own, and as much at once as these do."""
 
-Rendering = str | bytes
+Rendering = TypeVar("Rendering", str, bytes)
 T = TypeVar("T")
 
 
@@ -34,11 +36,19 @@ T = TypeVar("T")
 class _Request:
     """Work that is asked for and not done yet."""
 
-    turn: asyncio.Future[str]
-    """The visitor for whom it is done, as soon as one of them has nothing else done."""
-    work: asyncio.Task[Any]
-    visitors: Counter[str] = field(default_factory=Counter)
-    """How many requests of each visitor wait for it."""
+    work: Callable[[], Any]
+    result: asyncio.Future[Any]
+    tries: set[asyncio.Task[None]] = field(default_factory=set)
+    """To begin it: one for each who asked before it was begun."""
+    begun: bool = False
+
+
+class _Threads:
+    """Threads, and how many of them are free: what has to wait for one waits outside the pool, where it can be given
+    up."""
+
+    def __init__(self, name: str) -> None:
+        self.pool, self.free = ThreadPoolExecutor(_AT_ONCE, name), asyncio.Semaphore(_AT_ONCE)
 
 
 class Renderings:
@@ -47,18 +57,18 @@ class Renderings:
     request waits for any more is not begun."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(_AT_ONCE, "visitors")
-        self._own_pool = ThreadPoolExecutor(_AT_ONCE, "dashboard")
-        self._kept = Kept[Rendering](_KEPT)
+        self._threads, self._own_threads = _Threads("visitors"), _Threads("dashboard")
+        self._kept = Kept[Any](_KEPT)
         self._requests: dict[Hashable, _Request] = {}
-        self._busy: set[str] = set()
-        """Visitors for whom something is being done."""
+        self._visitors = WeakValueDictionary[str, asyncio.Lock]()
+        """Held while something is done for a visitor; kept as long as it is used."""
         self._waiting = Counter[str]()
 
     async def get(self, key: Hashable, make: Callable[[], Rendering], visitor: str) -> Rendering:
         """What `make` returns for a key, which changes with what is rendered. Raises what it raises, and HTTPException
         for a visitor with too many requests."""
-        if (kept := self._kept.get(key)) is not None:
+        kept: Rendering | None = self._kept.get(key)
+        if kept is not None:
             return kept
 
         def kept_then() -> Rendering:
@@ -68,62 +78,54 @@ class Renderings:
 
         return await self.shared(key, kept_then, visitor)
 
-    async def page(self, key: Hashable, make: Callable[[], str], visitor: str) -> str:
-        """The same for what is text."""
-        return str(await self.get(key, make, visitor))
-
     async def run(self, work: Callable[[], T], visitor: str) -> T:
         """What `work` returns; it is done for this request alone."""
         return await self.shared(object(), work, visitor)
 
     async def shared(self, key: Hashable, work: Callable[[], T], visitor: str) -> T:
         """What `work` returns. It is done once for all who ask with that key until it is done."""
-        if self._waiting[visitor] >= _MAX_WAITING and visitor != DASHBOARD:
+        if self._waiting[visitor] >= _MAX_WAITING and visitor != THIS_USER:
             hint = "the same again in some seconds"
             raise HTTPException(429, with_hint("Too many requests of yours wait at once.", hint))
         if key not in self._requests:
-            turn: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-            self._requests[key] = _Request(turn, asyncio.ensure_future(self._done(key, work, turn)))
+            self._requests[key] = _Request(work, asyncio.get_running_loop().create_future())
         request = self._requests[key]
-        request.visitors[visitor] += 1
+        if not request.begun:
+            own = asyncio.ensure_future(self._do(key, request, visitor))
+            request.tries.add(own)
         self._waiting[visitor] += 1
-        if visitor not in self._busy:
-            self._start(request, visitor)
         try:
-            result: T = await asyncio.shield(request.work)
+            result: T = await asyncio.shield(request.result)
             return result
         finally:
-            _less(self._waiting, visitor)
-            _less(request.visitors, visitor)
-            if not request.visitors and not request.turn.done():
-                request.turn.cancel()
-                self._requests.pop(key, None)
+            self._waiting[visitor] -= 1
+            if not self._waiting[visitor]:
+                del self._waiting[visitor]
+            if not request.begun:
+                own.cancel()
+                request.tries.remove(own)
+                if not request.tries:
+                    del self._requests[key]
 
     def close(self) -> None:
         """Starts nothing more."""
-        for pool in (self._pool, self._own_pool):
-            pool.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._own_threads):
+            threads.pool.shutdown(wait=False)
 
-    def _start(self, request: _Request, visitor: str) -> None:
-        if not request.turn.done():
-            if visitor != DASHBOARD:
-                self._busy.add(visitor)
-            request.turn.set_result(visitor)
-
-    async def _done(self, key: Hashable, work: Callable[[], T], turn: asyncio.Future[str]) -> T:
-        visitor = await turn
-        try:
-            pool = self._own_pool if visitor == DASHBOARD else self._pool
-            return await asyncio.get_running_loop().run_in_executor(pool, work)
-        finally:
-            self._requests.pop(key, None)
-            self._busy.discard(visitor)
-            waiting = (r for r in self._requests.values() if visitor in r.visitors and not r.turn.done())
-            if (oldest := next(waiting, None)) is not None:
-                self._start(oldest, visitor)
-
-
-def _less(counts: Counter[str], visitor: str) -> None:
-    counts[visitor] -= 1
-    if not counts[visitor]:
-        del counts[visitor]
+    async def _do(self, key: Hashable, request: _Request, visitor: str) -> None:
+        """Does the work as soon as nothing else is done for this visitor and a thread is free, unless it is begun for
+        another who waits for it too."""
+        own = visitor == THIS_USER
+        threads = self._own_threads if own else self._threads
+        alone = nullcontext() if own else self._visitors.setdefault(visitor, asyncio.Lock())
+        async with alone, threads.free:
+            request.begun = True
+            for other in request.tries - {asyncio.current_task()}:
+                other.cancel()
+            try:
+                done = asyncio.get_running_loop().run_in_executor(threads.pool, request.work)
+                request.result.set_result(await done)
+            except (Exception, asyncio.CancelledError) as error:
+                request.result.set_exception(error)
+            finally:
+                del self._requests[key]

@@ -72,7 +72,7 @@ class Reviews:
             return await self._renderings.run(lambda: self._taken(request, self._case(path), sent), token)
         given = [request.query_params.get(part, "") for part in ("as", "key")]
         key = ("review", folder.version(path), request.url.path, *given)
-        page = await self._renderings.page(key, lambda: self._shown(request, self._case(path)), token)
+        page = await self._renderings.get(key, lambda: self._shown(request, self._case(path)), token)
         return HTMLResponse(page)
 
     def _taken(self, request: Request, case: ReviewedDebate, sent: Mapping[str, str]) -> Response:
@@ -209,7 +209,7 @@ class Reviews:
         version = folder.version(path)
         if not await self._renderings.run(may_read, token):
             raise HTTPException(404)
-        return own_page(await self._renderings.page(("report", version), lambda: report_page(path), token))
+        return own_page(await self._renderings.get(("report", version), lambda: report_page(path), token))
 
 
 def _linked(request: Request, case: ReviewedDebate) -> LinkedDebate:

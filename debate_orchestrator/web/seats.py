@@ -79,7 +79,7 @@ class Seats:
         if request.method != "POST":
             version: Hashable = run.version if run and run.current else folder.version(path)
             key = ("seat", request.url.path, version, run is not None, asking and asking.turn.id)
-            page = await self._renderings.page(key, lambda: self._rendered(visit, {}, [], (), ""), token)
+            page = await self._renderings.get(key, lambda: self._rendered(visit, {}, [], (), ""), token)
             return HTMLResponse(page)
         sent = await form(request, token)
         size = sum(len(text) for name, text in sent.items() if name == "text" or name.startswith("field/"))
@@ -183,7 +183,7 @@ class Seats:
         if not state.complete:
             raise HTTPException(404)
         token, key = request.path_params["token"], ("report", folder.version(path))
-        return own_page(await self._renderings.page(key, lambda: report_page(path), token))
+        return own_page(await self._renderings.get(key, lambda: report_page(path), token))
 
 
 def _written(sent: Mapping[str, str]) -> str:

@@ -34,7 +34,6 @@ from debate_orchestrator.web import folder, guard, pages
 from debate_orchestrator.web.dashboard import Dashboard
 from debate_orchestrator.web.guard import (
     DASHBOARD,
-    DASHBOARD_PROOF,
     Admit,
     App,
     Guard,
@@ -102,7 +101,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     ]
     handlers: dict[Any, Any] = {DebateError: pages.failed, HTTPException: pages.failed}
     app = pages.application(routes, lifespan, handlers)
-    app.state.proof = tokens.proof(DASHBOARD_PROOF)
+    app.state.proof = tokens.proof(tokens.dashboard)
     return Guard(app, hosts=hosts, admit=_with_link_alone(tokens))
 
 

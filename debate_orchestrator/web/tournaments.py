@@ -23,7 +23,7 @@ from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web import folder as debates
 from debate_orchestrator.web.guard import Tokens, same
 from debate_orchestrator.web.pages import foreign_page, go_to, html_response, of_dashboard, own_page, report_page
-from debate_orchestrator.web.renderings import DASHBOARD, Renderings
+from debate_orchestrator.web.renderings import THIS_USER, Renderings
 
 Result = Literal["won", "lost", "tied"]
 RESULTS: tuple[Result, ...] = ("won", "lost", "tied")
@@ -262,20 +262,20 @@ class Tournaments:
 
     async def listed(self, request: Request) -> Response:
         """The tournaments of the folder."""
-        found = await self._renderings.run(lambda: [(name, _title(name)) for name in names()], DASHBOARD)
+        found = await self._renderings.run(lambda: [(name, _title(name)) for name in names()], THIS_USER)
         return html_response("tournaments.html.j2", **of_dashboard(request), found=found)
 
     async def tournament(self, request: Request) -> Response:
         """The leaderboard and the debates that the filters choose."""
         folder = _folder(request)
         filters = Filters(**{name: request.query_params.get(name, "")[:1_000] for name in Filters._fields})
-        values = await self._renderings.run(lambda: _values(folder, filters), DASHBOARD)
+        values = await self._renderings.run(lambda: _values(folder, filters), THIS_USER)
         here = request.url.path
         return html_response("tournament.html.j2", **of_dashboard(request), here=here, name=folder, **values)
 
     async def debate(self, request: Request) -> Response:
         """The report of one of its debates."""
-        return await self._report(request, _folder(request), DASHBOARD)
+        return await self._report(request, _folder(request), THIS_USER)
 
     async def lead(self, request: Request) -> Response:
         """From the dashboard to the page."""
@@ -290,7 +290,7 @@ class Tournaments:
         try:
             key = ("page", path, _stat(path))
             read = partial(read_text, path, _MAX_PAGE_SIZE, follow=False)
-            return foreign_page(await self._renderings.page(key, read, token))
+            return foreign_page(await self._renderings.get(key, read, token))
         except BadFile:
             raise HTTPException(404) from None
 
@@ -303,7 +303,7 @@ class Tournaments:
         if path is None:
             raise HTTPException(404)
         key = ("report", debates.version(path))
-        return own_page(await self._renderings.page(key, lambda: report_page(path), visitor))
+        return own_page(await self._renderings.get(key, lambda: report_page(path), visitor))
 
     def _opened(self, request: Request) -> str:
         if not same(self._tokens.tournament(request.path_params["name"]), request.path_params["token"]):

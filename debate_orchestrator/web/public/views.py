@@ -133,7 +133,7 @@ class Views:
             return self._page(request.path_params["name"], path, state or folder.load(path)[1], standing, base)
 
         key = ("page", version, standing._replace(run=None), standing.run is not None, base)
-        html = await self._renderings.page(key, page, self._requests.mark(request.scope))
+        html = await self._renderings.get(key, page, self._requests.mark(request.scope))
         return self._of_debate(HTMLResponse(html))
 
     def _page(self, name: str, path: str, state: DebateState, standing: Standing, base: str) -> str:
@@ -202,7 +202,7 @@ class Views:
         """The report."""
         path, visitor = self._found(request), self._requests.mark(request.scope)
         key = ("report", folder.version(path))
-        return self._of_debate(own_page(await self._renderings.page(key, lambda: report.report(path), visitor)))
+        return self._of_debate(own_page(await self._renderings.get(key, lambda: report.report(path), visitor)))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
