@@ -67,10 +67,6 @@ def first_few(problems: Iterable[str], where: str) -> Iterator[str]:
         yield problem
 
 
-class NoModel(str):
-    """The problem that no model is named for a seat and none was found: for callers that can say more of it."""
-
-
 class DebateError(Exception):
     """Base class of all errors that this package raises on purpose. `hint` is added to the last problem."""
 
