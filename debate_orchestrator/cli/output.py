@@ -24,7 +24,7 @@ class _Redacted:
     """A text stream that redacts what is written to it, and escapes characters that its encoding lacks."""
 
     def __init__(self, stream: TextIO):
-        self._stream = stream
+        self._stream = self.unsearched = stream
 
     def write(self, text: str) -> int:
         name = self._stream.encoding or "utf-8"
@@ -82,6 +82,12 @@ def remark(text: str) -> None:
         with suppress(OSError, ValueError):  # a pipe that was closed is told where results are printed
             sys.stdout.flush()
     _write(text, sys.stderr)
+
+
+def print_unsearched(text: str) -> None:
+    """Prints a text of the program's own on stderr without a search for secrets, which would hide it if it fails."""
+    stream = sys.stderr
+    print(text, file=stream.unsearched if isinstance(stream, _Redacted) else stream)
 
 
 def next_step(text: str) -> None:
