@@ -13,13 +13,14 @@ import sys
 def main(argv: list[str] | None = None) -> None:
     """Runs one verb and exits: 0 done, 2 the user's mistake, 3 stopped with work left, 4 a provider failed for good,
     130 interrupted."""
-    from debate_orchestrator.cli.output import print_problems, print_unsearched, redact_streams, remark
+    from debate_orchestrator.cli.output import name_flags_of, print_problems, print_unsearched, redact_streams, remark
     from debate_orchestrator.cli.parser import parse
     from debate_orchestrator.util.errors import RedactionFailed
     from debate_orchestrator.util.redact import search_failure
 
     redact_streams()
     arguments = parse(argv)
+    name_flags_of(arguments)
     try:
         if getattr(arguments, "insecure", False):
             remark("debate: --insecure: keys may go over plain http, where others on the network can read them.")
