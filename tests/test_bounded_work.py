@@ -208,6 +208,9 @@ def test_keys_of_an_object_are_looked_up_behind_braces() -> None:
         with pytest.raises(ValueError, match="objects that differ"):
             read(2_000, another)
     assert read(2, "{'key 00000', key 7: 0") == {"key 00000": 1, "key 00001": 1}
+    assert json_object.find_object('{"why?": 1, "so": 2} note {- : x')[0] == {"why?": 1, "so": 2}
+    with pytest.raises(ValueError, match="objects that differ"):
+        json_object.find_object('{"why?": 1, "so": 2} note {so : x')
 
 
 @for_each(["alike", "distinct"])

@@ -175,6 +175,14 @@ def test_who_has_voted_is_not_asked_again(person: Person, journal: Path) -> None
     assert "which position do you hold" not in shown
 
 
+def test_a_name_that_signs_nothing_is_told_once(person: Person, journal: Path) -> None:
+    """A name of the flag that can't be signed with is told in one sentence, which names the flag."""
+    ran, _ = person("ballot", J, "--as", " ", keys=())
+
+    assert ran.code == 2
+    assert ran.err.count("debate: ") == 1 and "debate: --as: ' ' is not a name on one line" in ran.err
+
+
 def test_a_name_is_asked_where_none_is_given(person: Person, journal: Path) -> None:
     """Without --as the name is asked for; what can't be a name is refused."""
     ran, _ = person("ballot", J, keys=("bob", *KEYS))

@@ -14,7 +14,9 @@ import pytest
 import yaml
 from conftest import Run
 
+from debate_orchestrator.providers import discovery
 from debate_orchestrator.util.data import to_yaml
+from debate_orchestrator.util.errors import BadSettings
 
 TOPIC = "Should we use Rust for the gateway?"
 ONE = ("--rounds", "1", "--rehearse")
@@ -315,6 +317,18 @@ def test_a_seat_alone(debate: Run, flags: tuple[str, ...], told: str) -> None:
 
     assert ran.code == 2
     assert told in ran.err and "no key or server was found" not in ran.err
+
+
+def test_seats_without_a_model_are_told_whatever_is_advised(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside a seat that has a model, the others are named, however the search for a model says that it found none."""
+
+    def none(seat: str) -> str:
+        raise BadSettings("cast: nothing is there.", hint="look elsewhere")
+
+    monkeypatch.setattr(discovery, "default", none)
+    ran = debate("run", "--topic", TOPIC, "--a", contests.OPUS)
+
+    assert "there is no model for b and judge" in ran.err and "look elsewhere" not in ran.err
 
 
 def test_a_colon_in_a_topic(debate: Run) -> None:

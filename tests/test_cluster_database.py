@@ -223,9 +223,9 @@ def test_a_lease_that_no_run_wrote_is_refused(here: Path, url: str, lease: str) 
         '{"in_flight": {"1": "many"}}',
         '{"limiter": [1]}',
         '{"limiter": {"allowed": "x"}}',
-        '{"limiter": {"allowed": 1, "grown_at": 1, "careful": false, "paused_until": 1, "refusals": 1, "throttled": 1, '
-        '"buckets": {"requests": [0, 0, 0]}}}',
-        '{"limiter": {"allowed": 1e999, "grown_at": 1, "careful": false, "paused_until": 1, "refusals": 1, '
+        '{"limiter": {"allowed": 1, "grown_at": 1, "careful": false, "paused_until": 1, "throttled_in_a_row": 1, '
+        '"throttled": 1, "buckets": {"requests": [0, 0, 0]}}}',
+        '{"limiter": {"allowed": 1e999, "grown_at": 1, "careful": false, "paused_until": 1, "throttled_in_a_row": 1, '
         '"throttled": 1, "buckets": {}}}',
     ],
 )

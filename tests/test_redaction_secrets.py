@@ -8,17 +8,28 @@ import os
 import sys
 import time
 import tracemalloc
+from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
 import pytest
-from conftest import streamed
+from conftest import Run, streamed
 from core.folding import many
 from counting import calls
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.core.events import Reply
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.util.redact import Redactor, StreamRedactor, add_secret, redact, secrets, spellings
+from debate_orchestrator.util import decoding
+from debate_orchestrator.util.redact import (
+    Redactor,
+    StreamRedactor,
+    add_secret,
+    redact,
+    search_failure,
+    secrets,
+    spellings,
+)
 
 KEY = 'sk-Ab "0/1+2\\3 é=&z'
 
@@ -262,12 +273,13 @@ def test_what_cannot_be_seen_takes_no_memory(piece: str, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("step", ["spans", "begun"])
 def test_a_text_that_cannot_be_searched_is_hidden(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the search for keys fails, by a mistake in the program, the text is hidden and the run goes on."""
+    """Where the search for keys fails, by a mistake in the program, the text is hidden, and that it failed is known."""
 
     def fail(*terms: object) -> None:
         raise IndexError
 
     monkeypatch.setattr(f"debate_orchestrator.util.decoding.Search.{step}", fail)
+    monkeypatch.setattr("debate_orchestrator.util.redact._failures", [])
     redactor = Redactor(["q9ZtLw3Rx"])
 
     assert redactor.cut("so it is") == "[key]"
@@ -276,3 +288,30 @@ def test_a_text_that_cannot_be_searched_is_hidden(step: str, monkeypatch: pytest
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("debate_orchestrator.util.redact.redactor", lambda: redactor)
         assert streamed("so ", "it is").replace("[key]", "") == ""
+    assert search_failure() == "IndexError"
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_failed_search_ends_the_run(answered: bool, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a brief or a reply can't be searched, it is hidden, no seat is asked again, and one sentence says whose
+    mistake it is and what is saved."""
+    search, asked = decoding.Search.spans, list[str]()
+
+    def fail(self: decoding.Search, text: str) -> Iterator[tuple[int, int]]:
+        if "It is so." in text if answered else len(text) > 300:
+            raise IndexError
+        return search(self, text)
+
+    async def reply(self: object, brief: Brief, on_text: object) -> Reply:
+        asked.append(brief.turn)
+        return Reply(text="It is so.", brief_digest=brief.digest, by="rehearse")
+
+    monkeypatch.setattr("debate_orchestrator.util.redact._failures", [])
+    monkeypatch.setattr("debate_orchestrator.providers.rehearse.Rehearsal.reply", reply)
+    monkeypatch.setattr(decoding.Search, "spans", fail)
+    ran = debate("run", "Motion one holds.", "--rehearse", "--format", "adversarial", "--no-issues", "--no-brief",
+                 "--position-a", "It does.", "--position-b", "It does not.", "--rounds", "1")  # fmt: skip
+
+    assert ran.code == 4 and len(set(asked)) == len(asked) and bool(asked) == answered
+    assert ran.err.count("The search for keys in a text failed (IndexError), by a mistake in this program") == 1
+    assert "What came before is saved. Try: report it" in ran.err and "It is so." not in ran.out + ran.err

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from contests import OPUS, SONNET, row, spec, tournament, write_rows
+from contests import HAIKU, OPUS, SONNET, row, spec, tournament, write_rows
 from corpus import for_each
 from counting import calls
 
@@ -225,6 +225,24 @@ def test_estimates_take_so_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
     part = plan.estimate_tournament(told, schedule, 10)
     assert all_shapes > 2 and not whole.sampled
     assert len(estimated) == all_shapes + 1 and part.sampled and part.calls == whole.calls
+
+
+@pytest.mark.parametrize("pool", [[OPUS], [OPUS, SONNET, HAIKU]])
+def test_casts_that_are_not_estimated_are_billed_to_their_own_models(
+    monkeypatch: pytest.MonkeyPatch, pool: list[str]
+) -> None:
+    """What a cast takes that follows from another is counted seat by seat, so that each model has its own calls, also
+    where a model debates and judges in one of the casts and not in the other."""
+    judges = {"from": pool, "panel": 1, "exclude": "none"}
+    told = spec(6, models=[OPUS, SONNET, HAIKU], sides="fixed", judges=judges, rehearse=False)
+    schedule = plan.make_schedule(told)
+    whole = plan.estimate_tournament(told, schedule, 10)
+    monkeypatch.setattr(plan, "MAX_WORK", 1)
+    part = plan.estimate_tournament(told, schedule, 10)
+
+    outputs = {load.spec: (load.calls, load.usage.output) for load in whole.loads}
+    assert part.sampled and {load.spec: (load.calls, load.usage.output) for load in part.loads} == outputs
+    assert part.cost()[0] == pytest.approx(whole.cost()[0], rel=0.1)
 
 
 @for_each([("a" * 60, "\u6f22" * 59), ("\u6f22" * 50, "a" * 40), ("x", "y")])

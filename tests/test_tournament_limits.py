@@ -19,7 +19,6 @@ from debate_orchestrator.tournament.limits import (
     LimitedProvider,
     Limiter,
     Limiters,
-    LimiterState,
     read_rates,
 )
 from debate_orchestrator.tournament.spec import Limits
@@ -270,10 +269,3 @@ def test_servers_have_their_own_allowances() -> None:
     first = {spec: limiters.of(spec)[0] for spec in models}
     assert first[ours] is first[same] and len({id(limiter) for limiter in first.values()}) == 3
     assert all("tokens" in limiter.buckets for limiter in first.values())
-
-
-def test_the_state_of_a_limit_keeps_its_keys() -> None:
-    """What workers of another version have kept in the database is read, and they read what is kept here."""
-    state = Limiter(Limits()).state()
-    kept = state.model_dump(mode="json")
-    assert kept["refusals"] == 0 and LimiterState.model_validate(kept | {"refusals": 3}).throttled_in_a_row == 3

@@ -207,6 +207,25 @@ def test_each_debate_is_counted_at_its_own_prices() -> None:
     assert {model: load.usage.input + load.usage.output for model, load in found.items()} == tokens
 
 
+def test_motions_of_different_lengths_are_counted() -> None:
+    """A plan has the tokens of the estimates of all its debates also where one motion of eight is much longer."""
+    rows = [
+        {"id": f"t{n}", "motion": f"Motion {n} holds{' at some length' * long}.", "category": "x",
+         "position_a": f"Yes{', indeed' * long}.", "position_b": f"No{', never' * 2 * long}."}
+        for n, long in enumerate((0, 0, 0, 0, 0, 0, 1, 60))
+    ]  # fmt: skip
+    made = parse_spec(given(rounds=2, format="adversarial") | {"topics": rows})
+    held = make_schedule(made)
+    tokens: Counter[str] = Counter()
+    for debate in held:
+        opened = plan.open_scheduled(made, debate)
+        for model, line in plan._by_model(estimate(opened, rehearsal=True), opened.cast):
+            tokens[model] += line.usage.input
+
+    found = {load.spec: load.usage.input for load in estimate_tournament(made, held, 10).loads}
+    assert found == {model: pytest.approx(count, rel=0.002) for model, count in tokens.items()}
+
+
 def test_a_limit_of_a_provider_holds_for_each_server() -> None:
     """Calls to two servers go side by side, each within the limit, so they take the time of the one with more."""
     one, other = (f"openai:m@https://{name}.example.org/v1" for name in ("one", "two"))

@@ -169,7 +169,7 @@ def test_a_mistake_in_the_program_loses_no_words(tmp_path: Path, watched: bool) 
     lost = of(read(tmp_path / "j").events, CallFailed, "1.opening.a")
 
     assert [(one.reply.text, one.maybe_billed) for one in lost] == [("This is half", True)]  # type: ignore[attr-defined]
-    assert "ZeroDivisionError" in lost[0].problem  # type: ignore[attr-defined]
+    assert lost[0].problem == "The call was given up, since the program failed (ZeroDivisionError)."  # type: ignore[attr-defined]
 
 
 def test_a_mistake_while_a_reply_is_read_loses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,3 +184,4 @@ def test_a_mistake_while_a_reply_is_read_loses_none(tmp_path: Path, monkeypatch:
     lost = of(read(tmp_path / "j").events, CallFailed, "1.opening.a")
 
     assert [(one.reply.text, one.reply.cost) for one in lost] == [("It is so.", 0.5)]  # type: ignore[attr-defined]
+    assert lost[0].problem == "The program failed to read the reply, which is complete (ZeroDivisionError)."  # type: ignore[attr-defined]

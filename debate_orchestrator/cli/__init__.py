@@ -13,11 +13,14 @@ import sys
 def main(argv: list[str] | None = None) -> None:
     """Runs one verb and exits: 0 done, 2 the user's mistake, 3 stopped with work left, 4 a provider failed for good,
     130 interrupted."""
-    from debate_orchestrator.cli.output import print_problems, redact_streams, remark
+    from debate_orchestrator.cli.output import name_flags_of, print_problems, print_unsearched, redact_streams, remark
     from debate_orchestrator.cli.parser import parse
+    from debate_orchestrator.util.errors import RedactionFailed
+    from debate_orchestrator.util.redact import search_failure
 
     redact_streams()
     arguments = parse(argv)
+    name_flags_of(arguments)
     try:
         if getattr(arguments, "insecure", False):
             remark("debate: --insecure: keys may go over plain http, where others on the network can read them.")
@@ -32,6 +35,10 @@ def main(argv: list[str] | None = None) -> None:
         code = 141  # as a shell reports a process that a closed pipe ended
     except Exception as error:
         code = _report_failure(error, as_json=getattr(arguments, "json", False))
+    if cause := search_failure():
+        failed = RedactionFailed(cause)
+        print_unsearched(f"debate: {failed}")
+        code = exit_code(failed)
     sys.exit(code)
 
 
@@ -39,7 +46,7 @@ def _report_failure(error: Exception, *, as_json: bool) -> int:
     """Prints an error of this program and returns its exit code. Any other error is a bug and is raised again."""
     from debate_orchestrator.cli.output import print_json, print_problems
     from debate_orchestrator.storage.files import DISK_ERRORS
-    from debate_orchestrator.util.errors import DebateError
+    from debate_orchestrator.util.errors import DebateError, RedactionFailed
 
     if isinstance(error, OSError) and error.errno in DISK_ERRORS:
         print_problems([f"Can't write the output ({error.strerror or 'unknown error'}). Try: make room on the disk."])
@@ -48,7 +55,8 @@ def _report_failure(error: Exception, *, as_json: bool) -> int:
         raise error
     if as_json:
         print_json({"status": "error", "complaints": error.problems})
-    print_problems(error.problems)
+    if not isinstance(error, RedactionFailed):  # `main` tells that one
+        print_problems(error.problems)
     return exit_code(error)
 
 

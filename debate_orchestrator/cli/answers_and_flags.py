@@ -38,7 +38,7 @@ from debate_orchestrator.util.data import (
     read_mapping,
     read_mapping_with_lines,
 )
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, NoModel, short_repr, with_hint
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
 from debate_orchestrator.util.messages import Tell, and_joined, command
 from debate_orchestrator.util.model_spec import HOST
 
@@ -84,7 +84,16 @@ def settings_from_arguments(
     given, flags = read_answers(arguments), given_settings(arguments)
     format_name = flags["format"] if "format" in flags else format_of(given)
     problems: list[str] = []
+    unfilled: list[str] = []
     model = arguments.model
+
+    def found(seat: str) -> str:
+        try:
+            return default_model(seat)
+        except BadSettings as error:
+            unfilled.extend(error.problems)
+            raise
+
     try:
         format = load_format(format_name)
     except DebateError as error:
@@ -104,9 +113,11 @@ def settings_from_arguments(
     if flags and isinstance(sources, dict | None):
         whole["sources"] = {**(sources or {}), **dict.fromkeys((key for key in flags if key in SOURCED), "flag")}
     try:
-        settings = make_settings(whole, format, REPORT, default_model, partial(_place_of_key, arguments.answers))
+        settings = make_settings(whole, format, REPORT, found, partial(_place_of_key, arguments.answers))
     except BadSettings as error:
-        raise BadSettings(problems + _for_named_seats(error.problems, flags.get("cast", {}), format)) from None
+        raise BadSettings(
+            problems + _for_named_seats(error.problems, unfilled, flags.get("cast", {}), format)
+        ) from None
     if problems:
         raise BadSettings(problems)
     return settings
@@ -250,9 +261,9 @@ def every_seat(model: str, format: Format) -> dict[str, Any]:
     return cast | ({JUDGE: [model] * format.panel} if JUDGE in cast and format.panel > 1 else {})
 
 
-def _for_named_seats(problems: list[str], cast: dict[str, Any], format: Format) -> list[str]:
-    """The problems of settings in which some seats have a model: what is wrong with these, or which others lack one."""
-    unfilled = [problem for problem in problems if isinstance(problem, NoModel)]
+def _for_named_seats(problems: list[str], unfilled: list[str], cast: dict[str, Any], format: Format) -> list[str]:
+    """The problems of settings in which some seats have a model: what is wrong with these, or which others lack one.
+    `unfilled` are those of seats for which no model was found."""
     if not cast or not unfilled:
         return problems
     named = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in cast.items()}

@@ -155,7 +155,8 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     async def ask() -> dict[str, Any]:
         nonlocal draft, name
         name = name or await ask_name(prompter, reviews.review_texts())
-        _check_name(case, name)
+        if problem := reviews.name_problem(name, "--as"):
+            raise BadSettings(problem)
         reviews.must_be_free(case.folder, name)
         begun = reviews.read_draft(case.folder, name, case.digest)
         draft = reviews.path_of(case.folder, name, reviews.DRAFT) if begun else ""
@@ -172,12 +173,6 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
         return 130
     reviews.checked_review(review, "the ballot", case.form, case.entries)
     return _print_filed(arguments, case, reviews.file_ballot(case.folder, review), name)
-
-
-def _check_name(case: ReviewedDebate, name: str) -> None:
-    """Raises BadSettings if a ballot can't be signed with this name."""
-    if problems := case.form.problems({"reviewer": name}, only=("reviewer",)):
-        raise BadSettings([f"--as: {problem.removeprefix('reviewer: ')}" for problem in problems])
 
 
 def _show(prompter: Prompter, text: str) -> None:

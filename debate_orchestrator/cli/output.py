@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 import warnings
+from argparse import Namespace
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, TextIO
@@ -18,13 +19,15 @@ from debate_orchestrator.util.terminal_text import MAX_WIDTH, filled
 
 _OTHER_FLAGS = {"insecure": "--insecure", "command_env": "--command-env NAME", "rehearse": "--rehearse"}
 """What is no setting and has a flag, by the name that it has in Python."""
+_flags_of_verb: set[str] = set()
+"""The flags of the verb that runs, by their names in the arguments."""
 
 
 class _Redacted:
     """A text stream that redacts what is written to it, and escapes characters that its encoding lacks."""
 
     def __init__(self, stream: TextIO):
-        self._stream = stream
+        self._stream = self.unsearched = stream
 
     def write(self, text: str) -> int:
         name = self._stream.encoding or "utf-8"
@@ -84,13 +87,26 @@ def remark(text: str) -> None:
     _write(text, sys.stderr)
 
 
+def print_unsearched(text: str) -> None:
+    """Prints a text of the program's own on stderr without a search for secrets, which would hide it if it fails."""
+    stream = sys.stderr
+    print(text, file=stream.unsearched if isinstance(stream, _Redacted) else stream)
+
+
 def next_step(text: str) -> None:
     """Prints the closing line of a verb, on stderr: what to do next, as a command in backticks or a short sentence."""
     remark(f"Next: {text}")
 
 
+def name_flags_of(arguments: Namespace) -> None:
+    """From here on hints name the flags that these arguments of a verb come from, and no others."""
+    _flags_of_verb.clear()
+    _flags_of_verb.update(vars(arguments))
+
+
 def print_problems(problems: Iterable[str]) -> None:
-    """Prints errors, one line each, on stderr; settings that a hint names in backquotes as the flags that give them."""
+    """Prints errors, one line each, on stderr; settings that a hint names in backquotes as the flags that give them,
+    where the verb has such flags."""
     for problem in problems:
         said, tries, hint = str(problem).rpartition(" Try: ")
         hint = re.sub(r"`([\w.]+)`", lambda found: _flag(found[1]) or found[0], hint) if tries else hint
@@ -98,18 +114,19 @@ def print_problems(problems: Iterable[str]) -> None:
 
 
 def _flag(setting: str) -> str:
-    """The flags of a setting (`cast`) or of a part of it (`cast.judge`); empty for a word that has no flag with a
-    value."""
+    """The flags that the verb has of a setting (`cast`) or of a part of it (`cast.judge`); empty for a word that has no
+    flag with a value."""
     from debate_orchestrator.setup.answers import SETTING_TEXTS
 
     if setting in _OTHER_FLAGS:
-        return _OTHER_FLAGS[setting]
+        return _OTHER_FLAGS[setting] if setting in _flags_of_verb else ""
     name, _, part = setting.partition(".")
     text = SETTING_TEXTS.get(name)
     if text is None or not (text.metavar or text.parts) or (part and part not in text.parts):
         return ""
     parts = [part] if part else [*text.parts]
-    return and_joined([text.part_flag.format(own) for own in parts] or [f"--{name.replace('_', '-')}"])
+    flags = [text.part_flag.format(own) for own in parts] or [f"--{name.replace('_', '-')}"]
+    return and_joined([flag for flag in flags if flag[2:].replace("-", "_") in _flags_of_verb])
 
 
 def _write(text: str, stream: TextIO) -> None:

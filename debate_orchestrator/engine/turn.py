@@ -107,7 +107,7 @@ class TurnRunner:
                 try:
                     event = self._parse(turn, reply, code, last=not left)
                 except Exception as error:
-                    problem = _broken(error)
+                    problem = f"The program failed to read the reply, which is complete ({type(error).__name__})."
                     await self.record(CallFailed(turn=turn.id, by=provider.name, problem=problem, reply=reply))
                     raise
                 await self.record(event)
@@ -210,7 +210,8 @@ class _Call:
         except ExternalError:
             raise  # `_failed` settles the budget, after the failure with its costs is on record
         except BaseException as error:
-            self._record_given_up(_broken(error) if isinstance(error, Exception) else _STOPPED)
+            failed = f"The call was given up, since the program failed ({type(error).__name__})."
+            self._record_given_up(failed if isinstance(error, Exception) else _STOPPED)
             raise
         # What a reply has cost whose stream was closed is not known.
         budget.release(self._turn.id, unseen=self._billed and reply.cost is None)
@@ -290,11 +291,6 @@ class _Call:
         return Paused(
             [*transient.problems, f"{self._turn.id}: no answer {limit}.{asks} Resume when the provider answers again."]
         )
-
-
-def _broken(error: Exception) -> str:
-    """What the record says of a call that a mistake in the program ended."""
-    return f"The call was given up, since the program failed ({type(error).__name__})."
 
 
 def _no_usable_reply(turn: Turn, event: Rejected) -> ExternalError:

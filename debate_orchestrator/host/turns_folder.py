@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from debate_orchestrator.core.events import BriefSent, Event
 from debate_orchestrator.core.fold import fold
@@ -201,15 +201,15 @@ def earlier_briefs(events: Sequence[Event], turn: Turn, reply_name: str) -> Iter
     A journal holds the digests of the briefs, so each is made again in the state in which it was sent, with the last
     reply that was rejected or without it. The work for one grows with the journal: at most `_MAX_EARLIER` are made.
     """
-    sent: dict[str, int] = {}
+    sent: dict[str, tuple[int, BriefSent]] = {}
     for n in range(len(events) - 1, 0, -1):
         event = events[n]
         if isinstance(event, BriefSent) and event.turn == turn.id:
-            sent.setdefault(event.brief_digest, n)
+            sent.setdefault(event.brief_digest, (n, event))
         if len(sent) == _MAX_EARLIER:
             break
-    for digest, n in sent.items():
-        then, event = fold(events[: n + 1]), cast(BriefSent, events[n])
+    for digest, (n, event) in sent.items():
+        then = fold(events[: n + 1])
         code = code_for(then, turn, model_spec.unrehearsed(event.by), reply_secret.secret)
         for former in (*then.rejected.get(turn.id, ())[-1:], None):
             made = brief(then, turn, former, code).redacted()

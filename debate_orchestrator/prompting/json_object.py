@@ -65,7 +65,7 @@ def find_object(text: str) -> Found:
     """The JSON object of a reply. A reply that is JSON of another type is returned as that value.
 
     Raises ValueError with the reason if there is no object, if there are several that differ, or if it can't be
-    repaired without a guess; PrivateAlone if nothing is left beside private working.
+    repaired without a guess; OnlyPrivateWorking if nothing is left beside private working.
     """
     bare = _without_fence(text.strip())
     try:
@@ -90,7 +90,7 @@ def find_object(text: str) -> Found:
 def _has_key(text: str, value: Mapping[str, Any]) -> bool:
     """Whether a text has a brace with the end of one of the keys of an object behind it, as another such object has,
     which may have faults."""
-    ends = {_NO_WORD.split(key)[-1].casefold() for key in value}
+    ends = {_NO_WORD.split(key)[-1].casefold() for key in value} - {""}  # a key may end in a sign, which is no word
     return any(
         key[1].casefold() in ends for behind in _BEHIND_BRACE.finditer(text) for key in _KEY_END.finditer(behind[0])
     )
@@ -101,8 +101,8 @@ def find_with_code(text: str, code: Code) -> dict[str, Found]:
     are no such objects. Objects in private working do not count. Quoted marks of private working are ignored: see
     `_is_private`.
 
-    Raises ValueError if one of them can't be repaired without a guess; PrivateAlone if all are in private working, or
-    nothing else is in the reply.
+    Raises ValueError if one of them can't be repaired without a guess; OnlyPrivateWorking if all are in private
+    working, or nothing else is in the reply.
     """
     text = text.strip()
     strict = _strict_objects(text, near=code.text)

@@ -29,7 +29,7 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, entry
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadSettings, NoModel
+from debate_orchestrator.util.errors import BadSettings
 
 _MAX_KEPT_MODELS = 1_000
 """Names of models that are kept of one server's list."""
@@ -126,8 +126,8 @@ def default(seat: str, choose: str = "Try: name them in `cast`.", otherwise: str
     ready = [found for found in (_server(known, NO_PERMISSIONS) for known in others) if found.ready]
     if ready:
         ways = " and ".join(f"{found.spec} ({', '.join(found.models[:3])})" for found in ready)
-        raise BadSettings(NoModel(f"cast: no model is named, though there is {ways}. {choose}"))
-    raise BadSettings(NoModel(f"cast: no model is named, and no key or server was found. {otherwise}"))
+        raise BadSettings(f"cast: no model is named, though there is {ways}. {choose}")
+    raise BadSettings(f"cast: no model is named, and no key or server was found. {otherwise}")
 
 
 def default_if_keyed(seat: str) -> str:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast, runtime_check
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.util.errors import ExternalError, TransientError
-from debate_orchestrator.util.redact import StreamRedactor, redact_fragments, redactor
+from debate_orchestrator.util.errors import ExternalError, RedactionFailed, TransientError
+from debate_orchestrator.util.redact import StreamRedactor, redact_fragments, redactor, search_failure
 
 if TYPE_CHECKING:
     import asyncio
@@ -165,10 +165,14 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
     """
     pieces = StreamRedactor(on_text, withheld=not watched)
     try:
-        reply = await provider.reply(brief.redacted(), pieces.take)
+        request = brief.redacted()
+        _check_search()
+        reply = await provider.reply(request, pieces.take)
         if watched:
             pieces.end()
-        return _redacted(reply)
+        redacted = _redacted(reply)
+        _check_search()
+        return redacted
     except BaseException as error:
         pieces.end()
         if not isinstance(error, ExternalError):
@@ -178,6 +182,13 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
         if isinstance(error, TransientError) and isinstance(error.partial, Reply):
             error.partial = _redacted(error.partial)
         raise
+
+
+def _check_search() -> None:
+    """Raises RedactionFailed once a search for secrets failed: a seat would answer a hidden text, or be blamed for
+    its hidden reply, and asked again at a price."""
+    if cause := search_failure():
+        raise RedactionFailed(cause)
 
 
 def _redacted(reply: Reply) -> Reply:

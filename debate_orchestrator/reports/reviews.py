@@ -156,9 +156,8 @@ class ReviewForm:
             given = {name: item for name, item in given.items() if name in only}
         found = schema.check(shape, given, self.shape_context, where)
         name, day = given.get("reviewer"), given.get("date")
-        if isinstance(name, str) and not _is_name(name):
-            text = f"{short_repr(name)} is not a name on one line of at most {MAX_NAME_LENGTH} characters."
-            found.append(f"{where}reviewer: {text}")
+        if isinstance(name, str) and (problem := name_problem(name, f"{where}reviewer")):
+            found.append(problem)
         if isinstance(day, str) and not _is_day(day):
             found.append(with_hint(f"{where}date: {short_repr(day)} is not a date.", "2026-02-03"))
         return found
@@ -199,8 +198,11 @@ def _plain(value: Any) -> Any:
     return plain
 
 
-def _is_name(name: str) -> bool:
-    return 0 < len(one_line(name)) <= MAX_NAME_LENGTH and one_line(name) == " ".join(name.split()) and "\n" not in name
+def name_problem(name: str, field: str) -> str | None:
+    """Why a ballot can't be signed with this name, which was given in that field; None if it can."""
+    if 0 < len(one_line(name)) <= MAX_NAME_LENGTH and one_line(name) == " ".join(name.split()) and "\n" not in name:
+        return None
+    return f"{field}: {short_repr(name)} is not a name on one line of at most {MAX_NAME_LENGTH} characters."
 
 
 def _is_day(day: str) -> bool:

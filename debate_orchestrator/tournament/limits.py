@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Literal, NamedTuple, get_args
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.settings import MAX_COUNT
@@ -95,14 +95,12 @@ class Bucket:
 class LimiterState(FrozenModel):
     """What a limiter knows, as plain data. Times are those of its clock, in seconds."""
 
-    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
-
     allowed: Annotated[_Figure, Field(ge=0)]
     """Calls that may be under way."""
     grown_at: _Figure
     careful: bool
     paused_until: _Figure
-    throttled_in_a_row: _Count = Field(alias="refusals")
+    throttled_in_a_row: _Count
     """Throttled calls since the last one that was answered."""
     throttled: _Count
     buckets: dict[_Kind, tuple[Annotated[_Figure, Field(gt=0)], _Figure, _Figure]]

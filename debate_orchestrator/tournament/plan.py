@@ -288,17 +288,17 @@ def estimate_tournament(
     rehearsal = all(map(model_spec.is_stand_in, model_spec.specs_of(spec.everyone)))
     for shape in _shapes(spec, debates):
         if work < MAX_WORK:
-            opened = open_scheduled(spec, shape.debate, topics)
-            expected, seats = estimate(opened, rehearsal=True), shape.seats
-            lines = list(_by_model(expected, opened.cast))
+            opened = open_scheduled(spec, shape.debate, {shape.debate.topic: _mean_topic(shape, topics)})
+            expected, places = estimate(opened, rehearsal=True), _places(spec, shape.debate, opened.cast, shape.names)
+            lines = [(places.get(line.seat), model, line) for model, line in _by_model(expected, opened.cast)]
             work += expected.tokens.input
-        else:  # it takes about what the shape before it takes
+        else:  # it takes about what the shape before it takes, seat by seat
             sampled = True
         times = shape.models[0].total()
         seconds += expected.seconds * times
-        seated = dict(zip(map(model_spec.unrehearsed, seats), shape.models, strict=True))
-        for model, line in lines:
-            for seat_model, count in seated.get(model, {model: times}).items():
+        for place, model, line in lines:
+            counts = {model: times} if place is None else shape.models[place]
+            for seat_model, count in counts.items():
                 if rehearsal or not model_spec.is_stand_in(seat_model):
                     _add(amounts.setdefault(model_spec.unrehearsed(seat_model), {}), line, count)
     batched = batch and not spec.settings.get("search")  # searches are made alone
@@ -317,14 +317,16 @@ def estimate_tournament(
 
 
 class _Shape(NamedTuple):
-    """Debates that take the same, each at the prices of its models."""
+    """Debates whose tokens differ by their topics alone, each at the prices of its models."""
 
     debate: ScheduledDebate
-    """The one whose topic is nearest to the mean length, since briefs grow with it."""
-    seats: tuple[str, ...]
-    """The model specs of its sides, then of its judges."""
+    """One of them."""
+    names: tuple[str, ...]
+    """The names of its sides, then of its judges."""
     models: tuple[Counter[str], ...]
-    """For each of these seats, in how many of the debates which model spec has it."""
+    """For each of these, in how many of the debates which model spec has the place."""
+    topics: Counter[str]
+    """The ids of their topics, each with the number of its debates."""
 
 
 def _shapes(spec: Spec, debates: Sequence[ScheduledDebate]) -> list[_Shape]:
@@ -332,8 +334,6 @@ def _shapes(spec: Spec, debates: Sequence[ScheduledDebate]) -> list[_Shape]:
     specs = {model.name: model.spec for model in (*spec.judges.pool, *spec.models)}
     traits = {name: token_traits(one) for name, one in specs.items()}
     order = {name: place for place, name in enumerate(sorted(specs, key=lambda name: (repr(traits[name]), name)))}
-    lengths = {topic.id: len(topic.motion + topic.position_a + topic.position_b) for topic in spec.topics}
-    mean = sum(lengths[debate.topic] for debate in debates) / max(1, len(debates))
     found: dict[Hashable, _Shape] = {}
     for debate in debates:
         # The first judge also takes the seats for which the spec names no model, such as the moderator's.
@@ -341,12 +341,37 @@ def _shapes(spec: Spec, debates: Sequence[ScheduledDebate]) -> list[_Shape]:
         names = (debate.pro, debate.con, *first, *sorted(others, key=order.__getitem__))
         cast = tuple(specs[name] for name in names)
         key = tuple((cast.index(one), traits[name]) for one, name in zip(cast, names, strict=True))
-        shape = found.setdefault(key, _Shape(debate, cast, tuple(Counter() for _ in cast)))
-        for seat, one in zip(shape.models, cast, strict=True):
-            seat[one] += 1
-        if abs(lengths[debate.topic] - mean) < abs(lengths[shape.debate.topic] - mean):
-            found[key] = shape._replace(debate=debate, seats=cast)
+        shape = found.setdefault(key, _Shape(debate, names, tuple(Counter() for _ in cast), Counter()))
+        shape.topics[debate.topic] += 1
+        for place, one in zip(shape.models, cast, strict=True):
+            place[one] += 1
     return sorted(found.values(), key=lambda shape: -shape.models[0].total())
+
+
+def _mean_topic(shape: _Shape, topics: Mapping[str, Topic]) -> Topic:
+    """A topic whose texts are as long as the mean of theirs: the tokens of a debate grow with the length of its texts,
+    whatever they say."""
+
+    texts = {}
+    for field, letter in (("motion", "m"), ("position_a", "a"), ("position_b", "b")):
+        length = sum(len(getattr(topics[id], field)) * times for id, times in shape.topics.items())
+        texts[field] = letter * round(length / shape.topics.total())
+    return topics[shape.debate.topic].model_copy(update=texts)
+
+
+def _places(
+    spec: Spec, debate: ScheduledDebate, cast: Mapping[str, tuple[str, ...]], names: Sequence[str]
+) -> dict[str, int]:
+    """For each seat of a debate, the place of its model among the `names` of a shape. Seats for which the spec names no
+    model have that of the first judge, or of a side; one with another, such as the clerk's, has no place."""
+    panel = zip(judge_seats(len(debate.judges)), debate.judges, strict=True)
+    places = dict(zip(spec.rules.sides, (0, 1), strict=True))
+    places |= {seat: 2 + names[2:].index(name) for seat, name in panel}
+    specs = {place: spec.model_named(names[place]).spec for place in (2, 0, 1) if place < len(names)}
+    for seat in cast.keys() - places.keys() - {JUDGE}:
+        if cast[seat][0] in specs.values():
+            places[seat] = next(place for place, model in specs.items() if model == cast[seat][0])
+    return places
 
 
 def _add(total: dict[str, float], line: CostLine, times: int) -> None:

@@ -10,6 +10,7 @@
     │   └── BadJournal          not a journal that this version can continue
     │       ├── DamagedJournal  a line was changed, or one is missing
     │       └── LockedJournal   another process is writing it
+    ├── RedactionFailed         a mistake in this program: a text could not be searched for keys
     └── ExternalError           something outside failed; everything up to then is saved
         ├── Paused              work is left, and the debate can be resumed
         │   ├── OverBudget      a call would take the cost over its cap
@@ -67,10 +68,6 @@ def first_few(problems: Iterable[str], where: str) -> Iterator[str]:
         yield problem
 
 
-class NoModel(str):
-    """The problem that no model is named for a seat and none was found: for callers that can say more of it."""
-
-
 class DebateError(Exception):
     """Base class of all errors that this package raises on purpose. `hint` is added to the last problem."""
 
@@ -106,6 +103,18 @@ class DamagedJournal(BadJournal): ...
 
 
 class LockedJournal(BadJournal): ...
+
+
+class RedactionFailed(DebateError):
+    """A text could not be searched for keys, by a mistake in this program, and was hidden whole."""
+
+    def __init__(self, cause: str):
+        """`cause` is the kind of the error."""
+        super().__init__(
+            f"The search for keys in a text failed ({cause}), by a mistake in this program, so the whole text was "
+            "hidden. No more calls are made. What came before is saved.",
+            hint="report it, and resume with a version in which it is mended",
+        )
 
 
 class ExternalError(DebateError): ...

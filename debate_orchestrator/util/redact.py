@@ -73,6 +73,8 @@ _PATH = re.compile(r"(?:~|\.{1,2})?/")
 _RANDOM = re.compile(r"(?=[^/]*\d)(?=[^/]*[a-z])(?=[^/]*[A-Z])[^/]{20}")
 """A part that no path has, but a key in base64, which may begin with a slash."""
 _Found = TypeVar("_Found")
+_failures: list[str] = []
+"""The kinds of the errors with which searches failed."""
 _learned: set[str] = set()
 _key_variables: set[str] = set()
 _address_variables: set[str] = set()
@@ -261,11 +263,17 @@ def _is_plain(part: str) -> bool:
 
 def _found(searched: Iterable[Iterable[_Found]], everything: _Found) -> list[_Found]:
     """What was found by all searches. If one fails, by a mistake in this program, that is `everything`: the text is
-    hidden whole, and the run goes on."""
+    hidden whole, and `search_failure` says so from then on."""
     try:
         return [found for by_one in searched for found in by_one]
-    except Exception:
+    except Exception as error:
+        _failures.append(type(error).__name__)
         return [everything]
+
+
+def search_failure() -> str:
+    """The kind of the first error with which a search for secrets failed in this process; empty while none has."""
+    return _failures[0] if _failures else ""
 
 
 class Redactor:

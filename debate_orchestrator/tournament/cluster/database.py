@@ -133,6 +133,8 @@ _CONNECTIONS = 8
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
 """The parts of an address that are never shown."""
 
+AT_THE_END = 5.0
+"""Seconds for what is left to write when a debate is given up or a worker takes no more of a tournament."""
 SHORTEST_LEASE, MAX_LEASE_LENGTH = 1.0, 3_600.0
 """Seconds. The columns of a database may hold others, and what is no number too."""
 _LIVE = f"""SELECT id FROM procrastinate_workers

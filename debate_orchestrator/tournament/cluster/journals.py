@@ -25,14 +25,11 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.turn import summary
 from debate_orchestrator.storage.files import write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter, now, parse
-from debate_orchestrator.tournament.cluster.database import LIVE, Database, fetched
+from debate_orchestrator.tournament.cluster.database import AT_THE_END, LIVE, Database, fetched
 from debate_orchestrator.tournament.folder import Tournament, frozen, identity, is_begun
 from debate_orchestrator.tournament.run import DebateStatus
 from debate_orchestrator.util.data import name_of, read_regular, strict_json
 from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJournal, ProviderFailed
-
-_AT_THE_END = 5.0
-"""Seconds for what waits to be written when a debate is given up."""
 
 _BEGIN = b"INSERT INTO journals (tournament, debate) VALUES (%(id)s, %(debate)s) ON CONFLICT DO NOTHING"
 _TAKE = f"""
@@ -100,7 +97,7 @@ class DatabaseJournals:
             yield journal
             await journal.handed_over()
         except asyncio.CancelledError:
-            patience = _AT_THE_END
+            patience = AT_THE_END
             raise
         finally:
             await self._close(journal, patience)
@@ -128,7 +125,7 @@ class DatabaseJournals:
         try:
             await self._let_go(journal, patience)
         except asyncio.CancelledError:
-            await self._let_go(journal, _AT_THE_END)
+            await self._let_go(journal, AT_THE_END)
             raise
         finally:
             self._waiting = [line for line in self._waiting if line.journal is not journal]

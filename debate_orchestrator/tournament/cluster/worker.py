@@ -17,6 +17,7 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.tournament.cluster import queue
 from debate_orchestrator.tournament.cluster.database import (
+    AT_THE_END,
     HAS_JOBS,
     MAX_LEASE_LENGTH,
     SHORTEST_LEASE,
@@ -37,8 +38,6 @@ from debate_orchestrator.util.redact import redact
 _LOG = logging.getLogger(__name__)
 _LOOK = 2.0
 """Seconds between two looks for tournaments and for debates of dead workers, and the most between two heartbeats."""
-_AT_THE_END = 5.0
-"""Seconds for telling the database, at the end, which calls have ended."""
 
 _OPEN = f"SELECT id, tag, round, lease FROM tournaments WHERE {HAS_JOBS} ORDER BY id"
 _DEBATE = """
@@ -191,7 +190,7 @@ class Worker:
                 await asyncio.gather(taking, return_exceptions=True)
             if known is not None:
                 with suppress(TimeoutError, BadFile):  # a limit that is refused is told by the calls that need it
-                    await asyncio.wait_for(known.limiters.close(), _AT_THE_END)
+                    await asyncio.wait_for(known.limiters.close(), AT_THE_END)
 
         ending = asyncio.create_task(end())
         self._ending.add(ending)
